@@ -1,0 +1,61 @@
+"""[data]: which files, in which mixture."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field, field_validator, model_validator
+
+from dragoman.config.section import Section
+
+
+class Corpus(Section):
+    """One corpus: two aligned files, or one file (.tsv, .jsonl) with both sides."""
+
+    files: tuple[str, ...] = Field(
+        min_length=1,
+        max_length=2,
+        description="Two aligned text files (source, target), or one .tsv or .jsonl file; each may be .gz.",
+    )
+    weight: float = Field(default=1.0, gt=0, description="Share of this corpus in the mixture, relative to the others.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_files(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return {"files": [value]}
+        if isinstance(value, list | tuple):
+            return {"files": value}
+        return value
+
+
+class DataConfig(Section):
+    train: tuple[Corpus, ...] = Field(
+        min_length=1,
+        description=(
+            'What to learn from: ["a.en", "a.de"], "pairs.tsv", or a mixture '
+            '[{ files = ["a.en", "a.de"], weight = 2 }, { files = ["b.tsv"] }].'
+        ),
+    )
+    valid: Corpus | None = Field(
+        default=None, description="Pairs to watch while training; held out of `train` where none is given."
+    )
+    test: Corpus | None = Field(default=None, description="Pairs to score at the end.")
+    hold_out: int = Field(
+        default=1000, ge=1, description="Pairs held out of `train` when `valid` is not given (5 % at most)."
+    )
+    max_length: int = Field(
+        default=256, ge=2, le=65535, description="Pairs with more tokens than this on a side are not trained on."
+    )
+    shard_pairs: int = Field(default=500_000, ge=1, description="Pairs in one shard of the token store.")
+
+    @field_validator("train", mode="before")
+    @classmethod
+    def _one_corpus_or_several(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return [value]
+        if isinstance(value, list | tuple) and len(value) == 2 and all(isinstance(v, str) for v in value):
+            return [value]
+        if isinstance(value, dict):
+            return [value]
+        return value

@@ -1,0 +1,38 @@
+"""Config → TOML: the complete resolved file that is written beside every run."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pydantic import BaseModel
+
+from dragoman.config.root import Config
+
+
+def to_toml(config: Config) -> str:
+    lines = [f"task = {literal(config.task)}"]
+    for name in Config.model_fields:
+        section = getattr(config, name)
+        if isinstance(section, BaseModel):
+            lines += ["", f"[{name}]", *entries(section)]
+    return "\n".join(lines) + "\n"
+
+
+def entries(section: BaseModel) -> list[str]:
+    return [f"{key} = {literal(value)}" for key, value in section if value is not None]
+
+
+def literal(value: Any) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        case int() | float():
+            return repr(value)
+        case BaseModel():
+            return "{ " + ", ".join(entries(value)) + " }"
+        case list() | tuple():
+            return "[" + ", ".join(literal(v) for v in value) + "]"
+    raise TypeError(f"no TOML for {type(value).__name__}")

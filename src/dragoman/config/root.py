@@ -1,0 +1,29 @@
+"""Config: what a run is. The one source of truth for TOML, overrides, Python and the docs page."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from dragoman.config.data import DataConfig
+from dragoman.config.model import ModelConfig
+from dragoman.config.search import SearchConfig
+from dragoman.config.section import Section
+from dragoman.config.text import TextConfig
+from dragoman.config.training import TrainingConfig
+
+
+class Config(Section):
+    task: Literal["translate"] = Field(default="translate", description="Sequence to sequence.")
+    data: DataConfig = Field(description="Which files.")
+    text: TextConfig = Field(default=TextConfig(), description="Strings to ids.")
+    model: ModelConfig = Field(default=ModelConfig(), description="The network.")
+    training: TrainingConfig = Field(default=TrainingConfig(), description="The engine.")
+    search: SearchConfig = Field(default=SearchConfig(), description="Choosing the output.")
+
+    @model_validator(mode="after")
+    def _tying_needs_one_vocabulary(self) -> Config:
+        if self.model.tied == "all" and not self.text.is_joint:
+            raise ValueError('model.tied = "all" needs one vocabulary for both sides; set model.tied = "target"')
+        return self

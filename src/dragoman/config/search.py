@@ -1,0 +1,23 @@
+"""[search]: how the output is chosen."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from dragoman.config.section import Section
+
+
+class SearchConfig(Section):
+    kind: Literal["greedy", "beam"] = Field(default="beam", description="Best token each time, or the best of a beam.")
+    size: int = Field(default=5, ge=1, le=1024, description="Hypotheses in the beam.")
+    length_penalty: float = Field(
+        default=1.0, ge=0, description="Scores are Σ log p / tᵅ with this α; 1 is the mean, 0 the plain sum."
+    )
+    max_length: int = Field(default=256, ge=1, description="Longest output in tokens.")
+    stop: Literal["all", "n_best"] = Field(
+        default="all",
+        description="Stop when no open hypothesis can win any more, or as soon as `size` are finished.",
+    )
+    batch_sentences: int = Field(default=64, ge=1, description="Sentences decoded together.")

@@ -1,0 +1,62 @@
+"""Every error a user can meet. Each says what, where, what was expected and what to do next.
+
+DragomanError
+├── UsageError         the command line or a setting is wrong                 exit 2
+│   └── ConfigError    a settings file or an override                         exit 2
+├── DataError          a corpus, a line, an encoding                          exit 3
+├── ModelError         a model folder that is damaged, foreign or too new     exit 1
+├── CheckpointError    a training state that cannot be written or read        exit 1
+├── TrainingError      a run that cannot go on (not-a-number, no memory)      exit 1
+└── MissingExtra       an optional package that is not installed              exit 2
+"""
+
+from __future__ import annotations
+
+
+class DragomanError(Exception):
+    exit_code = 1
+
+    def __init__(self, what: str, *, where: str = "", expected: str = "", hint: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.expected = expected
+        self.hint = hint
+
+    def __str__(self) -> str:
+        parts = [self.what]
+        if self.where:
+            parts.append(f"  where     {self.where}")
+        if self.expected:
+            parts.append(f"  expected  {self.expected}")
+        if self.hint:
+            parts.append(f"  fix       {self.hint}")
+        return "\n".join(parts)
+
+
+class UsageError(DragomanError):
+    exit_code = 2
+
+
+class ConfigError(UsageError):
+    pass
+
+
+class DataError(DragomanError):
+    exit_code = 3
+
+
+class ModelError(DragomanError):
+    pass
+
+
+class CheckpointError(DragomanError):
+    pass
+
+
+class TrainingError(DragomanError):
+    pass
+
+
+class MissingExtra(DragomanError):
+    exit_code = 2
