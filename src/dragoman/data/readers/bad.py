@@ -1,0 +1,33 @@
+"""A line that cannot be a training example, and what readers do with one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from dragoman.errors import DataError
+
+Kind = Literal["encoding", "too long", "columns", "json"]
+
+
+class BadLine(NamedTuple):
+    kind: Kind
+    file: str
+    line: int
+    error: DataError
+
+
+OnBad = Callable[[BadLine], None]
+
+
+def bad_line(
+    kind: Kind, file: Path, line: int, what: str, *, hint: str, column: int = 0, expected: str = ""
+) -> BadLine:
+    where = f"{file}:{line}:{column}" if column else f"{file}:{line}"
+    return BadLine(kind, str(file), line, DataError(what, where=where, expected=expected, hint=hint))
+
+
+def refuse(bad: BadLine) -> None:
+    """What a reader does with a bad line when nobody asked to go on."""
+    raise bad.error

@@ -1,0 +1,129 @@
+"""Bytes → lines. Only "\\n" separates; one "\\r" before it is dropped, so Windows files read the same; UTF-8, strict."""
+
+from __future__ import annotations
+
+import codecs
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+from dragoman.data.readers.bad import BadLine, bad_line
+from dragoman.data.readers.stream import open_bytes
+from dragoman.errors import DataError
+
+LIMIT = 1 << 20  # bytes of a line
+
+# The marks of other encodings at the start of a file. UTF-32 first: its mark begins with that of UTF-16.
+MARKS = (
+    (codecs.BOM_UTF32_LE, "UTF-32"),
+    (codecs.BOM_UTF32_BE, "UTF-32"),
+    (codecs.BOM_UTF16_LE, "UTF-16"),
+    (codecs.BOM_UTF16_BE, "UTF-16"),
+)
+ARCHIVES = (
+    (b"\x1f\x8b", "gzip", "mv {file} {file}.gz"),
+    (b"PK\x03\x04", "zip", "unzip {file}"),
+    (b"\xfd7zXZ\x00", "xz", "xz -dc {file} > corpus.txt"),
+    (b"\x28\xb5\x2f\xfd", "zstd", "zstd -dc {file} > corpus.txt"),
+    (b"BZh", "bzip2", "bzip2 -dc {file} > corpus.txt"),
+)
+
+
+def read_lines(file: Path) -> Iterator[str | BadLine]:
+    """One item a line, never more than a line in memory; what the whole file is guilty of raises."""
+    with open_bytes(file) as stream:
+        refuse_other_formats(file, stream)
+        if stream.peek(3)[:3] == codecs.BOM_UTF8:
+            stream.read(3)
+        if not stream.peek(1):
+            raise DataError(
+                "This file is empty.", where=str(file), hint=f"Give a file with text: ls -l {file.parent}"
+            )
+        number = 0
+        while raw := stream.readline(LIMIT + 2):
+            number += 1
+            if len(raw) > LIMIT and not fits(raw):
+                yield overlong(file, number)
+                skip_line(stream, raw)
+                continue
+            try:
+                text = raw.decode()
+            except UnicodeDecodeError as error:
+                yield undecodable(file, number, error)
+                continue
+            if text[-2:] == "\r\n":
+                yield text[:-2]
+            elif text[-1] == "\n":
+                yield text[:-1]
+            else:
+                yield text[:-1] if text[-1] == "\r" else text
+
+
+def refuse_other_formats(file: Path, stream: io.BufferedReader) -> None:
+    head = stream.peek(1024)[:1024]
+    for mark, name in MARKS:
+        if head.startswith(mark):
+            raise other_encoding(file, name)
+    for magic, name, command in ARCHIVES:
+        if head.startswith(magic) and not is_text(head):
+            raise DataError(
+                f"This is a {name} archive, not text.",
+                where=str(file),
+                hint=command.format(file=file),
+                expected="text or .gz",
+            )
+    if len(head) >= 16 and head.count(0) * 3 > len(head):
+        name = "UTF-16LE" if head[1::2].count(0) > head[::2].count(0) else "UTF-16BE"
+        raise other_encoding(file, name if head.count(0) * 3 < 2 * len(head) else "UTF-32")
+
+
+def is_text(head: bytes) -> bool:
+    """Whether the bytes are UTF-8 without controls, but for a last character cut off; "BZh…" may be a word."""
+    return (
+        not any(byte < 9 for byte in head)
+        and not codecs.getincrementaldecoder("utf-8")("ignore").decode(head) == ""
+    )
+
+
+def other_encoding(file: Path, name: str) -> DataError:
+    return DataError(
+        f"This file looks like {name}, not UTF-8.",
+        where=f"{file}:1:1",
+        expected="UTF-8",
+        hint=f"iconv -f {name} -t UTF-8 {file} > {file}.utf8",
+    )
+
+
+def fits(raw: bytes) -> bool:
+    return raw.endswith(b"\n") and len(raw.rstrip(b"\r\n")) <= LIMIT
+
+
+def skip_line(stream: io.BufferedReader, raw: bytes) -> None:
+    while raw and not raw.endswith(b"\n"):
+        raw = stream.readline(LIMIT)
+
+
+def overlong(file: Path, line: int) -> BadLine:
+    return bad_line(
+        "too long",
+        file,
+        line,
+        f"This line is longer than {LIMIT:,} bytes.",
+        expected="one sentence or paragraph a line",
+        hint=f"Split it at sentence ends, or see what it is: sed -n {line}p {file} | head -c 1000",
+    )
+
+
+def undecodable(file: Path, line: int, error: UnicodeDecodeError) -> BadLine:
+    """`column` counts characters, as editors do."""
+    raw: bytes = error.object
+    shown = raw[error.start : max(error.end, error.start + 1)][:4].hex(" ")
+    return bad_line(
+        "encoding",
+        file,
+        line,
+        f"This is not UTF-8: the byte{'s' if ' ' in shown else ''} {shown} ({error.reason}).",
+        column=len(raw[: error.start].decode()) + 1,
+        expected="UTF-8",
+        hint=f"If it is Latin-1: iconv -f LATIN1 -t UTF-8 {file} > {file}.utf8",
+    )
