@@ -17,7 +17,7 @@ LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read_jsonl(file: Path, on_bad: OnBad) -> Iterator[Pair]:
-    """The two languages under "translation" keep the order of the first line, whatever the order of the others."""
+    """The languages under "translation" keep the order of the first line, whatever that of the others."""
     languages: tuple[str, ...] = ()
     for number, line in enumerate(read_lines(file), start=1):
         if isinstance(line, BadLine):

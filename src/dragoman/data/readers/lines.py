@@ -1,4 +1,4 @@
-"""Bytes → lines. Only "\\n" separates; one "\\r" before it is dropped, so Windows files read the same; UTF-8, strict."""
+"""Bytes → lines. UTF-8, strict. Only "\\n" separates; a "\\r" before it is dropped, as Windows writes it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import codecs
 import io
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from dragoman.data.readers.bad import BadLine, bad_line
 from dragoman.data.readers.stream import open_bytes
@@ -25,7 +26,6 @@ ARCHIVES = (
     (b"PK\x03\x04", "zip", "unzip {file}"),
     (b"\xfd7zXZ\x00", "xz", "xz -dc {file} > corpus.txt"),
     (b"\x28\xb5\x2f\xfd", "zstd", "zstd -dc {file} > corpus.txt"),
-    (b"BZh", "bzip2", "bzip2 -dc {file} > corpus.txt"),
 )
 
 
@@ -59,13 +59,13 @@ def read_lines(file: Path) -> Iterator[str | BadLine]:
                 yield text[:-1] if text[-1] == "\r" else text
 
 
-def refuse_other_formats(file: Path, stream: io.BufferedReader) -> None:
+def refuse_other_formats(file: Path, stream: io.BufferedReader[Any]) -> None:
     head = stream.peek(1024)[:1024]
     for mark, name in MARKS:
         if head.startswith(mark):
             raise other_encoding(file, name)
     for magic, name, command in ARCHIVES:
-        if head.startswith(magic) and not is_text(head):
+        if head.startswith(magic):
             raise DataError(
                 f"This is a {name} archive, not text.",
                 where=str(file),
@@ -75,14 +75,6 @@ def refuse_other_formats(file: Path, stream: io.BufferedReader) -> None:
     if len(head) >= 16 and head.count(0) * 3 > len(head):
         name = "UTF-16LE" if head[1::2].count(0) > head[::2].count(0) else "UTF-16BE"
         raise other_encoding(file, name if head.count(0) * 3 < 2 * len(head) else "UTF-32")
-
-
-def is_text(head: bytes) -> bool:
-    """Whether the bytes are UTF-8 without controls, but for a last character cut off; "BZh…" may be a word."""
-    return (
-        not any(byte < 9 for byte in head)
-        and not codecs.getincrementaldecoder("utf-8")("ignore").decode(head) == ""
-    )
 
 
 def other_encoding(file: Path, name: str) -> DataError:
@@ -98,7 +90,7 @@ def fits(raw: bytes) -> bool:
     return raw.endswith(b"\n") and len(raw.rstrip(b"\r\n")) <= LIMIT
 
 
-def skip_line(stream: io.BufferedReader, raw: bytes) -> None:
+def skip_line(stream: io.BufferedReader[Any], raw: bytes) -> None:
     while raw and not raw.endswith(b"\n"):
         raw = stream.readline(LIMIT)
 

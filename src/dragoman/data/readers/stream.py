@@ -1,4 +1,4 @@
-"""A path → a stream of bytes, decompressed where it ends in .gz; every way a file can be unreadable has its sentence."""
+"""A path → its bytes, unpacked where it ends in .gz; every way a file can be unreadable has its sentence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from dragoman.errors import DataError
 
@@ -21,7 +21,7 @@ BOMB_FLOOR = 64 << 20  # bytes of output below which no ratio is suspicious
 
 
 @contextmanager
-def open_bytes(file: Path) -> Iterator[io.BufferedReader]:
+def open_bytes(file: Path) -> Iterator[io.BufferedReader[Any]]:
     """The bytes of a text file. Faults met while reading become a DataError too."""
     with opened(file) as raw, readable(file):
         if file.suffix == ".gz":
@@ -37,7 +37,7 @@ def open_bytes(file: Path) -> Iterator[io.BufferedReader]:
 
 
 @contextmanager
-def opened(file: Path) -> Iterator[io.BufferedReader]:
+def opened(file: Path) -> Iterator[io.BufferedReader[Any]]:
     try:
         mode = os.stat(file).st_mode
         if stat.S_ISDIR(mode):
@@ -50,7 +50,7 @@ def opened(file: Path) -> Iterator[io.BufferedReader]:
                 where=str(file),
                 hint=f"cat {file} > corpus.txt, and give that.",
             )
-        raw = open(file, "rb", buffering=BUFFER)  # noqa: SIM115 - the caller's with
+        raw = io.BufferedReader(io.FileIO(file), BUFFER)
     except FileNotFoundError:
         raise DataError("There is no such file.", where=str(file), hint=near_file(file)) from None
     except PermissionError:
@@ -104,7 +104,7 @@ class Inflated(io.RawIOBase):
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        part = self.unpacked.read1(len(buffer))
+        part = self.unpacked.read(len(buffer))
         buffer[: len(part)] = part
         self.given += len(part)
         if self.given > self.limit:
