@@ -1,0 +1,136 @@
+"""Where two aligned files drift apart: sources that fit the target a line above or below better than their own.
+
+For each shift k, e_k(i) says how much better source i fits target i + k than target i, by four cheap signs:
+the length ratio, numbers and words that stand on both sides (names), and how the sentence ends. The sum of
+e_k falls while the files are aligned and climbs where they are shifted by k (Page's CUSUM test, 1954). A climb
+of ALARM above the lowest point is a drift, and that lowest point is where it began.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.data.pair import Pair
+
+SHIFTS = (-1, 1, -2, 2, -3, 3)
+REACH = 3
+ALARM = 30.0
+DOUBT = 0.3  # taken from every e: chance alone must not climb where no sign says anything
+CLIP = 3.0  # the most that one sign of one pair may say
+ENOUGH = 1000  # pairs from which the length ratio can be told
+WORD = re.compile(r"\d+|[^\W\d_]+")
+ENDINGS = {c: n for n, chars in enumerate((".。।", "?？؟", "!！", ":：", ",;", "…"), start=1) for c in chars}
+
+Floats = NDArray[np.float64]
+
+
+class Drift(NamedTuple):
+    first: int  # the line where it begins, within a few
+    last: int | None  # the line where it ends; None: it lasts to the end of the file
+    shift: int  # the target of source line n stands in line n + shift
+    pair: Pair  # what stands in the first line
+
+
+class Climb:
+    """The running evidence for one shift."""
+
+    def __init__(self, shift: int) -> None:
+        self.shift = shift
+        self.height = 0.0
+        self.start: Pair | None = None  # the first pair after the lowest point
+        self.peak = 0.0
+        self.end: Pair | None = None  # the pair at the peak
+        self.over = False
+
+    @property
+    def found(self) -> bool:
+        return self.peak >= ALARM
+
+    def add(self, evidence: Floats, pairs: Sequence[Pair]) -> None:
+        for value, pair in zip(evidence.tolist(), pairs, strict=True):
+            self.height += value
+            if self.height > self.peak:
+                self.peak, self.end = self.height, pair
+                self.start = self.start or pair
+            elif self.found and self.height < self.peak - ALARM:
+                self.over = True
+                return
+            elif self.height <= 0.0 and not self.found:
+                self.height, self.peak, self.start = 0.0, 0.0, None
+
+    def drift(self) -> Drift | None:
+        if self.start is None or self.end is None:
+            return None
+        return Drift(self.start.line, self.end.line if self.over else None, self.shift, self.start)
+
+
+class Signs:
+    """What is compared, of a run of pairs."""
+
+    def __init__(self, pairs: Sequence[Pair]) -> None:
+        self.src_length = np.log([len(pair.src) + 1 for pair in pairs])
+        self.tgt_length = np.log([len(pair.tgt) + 1 for pair in pairs])
+        self.src_end = np.array([ending(pair.src) for pair in pairs])
+        self.tgt_end = np.array([ending(pair.tgt) for pair in pairs])
+        self.src_words = [set(WORD.findall(pair.src)) for pair in pairs]
+        self.tgt_words = [set(WORD.findall(pair.tgt)) for pair in pairs]
+
+    def ratio(self) -> tuple[float, float]:
+        """Median and spread of the length ratio, from the pairs as they stand."""
+        ratio = self.tgt_length - self.src_length
+        middle = float(np.median(ratio))
+        return middle, max(0.05, 1.4826 * float(np.median(np.abs(ratio - middle))))
+
+    def fit(self, shift: int, middle: float, spread: float) -> tuple[Floats, Floats]:
+        """How well each source between the margins fits the target `shift` lines below it."""
+        size = len(self.src_words)
+        src = slice(REACH, size - REACH)
+        tgt = slice(REACH + shift, size - REACH + shift)
+        z = (self.tgt_length[tgt] - self.src_length[src] - middle) / spread
+        shared = [len(a & b) for a, b in zip(self.src_words[src], self.tgt_words[tgt], strict=True)]
+        same_end = self.src_end[src] == self.tgt_end[tgt]
+        return -0.5 * np.minimum(z * z, 2 * CLIP * CLIP), np.array(shared, dtype=np.float64) + same_end
+
+
+class DriftDetector:
+    """Feed it the pairs in order, a block at a time; it keeps a few of them only."""
+
+    def __init__(self) -> None:
+        self.climbs = [Climb(shift) for shift in SHIFTS]
+        self.tail: list[Pair] = []
+        self.scale: tuple[float, float] | None = None
+
+    def add(self, block: Sequence[Pair]) -> None:
+        if any(climb.over for climb in self.climbs):
+            return
+        pairs = self.tail + list(block)
+        self.tail = pairs[-2 * REACH :]
+        if len(pairs) <= 2 * REACH:
+            return
+        signs = Signs(pairs)
+        if self.scale is None or len(block) >= ENOUGH:
+            self.scale = signs.ratio()
+        length, other = signs.fit(0, *self.scale)
+        for climb in self.climbs:
+            shifted_length, shifted_other = signs.fit(climb.shift, *self.scale)
+            evidence = np.clip(shifted_length - length, -CLIP, CLIP) + np.clip(shifted_other - other, -CLIP, CLIP)
+            climb.add(evidence - DOUBT, pairs[REACH:-REACH])
+
+    def find(self) -> Drift | None:
+        """The first drift, if there is one."""
+        drifts = [drift for climb in self.climbs if climb.found and (drift := climb.drift())]
+        return min(drifts, key=lambda drift: drift.first, default=None)
+
+    def best_guess(self, shift: int) -> Drift | None:
+        """Where the files drift apart when their ends are known to be `shift` lines apart."""
+        guesses = [drift for climb in self.climbs if climb.shift == shift and (drift := climb.drift())]
+        return self.find() or next(iter(guesses), None)
+
+
+def ending(text: str) -> int:
+    return ENDINGS.get(text.rstrip("\"'”“»«) ")[-1:], 0)
