@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+SHOWN = 60  # characters of a text in a message
+
 
 class Pair(NamedTuple):
     src: str
     tgt: str
     line: int  # 1-based, in the file it came from
+
+
+def quoted(pair: Pair) -> str:
+    """Both sides for a message, cut, on one line, without controls."""
+    return f"{quote(pair.src)} ↔ {quote(pair.tgt)}"
+
+
+def quote(text: str) -> str:
+    shown = text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+    return '"' + "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in shown) + '"'

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 
-from dragoman.data.pair import Pair
+from dragoman.data.clean.drift import BLOCK, Drift, DriftDetector
+from dragoman.data.pair import Pair, quoted
 from dragoman.data.readers.bad import BadLine, OnBad
 from dragoman.data.readers.lines import read_lines
 from dragoman.errors import DataError
+
+CHEAP = 1_000_000  # lines that the detector reads in seconds
 
 
 def read_plain(src: Path, tgt: Path, on_bad: OnBad) -> Iterator[Pair]:
@@ -28,9 +31,20 @@ def read_plain(src: Path, tgt: Path, on_bad: OnBad) -> Iterator[Pair]:
 
 
 def unequal(src: Path, tgt: Path, src_count: int, tgt_count: int) -> DataError:
+    drift = find_drift(src, tgt, tgt_count - src_count) if src_count < CHEAP else None
+    about = f"; first apart about line {drift.first:,}: {quoted(drift.pair)}" if drift else ""
     return DataError(
         "The two files do not have the same number of lines.",
-        where=f"{src} {src_count:,}   {tgt} {tgt_count:,}",
+        where=f"{src} {src_count:,}   {tgt} {tgt_count:,}{about}",
         expected="line n of one file is the translation of line n of the other",
-        hint=f"dragoman check {src} {tgt} says where they drift apart; add or take out a line there.",
+        hint=f"Add or take out a line there, then: dragoman check {src} {tgt}",
     )
+
+
+def find_drift(src: Path, tgt: Path, shift: int) -> Drift | None:
+    detector = DriftDetector()
+    sides = zip(read_lines(src), read_lines(tgt), strict=False)
+    pairs = (Pair(s, t, n) for n, (s, t) in enumerate(sides, 1) if isinstance(s, str) and isinstance(t, str))
+    while block := list(islice(pairs, BLOCK)):
+        detector.add(block)
+    return detector.best_guess(shift)

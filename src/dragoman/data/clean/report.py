@@ -1,0 +1,82 @@
+"""What `check` found. The terminal and --json are two views of it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from dragoman.data.clean.drift import Drift
+from dragoman.data.clean.leakage import Overlap
+from dragoman.data.pair import Pair
+from dragoman.errors import DataError
+
+SHOWN = 3
+
+
+@dataclass
+class Finding:
+    """How many pairs a rule met, and the first few."""
+
+    count: int = 0
+    examples: list[Pair] = field(default_factory=list)
+
+    def add(self, pair: Pair) -> None:
+        self.count += 1
+        if len(self.examples) < SHOWN:
+            self.examples.append(pair)
+
+
+@dataclass
+class Faults:
+    """What training would refuse: how many of each kind, and the first few."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    errors: list[DataError] = field(default_factory=list)
+
+    def add(self, kind: str, error: DataError) -> None:
+        self.counts[kind] = self.counts.get(kind, 0) + 1
+        if len(self.errors) < SHOWN:
+            self.errors.append(error)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "counts": self.counts,
+            "first": [
+                {"what": e.what, "where": e.where, "expected": e.expected, "hint": e.hint}
+                for e in self.errors
+            ],
+        }
+
+
+@dataclass
+class CheckReport:
+    files: list[str]
+    pairs: int = 0
+    duplicates: Finding = field(default_factory=Finding)
+    empty: Finding = field(default_factory=Finding)
+    lengths: Finding = field(default_factory=Finding)
+    copies: Finding = field(default_factory=Finding)
+    controls: Finding = field(default_factory=Finding)
+    length_ratio: float = 1.0  # target characters a source character, median
+    drift: Drift | None = None
+    faults: Faults = field(default_factory=Faults)
+    leakage: dict[str, Overlap] = field(default_factory=dict)  # of "valid" and "test"
+
+    @property
+    def kept(self) -> int:
+        return self.pairs - self.duplicates.count - self.empty.count - self.lengths.count
+
+    @property
+    def usable(self) -> bool:
+        """Whether training takes these files as they are."""
+        return not self.faults.counts
+
+    def to_json(self) -> dict[str, Any]:
+        record = asdict(self) | {"faults": self.faults.to_json()}
+        for name in ("duplicates", "empty", "lengths", "copies", "controls"):
+            record[name]["examples"] = [pair._asdict() for pair in getattr(self, name).examples]
+        if self.drift:
+            record["drift"] = self.drift._asdict() | {"pair": self.drift.pair._asdict()}
+        for name, overlap in self.leakage.items():
+            record["leakage"][name]["twins"] = [twin._asdict() for twin in overlap.twins]
+        return record | {"kept": self.kept, "usable": self.usable}

@@ -1,0 +1,28 @@
+"""What is wrong with a pair by itself. Each rule is one sentence."""
+
+from __future__ import annotations
+
+import re
+
+from dragoman.data.pair import Pair
+
+LONGEST = 4000  # characters of a side; more is a document, not a sentence
+
+# C0 and C1 controls but the tab, and the controls that turn the direction of text around unseen
+CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def is_empty(pair: Pair) -> bool:
+    return not pair.src or not pair.tgt or pair.src.isspace() or pair.tgt.isspace()
+
+
+def is_too_long(pair: Pair) -> bool:
+    return len(pair.src) > LONGEST or len(pair.tgt) > LONGEST
+
+
+def is_copy(pair: Pair) -> bool:
+    return pair.src == pair.tgt
+
+
+def has_control(pair: Pair) -> bool:
+    return CONTROL.search(pair.src) is not None or CONTROL.search(pair.tgt) is not None
