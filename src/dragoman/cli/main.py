@@ -1,0 +1,197 @@
+"""`dragoman VERB …`: finds the verb, runs it, and turns every failure into words and an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import difflib
+import errno
+import importlib
+import io
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import NoReturn
+
+from dragoman.errors import DragomanError, UsageError
+
+VERBS = {
+    "check": "look at data before training, or at this machine",
+    "train": "plan, then train; goes on with an unfinished run",
+    "run": "apply a model to text, to stdin or to files",
+    "score": "measure a model, or compare two",
+    "new": "make a folder with a task to start from",
+}
+
+TOP = """\
+Dragoman trains sequence-to-sequence models you own: small, private, on the machine you have.
+
+usage: dragoman VERB … [section.key=value …]
+
+{verbs}
+
+Start here:
+  dragoman new dates                                    a small task that makes its own data
+  dragoman train dates                                  learns it in about a minute
+  dragoman run dates "le 3 mars 1987"                   prints 1987-03-03
+
+With your own two files, line N of one answering line N of the other:
+  dragoman check train.en train.de
+  dragoman train train.en train.de --valid val.en val.de -o en-de
+  dragoman score en-de test.en test.de
+
+Settings come from a preset, then from a dragoman.toml (train -c FILE, or the one in the folder given),
+then from the command line: dragoman train dates training.updates=2000 model.preset=rnn-small.
+All of them, as they were used, are written to settings.toml in the run's folder.
+
+  dragoman VERB --help   what a verb takes          --version   this version
+  --debug                show where an error arose  NO_COLOR=1  no colours
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, with complaints in our words."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(
+            message[:1].upper() + message[1:] + ".",
+            where="the command line",
+            expected=" ".join(self.format_usage().removeprefix("usage: ").split()),
+            hint=f"{self.prog} --help shows every option.",
+        )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    debug = _take_debug(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # results are UTF-8 whatever the terminal's locale
+        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
+    try:
+        code = dispatch(arguments)
+        sys.stdout.flush()  # so that a closed pipe or a full disk is noticed here
+        return code
+    except SystemExit as stop:  # argparse, after --help
+        return stop.code if isinstance(stop.code, int) else 0
+    except BrokenPipeError:
+        with contextlib.suppress(OSError):  # so that the flush at exit stays quiet
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        complain(in_our_words(error))
+        return error.exit_code if isinstance(error, DragomanError) else 1
+
+
+def dispatch(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        sys.stdout.write(TOP.format(verbs="\n".join(f"  {verb:<7}{about}" for verb, about in VERBS.items())))
+        return 0
+    verb, *rest = arguments
+    if verb in ("-V", "--version"):
+        sys.stdout.write(f"dragoman {version()}\n")
+        return 0
+    if verb not in VERBS:
+        raise unknown(verb)
+    module = importlib.import_module(f"dragoman.cli.{verb}")
+    parser = Parser(
+        prog=f"dragoman {verb}",
+        description=module.HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    module.add_arguments(parser)
+    code: int = module.run(parser.parse_intermixed_args(rest))
+    return code
+
+
+def version() -> str:
+    from importlib import metadata  # slow, and --help has no need of it
+
+    return metadata.version("dragoman")
+
+
+def unknown(verb: str) -> UsageError:
+    close = difflib.get_close_matches(verb, VERBS, n=1, cutoff=0.5)
+    return UsageError(
+        f'There is no verb "{verb}".' + (f" Did you mean {close[0]}?" if close else ""),
+        where="the command line",
+        expected="one of " + ", ".join(VERBS),
+        hint=f"dragoman {close[0]} --help" if close else "dragoman --help",
+    )
+
+
+def in_our_words(error: Exception) -> str:
+    match error:
+        case DragomanError():
+            return str(error)
+        case OSError():
+            return str(_of_the_system(error))
+    if _is_out_of_memory(error):
+        return str(
+            DragomanError(
+                "There is no memory left.",
+                hint="Close other programs, or halve training.batch_tokens or search.batch_sentences.",
+            )
+        )
+    return str(
+        DragomanError(
+            f"This is a bug in Dragoman: {type(error).__name__}: {_first_line(error)}",
+            hint="Run it again with --debug and report what it shows.",
+        )
+    )
+
+
+def _of_the_system(error: OSError) -> DragomanError:
+    hints = {
+        errno.ENOSPC: "Free some space, or choose another folder with -o; a run goes on where it stopped.",
+        errno.EDQUOT: "Your quota is used up: free some space, or choose another folder with -o.",
+        errno.EACCES: "Change its permissions, or choose another folder.",
+        errno.EPERM: "Change its permissions, or choose another folder.",
+        errno.EROFS: "That disk is read-only: choose another folder with -o.",
+        errno.ENOENT: "Check the spelling of the path.",
+        errno.ENOTDIR: "A part of that path is a file: check its spelling.",
+        errno.EISDIR: "That is a folder: name a file in it.",
+        errno.EMFILE: "Too many files are open: raise the limit with  ulimit -n 4096.",
+        errno.ENAMETOOLONG: "Choose a shorter path.",
+    }
+    files = " → ".join(str(name) for name in (error.filename, error.filename2) if name is not None)
+    return DragomanError(
+        f"The system refused: {error.strerror or _first_line(error) or type(error).__name__}.",
+        where=files,
+        hint=hints.get(error.errno or 0, "Run it again with --debug to see where this happened."),
+    )
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """torch says it with errors of its own, and torch is not imported here."""
+    return (
+        isinstance(error, MemoryError)
+        or type(error).__name__ == "OutOfMemoryError"
+        or "can't allocate memory" in str(error)
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
+
+
+def complain(text: str) -> None:
+    red, plain = ("\033[1;31m", "\033[0m") if _may_colour() else ("", "")
+    sys.stderr.write(f"{red}error{plain}  {text}\n")
+
+
+def _may_colour() -> bool:
+    return sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+
+
+def _take_debug(arguments: list[str]) -> bool:
+    """`--debug` may stand anywhere, except after `--`."""
+    head = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    if "--debug" not in head:
+        return False
+    arguments.remove("--debug")
+    return True

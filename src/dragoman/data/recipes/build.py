@@ -1,0 +1,39 @@
+"""The table of recipes, and the folder each makes. Another recipe is one more file and one line here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dragoman.data.recipes import dates, reverse
+from dragoman.errors import UsageError
+
+RECIPES = {
+    "dates": dates.RECIPE,
+    "reverse": reverse.RECIPE,
+}
+
+
+def make(name: str, folder: Path, *, force: bool = False) -> list[Path]:
+    """The recipe's data, its dragoman.toml and its README.md, in a folder of their own."""
+    if folder.is_file():
+        raise UsageError(
+            "There is a file of that name.",
+            where=str(folder),
+            expected="a folder that is empty or not there yet",
+            hint=f"dragoman new {name} -o another-folder",
+        )
+    if folder.is_dir() and any(folder.iterdir()) and not force:
+        raise UsageError(
+            "The folder is not empty.",
+            where=str(folder),
+            expected="a folder that is empty or not there yet",
+            hint=f"dragoman new {name} -o another-folder, or --force to write over the recipe's files in it.",
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    recipe = RECIPES[name]
+    texts = {"dragoman.toml": recipe.settings, "README.md": recipe.readme.replace("FOLDER", str(folder))}
+    for split, pairs in recipe.splits().items():
+        texts[f"{split}.tsv"] = "".join(f"{src}\t{tgt}\n" for src, tgt in pairs)
+    for file, text in texts.items():
+        (folder / file).write_text(text, encoding="utf-8", newline="\n")
+    return [folder / file for file in texts]
