@@ -1,0 +1,158 @@
+"""TextConfig → TextPair, and a folder ↔ TextPair: the one place that knows every kind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, zip_longest
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from dragoman.config.section import Section
+from dragoman.config.text import Kind, TextConfig, Units
+from dragoman.errors import DataError, ModelError
+from dragoman.text.bpe import Bpe
+from dragoman.text.byte import Byte
+from dragoman.text.char import Char
+from dragoman.text.learning import learn_pieces
+from dragoman.text.lowercase import Lowercase
+from dragoman.text.pair import TextPair
+from dragoman.text.sample import sample
+from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.unigram import Unigram
+from dragoman.text.utf8 import utf8
+from dragoman.text.word import Word
+
+VERSION = 1
+
+Lines = Callable[[], Iterable[str]]
+
+
+class TextFile(Section):
+    """What stands in text.json."""
+
+    version: int = Field(ge=1)
+    joint: bool
+    lowercase: bool
+    sampling: float = Field(ge=0, le=1)
+    src: Kind
+    tgt: Kind
+
+
+def learn(config: TextConfig, src_lines: Lines, tgt_lines: Lines) -> TextPair:
+    """The tokenizers of both sides, from at most `sample_lines` lines of each."""
+    src_sample = _sample(src_lines(), config)
+    tgt_sample = _sample(tgt_lines(), config)
+    if config.is_joint:
+        both = chain.from_iterable(zip_longest(src_sample, tgt_sample))
+        src = tgt = _learn([line for line in both if line is not None], config.src_units, config)
+    else:
+        src = _learn(src_sample, config.src_units, config)
+        tgt = _learn(tgt_sample, config.tgt_units, config)
+    return TextPair(src, tgt, config.is_joint, config.lowercase, config.sampling)
+
+
+def _sample(lines: Iterable[str], config: TextConfig) -> list[str]:
+    kept = sample(lines, config.sample_lines)
+    for line in kept:
+        utf8(line)
+    return [line.lower() for line in kept] if config.lowercase else kept
+
+
+def _learn(lines: Sequence[str], units: Units, config: TextConfig) -> Tokenizer:
+    if not any(lines):
+        raise DataError(
+            "There is no text to learn a vocabulary from.",
+            expected="at least one line with a character",
+            hint="Look at the files in data.train: they have no line, or only empty ones.",
+        )
+    tokenizer: Tokenizer
+    match units.kind:
+        case "bpe":
+            tokenizer = Bpe(learn_pieces(lines, "bpe", units.size), config.sampling)
+        case "unigram":
+            tokenizer = Unigram(learn_pieces(lines, "unigram", units.size), config.sampling)
+        case "word":
+            tokenizer = Word.learn(lines, units.size)
+        case "char":
+            tokenizer = Char.learn(lines, units.size)
+        case "byte":
+            tokenizer = Byte()
+    return Lowercase(tokenizer) if config.lowercase else tokenizer
+
+
+def save(pair: TextPair, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    facts = {
+        "version": VERSION,
+        "joint": pair.joint,
+        "lowercase": pair.lowercase,
+        "sampling": pair.sampling,
+        "src": pair.src.kind,
+        "tgt": pair.tgt.kind,
+    }
+    (folder / "text.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    if pair.joint:
+        pair.src.save(folder, "joint")
+    else:
+        pair.src.save(folder, "src")
+        pair.tgt.save(folder, "tgt")
+
+
+def load(folder: Path) -> TextPair:
+    facts = _read(folder / "text.json")
+    if facts.joint:
+        src = tgt = _load(folder, "joint", facts.src, facts)
+    else:
+        src = _load(folder, "src", facts.src, facts)
+        tgt = _load(folder, "tgt", facts.tgt, facts)
+    return TextPair(src, tgt, facts.joint, facts.lowercase, facts.sampling)
+
+
+def _load(folder: Path, name: str, kind: Kind, facts: TextFile) -> Tokenizer:
+    tokenizer: Tokenizer
+    match kind:
+        case "bpe":
+            tokenizer = Bpe.load(folder, name, facts.sampling)
+        case "unigram":
+            tokenizer = Unigram.load(folder, name, facts.sampling)
+        case "word":
+            tokenizer = Word.load(folder, name)
+        case "char":
+            tokenizer = Char.load(folder, name)
+        case "byte":
+            tokenizer = Byte()
+    return Lowercase(tokenizer) if facts.lowercase else tokenizer
+
+
+def _read(file: Path) -> TextFile:
+    try:
+        facts = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise _not_ours(file, "The model folder has no text.json.") from None
+    except (OSError, ValueError, RecursionError):
+        raise _not_ours(file, "text.json cannot be read.") from None
+    version = facts.get("version") if isinstance(facts, dict) else None
+    if isinstance(version, int) and version > VERSION:
+        raise ModelError(
+            f"text.json has version {version}, which is newer than this Dragoman.",
+            where=str(file),
+            expected=f"version {VERSION}",
+            hint="pip install --upgrade dragoman",
+        )
+    try:
+        return TextFile.model_validate(facts, strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"]) or "text.json"
+        raise _not_ours(file, f"{field} is not as Dragoman writes it: {first['msg']}.") from None
+
+
+def _not_ours(file: Path, what: str) -> ModelError:
+    return ModelError(
+        what,
+        where=str(file),
+        expected="a text/ folder as training wrote it",
+        hint="Copy the model folder again, whole.",
+    )

@@ -1,0 +1,38 @@
+"""Bytes: the 256 values of UTF-8, nothing to learn, nothing unknown."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+from dragoman.text.specials import SPECIALS, UNK, UNKNOWN, check, textual
+from dragoman.text.utf8 import utf8
+
+OFFSET = len(SPECIALS)
+
+
+class Byte:
+    kind = "byte"
+    size = OFFSET + 256
+
+    def encode(self, text: str) -> list[int]:
+        return [OFFSET + byte for byte in utf8(text)]
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        return [self.encode(text) for text in texts]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """A model may write bytes that are no UTF-8; those become U+FFFD."""
+        spelled = [UNKNOWN.encode() if id == UNK else bytes([id - OFFSET]) for id in textual(ids, self.size)]
+        return b"".join(spelled).decode("utf-8", errors="replace")
+
+    def resegment(self, ids: Sequence[int], rng: random.Random) -> list[int]:
+        return list(ids)
+
+    def piece(self, id: int) -> str:
+        check(id, self.size)
+        return SPECIALS[id] if id < OFFSET else f"<0x{id - OFFSET:02X}>"
+
+    def save(self, folder: Path, name: str) -> None:
+        """Nothing: the bytes are the same everywhere."""

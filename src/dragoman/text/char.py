@@ -1,0 +1,49 @@
+"""Characters: every code point is an entry."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Self
+
+from dragoman.text.specials import textual
+from dragoman.text.vocabulary import Vocabulary
+
+
+class Char:
+    kind = "char"
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self.size = len(vocabulary)
+
+    @classmethod
+    def learn(cls, lines: Iterable[str], size: int) -> Self:
+        counts: Counter[str] = Counter()
+        for line in lines:
+            counts.update(line)
+        return cls(Vocabulary.most_frequent(counts, size))
+
+    @classmethod
+    def load(cls, folder: Path, name: str) -> Self:
+        return cls(Vocabulary.load(folder / f"{name}.json"))
+
+    def encode(self, text: str) -> list[int]:
+        return [self.vocabulary.id(character) for character in text]
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        return [self.encode(text) for text in texts]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return "".join(self.vocabulary.text(id) for id in textual(ids, self.size))
+
+    def resegment(self, ids: Sequence[int], rng: random.Random) -> list[int]:
+        return list(ids)
+
+    def piece(self, id: int) -> str:
+        return self.vocabulary.piece(id)
+
+    def save(self, folder: Path, name: str) -> None:
+        self.vocabulary.save(folder / f"{name}.json")

@@ -1,0 +1,18 @@
+"""A string to bytes, where half a character is the user's error and not a crash."""
+
+from __future__ import annotations
+
+from dragoman.errors import DataError
+
+
+def utf8(text: str) -> bytes:
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        code = ord(text[error.start])
+        raise DataError(
+            f"The text holds half a character: the lone surrogate U+{code:04X}.",
+            where=f"character {error.start + 1} of the line",
+            expected="text that can be written as UTF-8",
+            hint="Remove that character; it often comes from a JSON escape that was cut in two.",
+        ) from None

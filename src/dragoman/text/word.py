@@ -1,0 +1,48 @@
+"""Words: what stands between single spaces."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Self
+
+from dragoman.text.specials import textual
+from dragoman.text.vocabulary import Vocabulary
+
+
+class Word:
+    kind = "word"
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self.size = len(vocabulary)
+
+    @classmethod
+    def learn(cls, lines: Iterable[str], size: int) -> Self:
+        counts = Counter(word for line in lines for word in line.split(" "))
+        # The empty word lies between two spaces; with it, joining is exact.
+        return cls(Vocabulary.most_frequent(counts, size, always=[""]))
+
+    @classmethod
+    def load(cls, folder: Path, name: str) -> Self:
+        return cls(Vocabulary.load(folder / f"{name}.json"))
+
+    def encode(self, text: str) -> list[int]:
+        return [self.vocabulary.id(word) for word in text.split(" ")] if text else []
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        return [self.encode(text) for text in texts]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return " ".join(self.vocabulary.text(id) for id in textual(ids, self.size))
+
+    def resegment(self, ids: Sequence[int], rng: random.Random) -> list[int]:
+        return list(ids)
+
+    def piece(self, id: int) -> str:
+        return self.vocabulary.piece(id)
+
+    def save(self, folder: Path, name: str) -> None:
+        self.vocabulary.save(folder / f"{name}.json")
