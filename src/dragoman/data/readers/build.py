@@ -49,5 +49,10 @@ def open_lines(file: str | Path) -> Iterator[str]:
 
 
 def form(path: Path) -> str:
-    suffix = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
+    suffix = text_suffix(path)
     return suffix[1:] if suffix in (".tsv", ".jsonl") else "plain"
+
+
+def text_suffix(path: Path) -> str:
+    """The suffix under a .gz, if there is one."""
+    return Path(path.stem).suffix if path.suffix == ".gz" else path.suffix

@@ -1,0 +1,164 @@
+"""`dragoman check`: look at data before training, or at this machine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from dragoman.errors import UsageError
+
+HELP = """\
+Look at a corpus before training on it: what training would refuse, what is doubtful, what leaks.
+Without files, look at this machine.
+
+  dragoman check train.en train.de --valid val.en val.de
+  dragoman check pairs.tsv --hold-out 1000 -o data      writes train, valid and test, nothing shared
+  dragoman check dates                                  a folder with a dragoman.toml
+"""
+
+
+class Corpora(NamedTuple):
+    train: list[list[str]]
+    valid: list[str]
+    test: list[str]
+    next: str  # what to type for training
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="two aligned text files, one .tsv or .jsonl (or .gz), or a folder",
+    )
+    add("--valid", nargs="+", default=[], metavar="FILE", help="look for its pairs in training")
+    add("--test", nargs="+", default=[], metavar="FILE", help="look for its pairs in training")
+    add("--hold-out", type=int, metavar="N", help="write N valid and N test pairs, and the rest, to -o")
+    add("-o", "--output", metavar="DIR", help="where --hold-out writes")
+    add("--seed", type=int, default=1, metavar="N", help="of the choice that --hold-out makes")
+    add("--json", action="store_true", help="the report as JSON, a line for each corpus")
+
+
+def run(args: argparse.Namespace) -> int:
+    if (args.hold_out is None) != (args.output is None) or (args.hold_out is not None and args.hold_out < 1):
+        raise UsageError(
+            "--hold-out N and -o DIR go together, and N is at least 1.",
+            where="the command line",
+            hint="dragoman check train.en train.de --hold-out 1000 -o data",
+        )
+    if not args.files:
+        show_machine(args.json)
+        return 0
+    corpora = find_corpora(args)
+    usable = [check_corpus(files, corpora, args) for files in corpora.train]
+    if not all(usable):
+        talk("Next: mend what training would refuse, then check again.")
+        return 3
+    talk(f"Next: {write_split(corpora, args)}" if args.hold_out else f"Next: {corpora.next}")
+    return 0
+
+
+def find_corpora(args: argparse.Namespace) -> Corpora:
+    """From the files given, or from the settings in the folder given."""
+    if len(args.files) == 1 and os.path.isdir(args.files[0]):
+        return of_folder(Path(args.files[0]), args)
+    valid = f" --valid {' '.join(args.valid)}" if args.valid else ""
+    name = "-".join(languages(args.files)) or "model"
+    train = f"dragoman train {' '.join(args.files)}{valid} -o {name}"
+    return Corpora([args.files], args.valid, args.test, train)
+
+
+def of_folder(folder: Path, args: argparse.Namespace) -> Corpora:
+    from dragoman.config.load import load
+
+    data = load(folder / "dragoman.toml").data
+    train = [beside(folder, corpus.files) for corpus in data.train]
+    valid = args.valid or (beside(folder, data.valid.files) if data.valid else [])
+    test = args.test or (beside(folder, data.test.files) if data.test else [])
+    return Corpora(train, valid, test, f"dragoman train {folder}")
+
+
+def beside(folder: Path, files: Sequence[str]) -> list[str]:
+    return [str(folder / file) for file in files]
+
+
+def languages(files: Sequence[str]) -> list[str]:
+    """["en", "de"] from train.en and train.de; nothing where the names do not say."""
+    from dragoman.data.readers.build import text_suffix
+
+    names = [text_suffix(Path(file))[1:] for file in files]
+    is_code = all(
+        2 <= len(name) <= 3 and name.isalpha() and name not in ("txt", "src", "tgt") for name in names
+    )
+    return names if len(names) == 2 and is_code and names[0] != names[1] else []
+
+
+def check_corpus(files: list[str], corpora: Corpora, args: argparse.Namespace) -> bool:
+    from dragoman.cli.check_text import describe
+    from dragoman.data.clean.check import check
+
+    report = check(files, valid=corpora.valid, test=corpora.test)
+    held = {"valid": corpora.valid, "test": corpora.test}
+    if args.json:
+        say(json.dumps(report.to_json(), ensure_ascii=False))
+    else:
+        for line in describe(report, " → ".join(languages(files)), held):
+            say(line)
+    return report.usable
+
+
+def write_split(corpora: Corpora, args: argparse.Namespace) -> str:
+    from dragoman.data.pair import Pair
+    from dragoman.data.readers.build import open_pairs
+    from dragoman.data.split import split
+
+    def pairs() -> Iterator[Pair]:
+        return open_pairs(files)
+
+    if len(corpora.train) > 1:
+        raise UsageError(
+            "Only one corpus can be split at a time.",
+            where=" ".join(args.files),
+            hint="Name its files: dragoman check train.en train.de --hold-out 1000 -o data",
+        )
+    files = corpora.train[0]
+    parts = split(pairs, [Path(file) for file in files], args.hold_out, args.seed, Path(args.output))
+    counts = " + ".join(f"{part.pairs:,} {name}" for name, part in parts.items())
+    talk(f"  wrote {counts} to {args.output}, no pair shared between them")
+    train, valid = (" ".join(map(str, parts[name].files)) for name in ("train", "valid"))
+    return f"dragoman train {train} --valid {valid} -o {'-'.join(languages(files)) or 'model'}"
+
+
+def show_machine(as_json: bool) -> None:
+    from dragoman.cli.machine import machine
+
+    found = machine()
+    if as_json:
+        say(json.dumps(found))
+        return
+    memory = f"{found['memory_gb']} GB free" if found["memory_gb"] else "unknown"
+    say(f"processor  {found['processor']}, {found['cores']} cores")
+    say(f"memory     {memory}")
+    say(f"fast at    {', '.join(found['fast_formats']) or 'float32'}")
+    say(f"python     {found['python']}")
+    say(f"torch      {found['torch'] or 'not installed; to train: pip install dragoman[train]'}")
+    talk("Next: dragoman check train.en train.de, or dragoman new dates")
+
+
+def say(line: str) -> None:
+    sys.stdout.write(printable(line) + "\n")
+
+
+def talk(line: str) -> None:
+    sys.stderr.write(printable(line) + "\n")
+
+
+def printable(line: str) -> str:
+    """File names may hold bytes that are no text."""
+    return line.encode("utf-8", "replace").decode()

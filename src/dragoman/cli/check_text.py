@@ -1,0 +1,79 @@
+"""A CheckReport in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from dragoman.data.clean.drift import Drift
+from dragoman.data.clean.leakage import Overlap
+from dragoman.data.clean.report import CheckReport, Finding
+from dragoman.data.pair import quote, quoted
+
+KINDS = {
+    "encoding": "not UTF-8",
+    "too long": "too long",
+    "columns": "without two columns",
+    "json": "no JSON pair",
+}
+
+
+def describe(report: CheckReport, languages: str, held: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    yield f"{' ↔ '.join(report.files)}   {report.pairs:,} pairs    {languages}".rstrip()
+    if report.pairs:
+        yield kept(report)
+    yield from faults(report)
+    first = report.files[0]
+    if report.drift:
+        yield drifted(report.drift, first)
+    yield from remark(report.lengths, "too long, or far longer or shorter than their partner", first)
+    yield from remark(report.copies, "copies, source and target the same", first)
+    yield from remark(report.controls, "with control characters", first)
+    for name, overlap in report.leakage.items():
+        yield from leaked(name, overlap, held[name][0], first)
+
+
+def kept(report: CheckReport) -> str:
+    reasons = {
+        "duplicates": report.duplicates.count,
+        "empty": report.empty.count,
+        "too long/short for their partner": report.lengths.count,
+    }
+    dropped = " · ".join(f"{count:,} {reason}" for reason, count in reasons.items() if count)
+    return f"  kept {report.kept:,}   dropped: {dropped or 'none'}"
+
+
+def faults(report: CheckReport) -> Iterator[str]:
+    for kind, count in report.faults.counts.items():
+        if kind in KINDS:
+            yield f"  ✗ {plural(count, 'line')} {KINDS[kind]}; train --skip-bad leaves such lines out"
+    for error in report.faults.errors:
+        lines = str(error).split("\n")
+        yield f"  ✗ {lines[0]}"
+        yield from ("  " + line for line in lines[1:])
+
+
+def drifted(drift: Drift, file: str) -> str:
+    span = f"lines {drift.first:,}–{drift.last:,}" if drift.last else f"lines from {drift.first:,} on"
+    by = {1: "one", 2: "two", 3: "three"}[abs(drift.shift)]
+    return f"  ! {span} look shifted by {by}    {file}:{drift.first} {quoted(drift.pair)}"
+
+
+def remark(finding: Finding, what: str, file: str) -> Iterator[str]:
+    if finding.count:
+        pair = finding.examples[0]
+        yield f"  ! {plural(finding.count, 'pair')} {what}    {file}:{pair.line} {quoted(pair)}"
+
+
+def leaked(name: str, overlap: Overlap, file: str, train: str) -> Iterator[str]:
+    sides = f"sources {overlap.sources:,} · targets {overlap.targets:,} of {overlap.pairs:,}"
+    if not overlap.both:
+        yield f"  {name}: no pair of {overlap.pairs:,} stands in training    ({sides})"
+        return
+    share = f"{overlap.both:,} of {overlap.pairs:,} pairs ({overlap.share:.1%})"
+    yield f"  ! {name}: {share} stand in training    ({sides})"
+    for twin in overlap.twins:
+        yield f"      {file}:{twin.line} = {train}:{twin.train_line} {quote(twin.src)}"
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")

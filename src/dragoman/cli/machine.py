@@ -1,0 +1,69 @@
+"""What this machine can do: cores, memory, torch, and the number formats its processor is fast at."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+from pathlib import Path
+from typing import TypedDict
+
+FAST = {
+    "amx_bf16": "AMX bf16",
+    "avx512_bf16": "AVX-512 bf16",
+    "amx_int8": "AMX int8",
+    "avx512_vnni": "VNNI int8",
+}
+
+
+class Machine(TypedDict):
+    processor: str
+    cores: int
+    memory_gb: float | None
+    fast_formats: list[str]
+    python: str
+    torch: str | None
+
+
+def machine() -> Machine:
+    """Read without importing torch."""
+    name, flags = processor()
+    return Machine(
+        processor=name,
+        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        memory_gb=memory_gb(),
+        fast_formats=[shown for flag, shown in FAST.items() if flag in flags],
+        python=platform.python_version(),
+        torch=installed("torch"),
+    )
+
+
+def processor() -> tuple[str, set[str]]:
+    fields = {}
+    for line in read("/proc/cpuinfo").split("\n\n", 1)[0].split("\n"):
+        key, _, value = line.partition(":")
+        fields[key.strip()] = value.strip()
+    name = fields.get("model name") or platform.processor() or platform.machine()
+    return name, set(fields.get("flags", "").split())
+
+
+def memory_gb() -> float | None:
+    """What is free to use now, by Linux's own count."""
+    for line in read("/proc/meminfo").split("\n"):
+        if line.startswith("MemAvailable:"):
+            return round(int(line.split()[1]) / 2**20, 1)
+    return None
+
+
+def read(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def installed(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None

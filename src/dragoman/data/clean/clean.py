@@ -1,0 +1,59 @@
+"""Which pairs are not worth training on, and why; each is dropped for the first reason that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Literal
+
+import numpy as np
+
+from dragoman.data.clean.normal import hash64
+from dragoman.data.clean.ratio import Ratio
+from dragoman.data.clean.rules import is_empty, is_too_long
+from dragoman.data.clean.seen import Seen
+from dragoman.data.pair import Pair
+
+BLOCK = 8192
+Reason = Literal["empty", "duplicates", "lengths"]
+
+
+class Cleaner:
+    """Takes the pairs in order, a block at a time, once the usual length ratio is known."""
+
+    def __init__(self, ratio: Ratio) -> None:
+        self.ratio = ratio
+        self.seen = Seen()
+
+    def reasons(self, block: Sequence[Pair]) -> list[Reason | None]:
+        hashes = [hash64(f"{len(pair.src)} {pair.src}{pair.tgt}") for pair in block]
+        repeated = self.seen.add(np.array(hashes, dtype=np.uint64)).tolist()
+        return [self.reason(pair, again) for pair, again in zip(block, repeated, strict=True)]
+
+    def reason(self, pair: Pair, again: bool) -> Reason | None:
+        if is_empty(pair):
+            return "empty"
+        if again:
+            return "duplicates"
+        if is_too_long(pair) or self.ratio.is_outlier(pair):
+            return "lengths"
+        return None
+
+
+def clean(pairs: Callable[[], Iterator[Pair]]) -> Iterator[Pair]:
+    """The pairs that `check` counts as kept; reads them twice."""
+    ratio = Ratio()
+    for pair in pairs():
+        ratio.add(pair)
+    ratio.settle()
+    cleaner = Cleaner(ratio)
+    for block in blocks(pairs()):
+        for pair, reason in zip(block, cleaner.reasons(block), strict=True):
+            if reason is None:
+                yield pair
+
+
+def blocks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+    pairs = iter(pairs)
+    while block := list(islice(pairs, BLOCK)):
+        yield block

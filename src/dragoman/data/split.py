@@ -1,0 +1,78 @@
+"""train, valid and test files from one corpus, with nothing shared between them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+from dragoman.data.holdout import SHARE, Pairs, apart, choose
+from dragoman.data.pair import Pair
+from dragoman.data.readers.build import form, text_suffix
+from dragoman.errors import DataError
+
+
+class Part(NamedTuple):
+    files: list[Path]
+    pairs: int
+
+
+def split(pairs: Pairs, files: Sequence[Path], count: int, seed: int, folder: Path) -> dict[str, Part]:
+    """Write the three parts into `folder`, in the form of `files`."""
+    chosen, total = choose(pairs(), 2 * count, seed)
+    each = min(count, total // SHARE)
+    if not each:
+        raise DataError(
+            f"{total:,} pairs are too few to split.",
+            where=" ".join(map(str, files)),
+            expected=f"at least {SHARE}",
+            hint="Train on all of them, and write a few more to judge by.",
+        )
+    valid = apart(pairs, chosen[:each])
+    test = apart(pairs, [pair for pair in chosen[each:] if not valid.skips(pair)][:each])
+    train = (pair for pair in pairs() if not valid.skips(pair) and not test.skips(pair))
+    names = {part: part_files(part, files, folder) for part in ("train", "valid", "test")}
+    refuse_overwriting(name for part in names.values() for name in part)
+    folder.mkdir(parents=True, exist_ok=True)
+    parts: dict[str, Iterable[Pair]] = {"train": train, "valid": valid.valid, "test": test.valid}
+    return {part: Part(names[part], write(parts[part], names[part])) for part in names}
+
+
+def part_files(part: str, files: Sequence[Path], folder: Path) -> list[Path]:
+    suffixes = [text_suffix(file) for file in files]
+    if len(files) == 2 and (suffixes[0] == suffixes[1] or "" in suffixes):
+        suffixes = [".src", ".tgt"]
+    return [folder / (part + suffix) for suffix in suffixes]
+
+
+def refuse_overwriting(files: Iterable[Path]) -> None:
+    for file in files:
+        if file.exists():
+            raise DataError(
+                "This file is there already.", where=str(file), hint="Choose another folder: -o DIR"
+            )
+
+
+def write(pairs: Iterable[Pair], files: Sequence[Path]) -> int:
+    count = 0
+    with ExitStack() as stack:
+        streams = [stack.enter_context(file.open("x", encoding="utf-8", newline="")) for file in files]
+        for pair in pairs:
+            count += 1
+            for stream, text in zip(streams, rows(pair, form(files[0])), strict=True):
+                # a reader drops one "\r" before "\n"; a text that ends in one gets another
+                stream.write(text + ("\r\n" if text.endswith("\r") else "\n"))
+    return count
+
+
+def rows(pair: Pair, kind: str) -> list[str]:
+    """The pair as the line of each file."""
+    match kind:
+        case "tsv":
+            return [f"{pair.src}\t{pair.tgt}"]
+        case "jsonl":
+            return [json.dumps({"src": pair.src, "tgt": pair.tgt}, ensure_ascii=False)]
+        case _:
+            return [pair.src, pair.tgt]
