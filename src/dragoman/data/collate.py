@@ -1,0 +1,40 @@
+"""Rows of ids → padded tensors. The only place that pads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from dragoman.protocols import Batch
+from dragoman.shapes import Bool, Int, Tensor
+from dragoman.text.specials import BOS, EOS, PAD
+
+Ids = Sequence[int] | NDArray[np.integer]
+IdPair = tuple[Ids, Ids]
+
+
+def collate(pairs: Sequence[IdPair]) -> Batch:
+    """x₁ … x_m </s> as source; <s> y₁ … y_n into the decoder and y₁ … y_n </s> out of it."""
+    src, src_keep = collate_sources([src for src, _ in pairs])
+    tgt_out, tgt_keep = pad([tgt for _, tgt in pairs])
+    tgt_in = np.full_like(tgt_out, BOS)
+    tgt_in[:, 1:] = np.where(tgt_keep[:, 1:], tgt_out[:, :-1], PAD)
+    return Batch(src, src_keep, *(torch.from_numpy(x) for x in (tgt_in, tgt_out, tgt_keep)))
+
+
+def collate_sources(rows: Sequence[Ids]) -> tuple[Int[Tensor, "B S"], Bool[Tensor, "B S"]]:
+    src, keep = pad(rows)
+    return torch.from_numpy(src), torch.from_numpy(keep)
+
+
+def pad(rows: Sequence[Ids]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Each row and its </s>, then <pad>; and which places are real."""
+    lengths = np.array([len(row) for row in rows])
+    place = np.arange(lengths.max() + 1)
+    out = np.full((len(rows), len(place)), PAD, dtype=np.int64)
+    out[place < lengths[:, None]] = np.concatenate([np.asarray(row, np.int64) for row in rows])
+    out[np.arange(len(rows)), lengths] = EOS
+    return out, place <= lengths[:, None]

@@ -1,0 +1,156 @@
+"""The seekable stream of global batches. Its whole state is one integer: the examples consumed so far."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Generator, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.data.bucketing import Places, batches, by_length, cut, window_size
+from dragoman.data.collate import IdPair, collate
+from dragoman.data.mixture import Order, Rows
+from dragoman.data.order import mix
+from dragoman.data.prefetch import prefetch
+from dragoman.data.store.reader import Ids, Reader
+from dragoman.errors import UsageError
+from dragoman.protocols import Batch
+from dragoman.text.pair import TextPair
+
+WINDOWS, PIECES = 5, 6  # what a key is for, so that no two uses share one
+
+
+class GlobalBatch(NamedTuple):
+    """What one update learns from. Only this rank's part of the fixed list of micro-batches is here."""
+
+    position: int  # examples consumed before this batch
+    next_position: int  # … and with it
+    tokens: int  # real target tokens, </s> included, of all micro-batches on all ranks
+    src_tokens: int
+    first_micro: int  # the number of `micro[0]` in the whole list
+    micro: list[Batch | None]  # None where a batch has fewer rows than there are micro-batches
+    epoch: float  # passes over the data with this batch
+
+
+class Window(NamedTuple):
+    """A stretch of the stream: for each example its corpus, its row and the lengths of its stored ids."""
+
+    start: int
+    corpus: Rows
+    row: Rows
+    src_len: Rows
+    tgt_len: Rows
+
+
+class Loader:
+    """Batches of a mixture of stores. `resegment`, where given, draws new subwords for each example."""
+
+    def __init__(
+        self,
+        stores: Sequence[Reader],
+        weights: Sequence[float],
+        *,
+        batch_tokens: int,
+        micro_batches: int,
+        seed: int,
+        rank: int = 0,
+        ranks: int = 1,
+        resegment: TextPair | None = None,
+    ) -> None:
+        if micro_batches % ranks:
+            raise UsageError(
+                f"{micro_batches} micro-batches cannot be shared evenly by {ranks} ranks.",
+                where="training.micro_batches",
+                expected=f"a multiple of {ranks}",
+                hint=f"training.micro_batches={-(-micro_batches // ranks) * ranks}",
+            )
+        self.stores = stores
+        self.order = Order([len(store) for store in stores], weights, seed)
+        self.batch_tokens = batch_tokens
+        self.micro_batches = micro_batches
+        self.seed = seed
+        self.mine = slice(rank * micro_batches // ranks, (rank + 1) * micro_batches // ranks)
+        self.resegment = resegment
+        self.window_size = window_size(self.order.total)
+
+    def batches(self, position: int = 0) -> Generator[GlobalBatch, None, None]:
+        """Without end, from the first batch that begins at `position` or after it; close it to end its thread."""
+        return prefetch(self.stream(position))
+
+    def stream(self, position: int) -> Iterator[GlobalBatch]:
+        number = position // self.window_size
+        while True:
+            window = self.window(number)
+            start = window.start
+            for parts in self.cut(window, number):
+                if start >= position:
+                    yield self.global_batch(window, parts, start)
+                start += sum(len(part) for part in parts)
+            number += 1
+
+    def window(self, number: int) -> Window:
+        start = number * self.window_size
+        corpus, row = self.order.rows(start, self.window_size)
+        src_len, tgt_len = np.empty_like(row), np.empty_like(row)
+        for c, store in enumerate(self.stores):
+            mine = corpus == c
+            src_len[mine], tgt_len[mine] = store.lengths(row[mine])
+        return Window(start, corpus, row, src_len, tgt_len)
+
+    def cut(self, window: Window, number: int) -> list[list[Places]]:
+        return batches(
+            window.src_len,
+            window.tgt_len,
+            batch_tokens=self.batch_tokens,
+            micro_batches=self.micro_batches,
+            key=mix(self.seed, WINDOWS, number),
+        )
+
+    def global_batch(self, window: Window, parts: list[Places], start: int) -> GlobalBatch:
+        places = np.concatenate(parts)
+        src_tokens, tokens = (int(x[places].sum()) + len(places) for x in (window.src_len, window.tgt_len))
+        if self.resegment is None:
+            micro: Sequence[Sequence[IdPair]] = [self.read(window, part) for part in parts[self.mine]]
+        else:  # every rank must know the new token count of the whole batch, so each segments all of it
+            drawn = [self.redraw(self.resegment, window, part) for part in parts]
+            src_tokens = sum(len(src) + 1 for part in drawn for src, _ in part)
+            tokens = sum(len(tgt) + 1 for part in drawn for _, tgt in part)
+            micro = drawn[self.mine]
+        return GlobalBatch(
+            position=start,
+            next_position=start + len(places),
+            tokens=tokens,
+            src_tokens=src_tokens,
+            first_micro=self.mine.start,
+            micro=[collate(part) if part else None for part in micro],
+            epoch=(start + len(places)) / self.order.total,
+        )
+
+    def read(self, window: Window, places: Places) -> list[tuple[Ids, Ids]]:
+        """The stored ids of examples of a window, in the order asked for."""
+        corpus, row = window.corpus[places], window.row[places]
+        out: list[Any] = [None] * len(places)
+        for c in np.unique(corpus).tolist():
+            at = np.flatnonzero(corpus == c)
+            for place, pair in zip(at.tolist(), self.stores[c].read(row[at]), strict=True):
+                out[place] = pair
+        return out
+
+    def redraw(self, text: TextPair, window: Window, places: Places) -> list[IdPair]:
+        """The ids of examples, segmented anew by a draw that only seed and example number decide."""
+        out: list[IdPair] = []
+        for place, (src, tgt) in zip(places.tolist(), self.read(window, places), strict=True):
+            rng = random.Random(mix(self.seed, PIECES, window.start + place))
+            out.append((text.src.resegment(src.tolist(), rng), text.tgt.resegment(tgt.tolist(), rng)))
+        return out
+
+
+def fixed_batches(store: Reader, batch_tokens: int) -> Iterator[tuple[Batch, NDArray[np.int64]]]:
+    """Every row once, like lengths together, always the same; with the row numbers. For validation."""
+    src_len, tgt_len = store.lengths(np.arange(len(store)))
+    rows = by_length(src_len, tgt_len, key=0)
+    starts = cut(np.maximum(src_len, tgt_len)[rows] + 1, batch_tokens, rows=1)
+    for part in np.split(rows, starts[1:]):
+        yield collate(store.read(part)), part

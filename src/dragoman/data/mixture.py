@@ -1,0 +1,92 @@
+"""Several corpora as one endless stream: which corpus and which of its rows stands at place n."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.data.order import mix, mix_each, permute
+from dragoman.errors import DataError
+
+BLOCK = 1024
+PLACES, EPOCHS = 1, 2  # what a key is for, so that no two uses share one
+
+Rows = NDArray[np.int64]
+
+
+class Order:
+    """The n-th example of a run, for any n, with nothing remembered.
+
+    In every block of 1024 examples each corpus has its exact share, in places drawn by the block's key;
+    each corpus is seen once, in an order drawn by the epoch's key, before any of its rows comes again.
+    """
+
+    def __init__(self, sizes: Sequence[int], weights: Sequence[float], seed: int) -> None:
+        if not sizes or min(sizes) < 1:
+            raise DataError(
+                "A corpus has no pairs to train on.",
+                expected="at least one pair in each corpus of the mixture",
+                hint="Remove the empty corpus from data.train.",
+            )
+        if len(weights) != len(sizes) or min(weights) <= 0:
+            raise ValueError("each corpus needs one positive weight")
+        self.sizes = tuple(sizes)
+        self.total = sum(sizes)
+        self.seed = seed
+        self.shares = whole_shares(weights)
+
+    def rows(self, start: int, count: int) -> tuple[Rows, Rows]:
+        """The corpus and the row of each of the examples start … start + count − 1."""
+        first, last = start // BLOCK, -(-(start + count) // BLOCK)
+        corpus, draw = self.draws(first, last)
+        wanted = slice(start - first * BLOCK, start - first * BLOCK + count)
+        corpus, draw = corpus[wanted], draw[wanted]
+        row = np.empty_like(draw)
+        for c, size in enumerate(self.sizes):
+            mine = corpus == c
+            epoch, place = np.divmod(draw[mine], size)
+            row[mine] = permute(place, size, mix_each(mix(self.seed, EPOCHS, c), epoch.astype(np.uint64)))
+        return corpus, row
+
+    def draws(self, first: int, last: int) -> tuple[Rows, Rows]:
+        """For the blocks first … last − 1: the corpus at each place, and the how-manieth draw from it."""
+        blocks = np.arange(first, last, dtype=np.uint64)
+        keys = np.repeat(mix_each(mix(self.seed, PLACES), blocks), BLOCK)
+        slots = permute(np.tile(np.arange(BLOCK), blocks.size), BLOCK, keys).reshape(-1, BLOCK)
+        corpus = np.empty_like(slots)
+        draw = np.empty_like(slots)
+        before = self.drawn(first * BLOCK)
+        for b, block in enumerate(range(first, last)):
+            after = self.drawn((block + 1) * BLOCK)
+            quotas = np.subtract(after, before)
+            corpus[b] = np.searchsorted(np.cumsum(quotas), slots[b], side="right")
+            for c in np.flatnonzero(quotas):
+                draw[b, corpus[b] == c] = np.arange(before[c], after[c])
+            before = after
+        return corpus.ravel(), draw.ravel()
+
+    def drawn(self, count: int) -> list[int]:
+        """How many of the first `count` examples come from each corpus; a share is never taken back.
+
+        Each corpus takes its part, rounded down, of what the corpora before it have left. So the numbers
+        add up, only grow with `count`, and are off by less than the number of corpora.
+        """
+        out = []
+        rest = sum(self.shares)
+        for share in self.shares:
+            taken = count * share // rest
+            out.append(taken)
+            count -= taken
+            rest -= share
+        return out
+
+
+def whole_shares(weights: Sequence[float]) -> list[int]:
+    """Weights as integers in the same proportion, read as the decimals that were typed."""
+    exact = [Fraction(repr(float(weight))) for weight in weights]
+    scale = math.lcm(*(x.denominator for x in exact))
+    return [int(x * scale) for x in exact]

@@ -1,0 +1,119 @@
+"""The token store on disk: numbered shards, each an index and its data, and a manifest written last.
+
+MANIFEST.json   counts, sizes and SHA-256 of every file, what the store was made from
+00000.index     a record per pair: where its ids begin, how many are source, how many target
+00000.data      the ids: source then target of each pair, nothing between
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dragoman.errors import DataError
+
+FORMAT = "dragoman-store"
+VERSION = 1
+MANIFEST = "MANIFEST.json"
+RECORD = np.dtype([("offset", "<u8"), ("src", "<u4"), ("tgt", "<u4")])  # offset in bytes, lengths in ids
+
+
+@dataclass(frozen=True)
+class File:
+    name: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Shard:
+    pairs: int
+    index: File
+    data: File
+
+
+@dataclass(frozen=True)
+class Manifest:
+    fingerprint: str
+    dtype: str
+    shard_pairs: int
+    pairs: int
+    src_tokens: int
+    tgt_tokens: int
+    shards: tuple[Shard, ...]
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        body = {"format": FORMAT, "version": VERSION, **asdict(self)}
+        return json.dumps({**body, "sha256": digest(body)}, indent=1) + "\n"
+
+
+def id_dtype(vocabulary: int) -> str:
+    return "<u2" if vocabulary < 65536 else "<u4"
+
+
+def digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a whole store; DataError where there is none or it is not what was written."""
+    path = folder / MANIFEST
+    try:
+        body = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise damaged(path, "The token store is not complete: it has no manifest.") from None
+    except (ValueError, OSError, RecursionError) as error:
+        raise damaged(path, f"The token store's manifest cannot be read: {error}.") from None
+    if not isinstance(body, dict) or body.get("format") != FORMAT:
+        raise damaged(path, "This is not the manifest of a token store.")
+    if body.get("version") != VERSION:
+        raise damaged(
+            path, f"The token store has version {body.get('version')}; this program reads {VERSION}."
+        )
+    if body.pop("sha256", None) != digest(body):
+        raise damaged(path, "The token store's manifest was changed after it was written.")
+    shards = tuple(Shard(s["pairs"], File(**s["index"]), File(**s["data"])) for s in body.pop("shards"))
+    del body["format"], body["version"]
+    return Manifest(shards=shards, **body)
+
+
+def fingerprint(sources: Sequence[Path], text: Path, settings: Mapping[str, object]) -> str:
+    """What a store is made from: source files by path, size and time; the text model by content; settings."""
+    return digest([[stamp(path) for path in sources], contents(text), dict(settings)])
+
+
+def stamp(path: Path) -> list[str | int]:
+    try:
+        stat = path.stat()
+    except OSError as error:
+        raise DataError(
+            f"The file cannot be read: {error.strerror}.",
+            where=str(path),
+            hint="Check the path in data.train.",
+        ) from None
+    return [str(path.absolute()), stat.st_size, stat.st_mtime_ns]
+
+
+def contents(folder: Path) -> list[list[str]]:
+    files: Iterable[Path] = sorted(path for path in folder.rglob("*") if path.is_file())
+    return [[path.relative_to(folder).as_posix(), sha256_of(path)] for path in files]
+
+
+def sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def damaged(path: Path, what: str) -> DataError:
+    return DataError(
+        what,
+        where=str(path),
+        hint=f"Delete the folder {path.parent} and run the same command; it is rebuilt.",
+    )

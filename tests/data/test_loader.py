@@ -1,0 +1,316 @@
+"""One integer is the loader's whole state: resumed anywhere, on any number of ranks, the same rows."""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from dragoman.data.loader import GlobalBatch, Loader, fixed_batches
+from dragoman.data.pair import Pair
+from dragoman.data.prefetch import prefetch
+from dragoman.data.prepare import prepare
+from dragoman.data.store.reader import Reader
+from dragoman.data.store.writer import Writer
+from dragoman.errors import DataError, UsageError
+from dragoman.protocols import Batch
+from dragoman.text.pair import TextPair
+from dragoman.text.specials import EOS, PAD
+
+SIZES = (300, 45)
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> list[Reader]:
+    """Rows that name themselves: corpus c has the source [10 + c, row + 100, filler …]."""
+    rng = np.random.default_rng(3)
+    readers = []
+    for c, size in enumerate(SIZES):
+        folder = tmp_path_factory.mktemp(f"store{c}")
+        pairs = [
+            ([10 + c, row + 100] + [7] * rng.integers(0, 20), [8] * rng.integers(1, 20))
+            for row in range(size)
+        ]
+        with Writer(folder, vocabulary=600, shard_pairs=64, fingerprint="", counts={}) as writer:
+            writer.extend(pairs)
+        readers.append(Reader(folder))
+    return readers
+
+
+def make(
+    stores: Sequence[Reader], weights: Sequence[float] = (3, 1), micro_batches: int = 4, **more: object
+) -> Loader:
+    settings: dict[str, object] = {"batch_tokens": 400, "micro_batches": micro_batches, "seed": 5, **more}
+    return Loader(stores, weights, **settings)  # type: ignore[arg-type]
+
+
+def take(loader: Loader, count: int, position: int = 0) -> list[GlobalBatch]:
+    stream = loader.batches(position)
+    try:
+        return list(islice(stream, count))
+    finally:
+        stream.close()
+
+
+def names(batch: Batch | None) -> list[tuple[int, int]]:
+    return [] if batch is None else [(int(row[0]) - 10, int(row[1]) - 100) for row in batch.src]
+
+
+def same(a: Sequence[Batch | None], b: Sequence[Batch | None]) -> bool:
+    return len(a) == len(b) and all(
+        (x is None and y is None)
+        or (x is not None and y is not None and all(torch.equal(p, q) for p, q in zip(x, y, strict=True)))
+        for x, y in zip(a, b, strict=True)
+    )
+
+
+def test_an_epoch_of_one_corpus_has_every_row_once(stores: list[Reader]):
+    loader = make(stores[:1], [1])
+    seen: Counter[tuple[int, int]] = Counter()
+    for batch in loader.batches():
+        for micro in batch.micro:
+            seen.update(names(micro))
+        if batch.next_position == SIZES[0]:
+            break
+    assert seen == Counter({(0, row): 1 for row in range(SIZES[0])})
+    assert batch.epoch == 1.0
+
+
+def test_two_epochs_are_ordered_differently(stores: list[Reader]):
+    batches = take(make(stores[:1], [1]), 40)
+    first = [names(m) for b in batches if b.next_position <= 300 for m in b.micro]
+    second = [names(m) for b in batches if b.position >= 300 and b.next_position <= 600 for m in b.micro]
+    assert sorted(chain.from_iterable(first)) == sorted(chain.from_iterable(second))
+    assert first != second
+
+
+def test_resuming_at_every_batch_equals_never_stopping(stores: list[Reader]):
+    loader = make(stores)
+    whole = take(loader, 30)
+    assert [b.position for b in whole[1:]] == [b.next_position for b in whole[:-1]]
+    for at, batch in enumerate(whole):
+        resumed = take(make(stores), 2, batch.position)
+        for a, b in zip(resumed, whole[at : at + 2], strict=False):
+            assert a[:5] == b[:5]
+            assert a.epoch == b.epoch
+            assert same(a.micro, b.micro)
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_any_number_of_ranks_sees_the_same_micro_batches(stores: list[Reader], ranks: int):
+    alone = take(make(stores), 20)
+    parts = [take(make(stores, rank=rank, ranks=ranks), 20) for rank in range(ranks)]
+    for whole, *shared in zip(alone, *parts, strict=True):
+        assert same(whole.micro, [micro for part in shared for micro in part.micro])
+        assert {part.tokens for part in shared} == {whole.tokens}
+        assert [part.first_micro for part in shared] == [rank * 4 // ranks for rank in range(ranks)]
+
+
+def test_ranks_that_do_not_divide_the_micro_batches_are_refused(stores: list[Reader]):
+    with pytest.raises(UsageError, match="4 micro-batches") as caught:
+        make(stores, rank=0, ranks=3)
+    assert caught.value.hint == "training.micro_batches=6"
+
+
+def test_tokens_count_what_is_real(stores: list[Reader]):
+    for batch in take(make(stores), 20):
+        micro = [m for m in batch.micro if m is not None]
+        assert batch.tokens == sum(int(m.tgt_keep.sum()) for m in micro)
+        assert batch.src_tokens == sum(int(m.src_keep.sum()) for m in micro)
+        assert batch.next_position - batch.position == sum(len(m.src) for m in micro)
+
+
+def test_the_mixture_has_its_weights(stores: list[Reader]):
+    seen: Counter[int] = Counter()
+    for batch in make(stores, (1, 1)).batches():
+        seen.update(corpus for micro in batch.micro for corpus, _ in names(micro))
+        if batch.next_position >= 4096:
+            break
+    assert abs(seen[0] / sum(seen.values()) - 0.5) < 0.02
+
+
+def test_a_position_inside_a_batch_goes_on_with_the_next(stores: list[Reader]):
+    """As after a change of batch_tokens: no error, nothing twice."""
+    first, second = take(make(stores), 2)
+    assert take(make(stores), 1, first.position + 1)[0].position == second.position
+
+
+def test_fewer_rows_than_micro_batches_leaves_none(stores: list[Reader], tmp_path: Path):
+    with Writer(tmp_path, vocabulary=600, shard_pairs=64, fingerprint="", counts={}) as writer:
+        writer.extend([([10, 100], [8])])
+    [batch] = take(make([Reader(tmp_path)], [1]), 1)
+    assert [micro is None for micro in batch.micro] == [False, True, True, True]
+
+
+class Letters:
+    """A tokenizer for tests: an id per character; resegmenting repeats the first id some times."""
+
+    size = 600
+
+    def encode(self, text: str) -> list[int]:
+        return [4 + ord(letter) % 590 for letter in text]
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        return [self.encode(text) for text in texts]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return "".join(chr(id - 4) for id in ids)
+
+    def resegment(self, ids: Sequence[int], rng: random.Random) -> list[int]:
+        assert all(type(id) is int for id in ids)
+        return [ids[0]] * rng.randrange(5) + list(ids)
+
+    def piece(self, id: int) -> str:
+        return chr(id - 4)
+
+    def save(self, folder: Path, name: str) -> None:
+        raise NotImplementedError
+
+
+TEXT = TextPair(Letters(), Letters(), joint=False)
+
+
+def test_resegmented_examples_are_the_same_on_any_rank_and_after_resuming(stores: list[Reader]):
+    whole = take(make(stores, resegment=TEXT), 12)
+    parts = [take(make(stores, resegment=TEXT, rank=rank, ranks=2), 12) for rank in range(2)]
+    for batch, *shared in zip(whole, *parts, strict=True):
+        assert same(batch.micro, [micro for part in shared for micro in part.micro])
+        assert {part.tokens for part in shared} == {batch.tokens}
+        assert batch.tokens == sum(int(m.tgt_keep.sum()) for m in batch.micro if m is not None)
+    resumed = take(make(stores, resegment=TEXT), 1, whole[7].position)[0]
+    assert same(resumed.micro, whole[7].micro)
+    assert not same(whole[0].micro, take(make(stores), 1)[0].micro)
+
+
+def test_fixed_batches_have_every_row_once_and_never_change(stores: list[Reader]):
+    batches = list(fixed_batches(stores[0], 200))
+    rows = np.concatenate([rows for _, rows in batches])
+    assert sorted(rows) == list(range(SIZES[0]))
+    for batch, numbers in batches:
+        assert [(0, row) for row in numbers] == names(batch)
+        assert max(batch.src.numel(), batch.tgt_in.numel()) <= 200
+    assert all(same([a], [b]) for (a, _), (b, _) in zip(batches, fixed_batches(stores[0], 200), strict=True))
+
+
+def test_only_real_places_hold_ids(stores: list[Reader]):
+    for batch in take(make(stores), 5):
+        for micro in batch.micro:
+            if micro is not None:
+                assert (micro.src[~micro.src_keep] == PAD).all()
+                assert ((micro.src == EOS).sum(dim=1) == 1).all()
+
+
+def test_closing_or_forgetting_the_stream_ends_its_thread(stores: list[Reader]):
+    before = threading.active_count()
+    stream = make(stores).batches()
+    next(stream)
+    assert threading.active_count() == before + 1
+    stream.close()
+    assert threading.active_count() == before
+    stream = make(stores).batches()
+    next(stream)
+    del stream
+    gc.collect()
+    assert threading.active_count() == before
+
+
+def test_prefetch_works_a_bounded_way_ahead_and_passes_errors_on():
+    made = []
+
+    def source() -> Iterator[int]:
+        for n in range(6):
+            made.append(n)
+            yield n
+        raise DataError("the disk is gone")
+
+    stream = prefetch(source(), depth=2)
+    assert next(stream) == 0
+    assert max(made) <= 3
+    with pytest.raises(DataError, match="the disk is gone"):
+        list(stream)
+    assert list(prefetch(iter([1, 2, 3]))) == [1, 2, 3]
+
+
+SCRIPT = """
+import hashlib, sys
+from itertools import islice
+from pathlib import Path
+from dragoman.data.loader import Loader
+from dragoman.data.store.reader import Reader
+loader = Loader([Reader(Path(p)) for p in sys.argv[1:]], [3, 1], batch_tokens=400, micro_batches=4, seed=5)
+stream = loader.batches()
+print([batch.micro[0].src.tolist() for batch in islice(stream, 9)])
+"""
+
+
+def test_another_process_sees_the_same_and_ends_with_its_stream_open(stores: list[Reader]):
+    env = {**os.environ, "PYTHONHASHSEED": "77", "OMP_NUM_THREADS": "2"}
+    command = [sys.executable, "-c", SCRIPT, *(str(store.folder) for store in stores)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True, timeout=60)
+    firsts = [batch.micro[0] for batch in take(make(stores), 9)]
+    assert done.stdout == f"{[first.src.tolist() for first in firsts if first is not None]}\n"
+    assert done.stderr == ""
+
+
+def prepared(pairs: Sequence[tuple[str, str]], folder: Path, **more: object) -> Reader:
+    settings: dict[str, object] = {
+        "origin": "a.tsv",
+        "max_length": 5,
+        "shard_pairs": 10,
+        "fingerprint": "x",
+        **more,
+    }
+    numbered = [Pair(src, tgt, line) for line, (src, tgt) in enumerate(pairs, start=1)]
+    return prepare(iter(numbered), TEXT, folder, **settings)  # type: ignore[arg-type]
+
+
+def test_prepare_drops_and_counts_what_cannot_be_learnt_from(tmp_path: Path):
+    pairs = [
+        ("ab", "c"),
+        ("", "c"),
+        ("ab", ""),
+        ("abcdef", "c"),
+        ("a", "abcdef"),
+        ("held", "out"),
+        ("abcde", "x"),
+    ]
+    done: list[tuple[int, int]] = []
+    reader = prepared(
+        pairs, tmp_path, skip=lambda pair: pair.src == "held", progress=lambda *now: done.append(now)
+    )
+    assert reader.manifest.counts == {"read": 7, "skipped": 1, "empty": 2, "too_long": 2, "kept": 2}
+    assert [src.tolist() for src, _ in reader.read(np.arange(2))] == [
+        TEXT.src.encode("ab"),
+        TEXT.src.encode("abcde"),
+    ]
+    assert done == [(7, sum(len(src) + len(tgt) + 2 for src, tgt in pairs))]
+
+
+def test_prepare_streams_in_order_over_many_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("dragoman.data.prepare.CHUNK", 7)
+    pairs = [(f"{n:03d}", f"{n:02d}") for n in range(100)]
+    reader = prepared(pairs, tmp_path)
+    assert [TEXT.src.decode(src.tolist()) for src, _ in reader.read(np.arange(100))] == [
+        src for src, _ in pairs
+    ]
+
+
+def test_preparing_nothing_says_why_and_leaves_no_store(tmp_path: Path):
+    with pytest.raises(DataError, match="2 with more than 5 tokens") as caught:
+        prepared([("abcdefg", "x"), ("abcdefg", "x")], tmp_path)
+    assert caught.value.hint == "data.max_length=10"
+    with pytest.raises(DataError, match="No pair is left"):
+        prepared([], tmp_path)
+    with pytest.raises(DataError, match="not complete"):
+        Reader(tmp_path)

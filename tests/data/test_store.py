@@ -1,0 +1,250 @@
+"""The token store gives back what was written, is whole or absent, and notices damage."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dragoman.data.store.layout import MANIFEST, fingerprint, read_manifest
+from dragoman.data.store.reader import HANDLES, Reader, open_current
+from dragoman.data.store.writer import Writer
+from dragoman.errors import DataError
+
+Pairs = Sequence[tuple[list[int], list[int]]]
+
+
+def write(
+    folder: Path, pairs: Pairs, *, vocabulary: int = 1000, shard_pairs: int = 100, made_from: str = "x"
+) -> Path:
+    with Writer(
+        folder, vocabulary=vocabulary, shard_pairs=shard_pairs, fingerprint=made_from, counts={}
+    ) as writer:
+        writer.extend(pairs)
+    return folder
+
+
+def some_pairs(count: int, seed: int = 0, vocabulary: int = 1000) -> list[tuple[list[int], list[int]]]:
+    rng = np.random.default_rng(seed)
+    return [
+        (rng.integers(4, vocabulary, a).tolist(), rng.integers(4, vocabulary, b).tolist())
+        for a, b in rng.integers(1, 30, (count, 2))
+    ]
+
+
+def read(reader: Reader, rows: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+    return [(src.tolist(), tgt.tolist()) for src, tgt in reader.read(np.array(rows, np.int64))]
+
+
+ids = st.lists(st.integers(0, 69_999), max_size=12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.tuples(ids, ids), max_size=40),
+    st.integers(1, 50),
+    st.sampled_from([70_000, 2**32 - 1]),
+    st.data(),
+)
+def test_what_was_written_is_read(
+    tmp_path_factory: pytest.TempPathFactory,
+    pairs: Pairs,
+    shard_pairs: int,
+    vocabulary: int,
+    data: st.DataObject,
+):
+    folder = tmp_path_factory.mktemp("store")
+    reader = Reader(write(folder, pairs, vocabulary=vocabulary, shard_pairs=shard_pairs))
+    assert len(reader) == len(pairs)
+    rows = data.draw(st.lists(st.integers(0, len(pairs) - 1), max_size=60)) if pairs else []
+    assert read(reader, rows) == [pairs[row] for row in rows]
+    src_len, tgt_len = reader.lengths(np.array(rows, np.int64))
+    assert list(zip(src_len, tgt_len, strict=True)) == [(len(pairs[r][0]), len(pairs[r][1])) for r in rows]
+
+
+def test_chunks_that_cross_shards_keep_their_order(tmp_path: Path):
+    pairs = some_pairs(1000)
+    with Writer(tmp_path, vocabulary=1000, shard_pairs=64, fingerprint="", counts={}) as writer:
+        for start in range(0, 1000, 77):
+            writer.extend(pairs[start : start + 77])
+    reader = Reader(tmp_path)
+    assert read(reader, range(1000)) == pairs
+    assert [shard.pairs for shard in reader.manifest.shards] == [64] * 15 + [40]
+    assert reader.manifest.src_tokens == sum(len(src) for src, _ in pairs)
+
+
+def test_small_vocabularies_take_two_bytes_an_id(tmp_path: Path):
+    pairs = some_pairs(50)
+    tokens = sum(len(src) + len(tgt) for src, tgt in pairs)
+    for vocabulary, width in ((65_535, 2), (65_536, 4)):
+        write(tmp_path, pairs, vocabulary=vocabulary)
+        assert (tmp_path / "00000.data").stat().st_size == width * tokens
+
+
+def test_more_shards_than_open_files_are_read(tmp_path: Path):
+    pairs = some_pairs(HANDLES + 20)
+    reader = Reader(write(tmp_path, pairs, shard_pairs=1))
+    for _ in range(2):
+        assert read(reader, range(len(pairs))) == pairs
+        assert len(reader.handles) <= HANDLES
+
+
+def test_an_id_beyond_the_vocabulary_is_refused_and_no_store_is_left(tmp_path: Path):
+    with pytest.raises(ValueError, match="outside"):
+        write(tmp_path, [([4], [1000])])
+    with pytest.raises(DataError, match="not complete"):
+        Reader(tmp_path)
+
+
+def test_a_failure_while_writing_leaves_no_store_and_no_partial_file(tmp_path: Path):
+    write(tmp_path, some_pairs(10))
+    with pytest.raises(ValueError, match="outside"):
+        write(tmp_path, [*some_pairs(7), ([4], [5000])], shard_pairs=5)
+    assert open_current(tmp_path, "x") is None
+    assert not list(tmp_path.glob("*.partial"))
+
+
+def test_a_killed_writer_leaves_no_store_and_the_next_one_starts_clean(tmp_path: Path):
+    script = textwrap.dedent("""
+        import sys
+        from pathlib import Path
+        from dragoman.data.store.writer import Writer
+        with Writer(Path(sys.argv[1]), vocabulary=50, shard_pairs=7, fingerprint="x", counts={}) as writer:
+            while True:
+                writer.extend([([4, 5], [6])] * 5)
+    """)
+    process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)])
+    deadline = time.monotonic() + 15
+    while not (tmp_path / "00003.data").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    assert (tmp_path / "00003.data").exists()
+    with pytest.raises(DataError, match="not complete") as caught:
+        Reader(tmp_path)
+    assert f"Delete the folder {tmp_path}" in caught.value.hint
+    pairs = some_pairs(3)
+    assert read(Reader(write(tmp_path, pairs)), range(3)) == pairs
+    assert sorted(os.listdir(tmp_path)) == ["00000.data", "00000.index", MANIFEST]
+
+
+def flip(path: Path, at: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[at] ^= 4
+    path.write_bytes(bytes(content))
+
+
+@pytest.mark.parametrize("name", ["00000.data", "00000.index", "00001.data", "00001.index", MANIFEST])
+def test_every_flipped_bit_of_a_small_store_is_noticed(tmp_path: Path, name: str):
+    write(tmp_path, some_pairs(20), shard_pairs=10)
+    content = (tmp_path / name).read_bytes()
+    for at in range(0, len(content), max(1, len(content) // 40)):
+        flip(tmp_path / name, at)
+        with pytest.raises(DataError) as caught:
+            Reader(tmp_path)
+        assert name in caught.value.where
+        assert "Delete the folder" in caught.value.hint
+        (tmp_path / name).write_bytes(content)
+    Reader(tmp_path)
+
+
+def test_flips_in_a_large_store_are_found_on_demand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("dragoman.data.store.reader.SMALL", 0)
+    write(tmp_path, some_pairs(20))
+    flip(tmp_path / "00000.data", 11)
+    with pytest.raises(DataError, match="changed after"):
+        Reader(tmp_path).verify()
+
+
+def test_an_index_that_points_outside_is_an_error_not_garbage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("dragoman.data.store.reader.SMALL", 0)
+    write(tmp_path, some_pairs(20))
+    reader = Reader(tmp_path)
+    for at in (3, 7, 11, 15):  # high bytes of the offset and of both lengths
+        flip(tmp_path / "00000.index", at)
+        with pytest.raises(DataError, match="outside"):
+            reader.read(np.array([0]))
+        flip(tmp_path / "00000.index", at)
+
+
+@pytest.mark.parametrize("name", ["00000.data", "00000.index"])
+def test_a_truncated_shard_is_noticed_at_any_size(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("dragoman.data.store.reader.SMALL", 0)
+    write(tmp_path, some_pairs(20))
+    reader = Reader(tmp_path)
+    os.truncate(tmp_path / name, (tmp_path / name).stat().st_size - 1)
+    with pytest.raises(DataError, match="bytes"):
+        Reader(tmp_path)
+    with pytest.raises(DataError, match="too early"):
+        reader.read(np.arange(20))
+    (tmp_path / name).unlink()
+    with pytest.raises(DataError, match="cannot be read"):
+        Reader(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", "null", '{"format": "dragoman-store", "version": 99}', "[" * 5000]
+)
+def test_a_foreign_manifest_is_refused(tmp_path: Path, content: str):
+    write(tmp_path, some_pairs(3))
+    (tmp_path / MANIFEST).write_text(content)
+    with pytest.raises(DataError):
+        Reader(tmp_path)
+
+
+def test_a_store_is_current_only_for_what_it_was_made_from(tmp_path: Path):
+    assert open_current(tmp_path, "x") is None
+    write(tmp_path, some_pairs(3), made_from="x")
+    assert open_current(tmp_path, "x") is not None
+    assert open_current(tmp_path, "y") is None
+    flip(tmp_path / "00000.data", 0)
+    assert open_current(tmp_path, "x") is None
+
+
+def test_the_fingerprint_follows_sources_text_model_and_settings(tmp_path: Path):
+    source, model = tmp_path / "a.en", tmp_path / "text"
+    model.mkdir()
+    source.write_text("one\n")
+    (model / "vocabulary.txt").write_text("a\n")
+    first = fingerprint([source], model, {"max_length": 10})
+    assert first == fingerprint([source], model, {"max_length": 10})
+    assert first != fingerprint([source], model, {"max_length": 11})
+    (model / "vocabulary.txt").write_text("b\n")
+    second = fingerprint([source], model, {"max_length": 10})
+    assert second != first
+    os.utime(source, ns=(1, 1))
+    assert fingerprint([source], model, {"max_length": 10}) != second
+    with pytest.raises(DataError, match="cannot be read"):
+        fingerprint([tmp_path / "none"], model, {})
+
+
+def test_rows_outside_of_the_store_are_refused(tmp_path: Path):
+    reader = Reader(write(tmp_path, some_pairs(3)))
+    for row in (-1, 3):
+        with pytest.raises(IndexError):
+            reader.read(np.array([row]))
+
+
+def test_a_folder_that_cannot_be_written_is_explained(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match="cannot be written"):
+        write(tmp_path / "file" / "store", some_pairs(1))
+
+
+def test_nothing_on_disk_is_code(tmp_path: Path):
+    write(tmp_path, some_pairs(3))
+    json.loads((tmp_path / MANIFEST).read_text())
+    assert read_manifest(tmp_path).pairs == 3
+    assert sorted(os.listdir(tmp_path)) == ["00000.data", "00000.index", MANIFEST]
