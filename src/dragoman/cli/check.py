@@ -106,7 +106,7 @@ def check_corpus(files: list[str], corpora: Corpora, args: argparse.Namespace) -
     report = check(files, valid=corpora.valid, test=corpora.test)
     held = {"valid": corpora.valid, "test": corpora.test}
     if args.json:
-        say(json.dumps(report.to_json(), ensure_ascii=False))
+        say(json.dumps(report.to_json()))
     else:
         for line in describe(report, " → ".join(languages(files)), held):
             say(line)
@@ -160,5 +160,5 @@ def talk(line: str) -> None:
 
 
 def printable(line: str) -> str:
-    """File names may hold bytes that are no text."""
-    return line.encode("utf-8", "replace").decode()
+    """File names may hold escapes, and bytes that are no text."""
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)
