@@ -33,6 +33,7 @@ def model_settings() -> dict[str, Any]:
         "add_ffnbias": True,
         "share_embeddings": True,
         "share_decoder_embeddings": True,
+        "generator_bias": False,
         "embeddings": {
             "word_vec_size": 256,
             "position_encoding": True,

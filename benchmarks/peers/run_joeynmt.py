@@ -73,7 +73,8 @@ def settings(order: Order, folder: Path) -> dict[str, Any]:
         "training": {
             "optimizer": "adam",
             "learning_rate": 3e-4,
-            "learning_rate_min": 1e-9,
+            "scheduling": "warmupinversesquareroot",
+            "learning_rate_warmup": 4000,
             "clip_grad_norm": 1.0,
             "normalization": "tokens",
             "label_smoothing": 0.1,
