@@ -17,7 +17,9 @@ class Corpus(Section):
         max_length=2,
         description="Two aligned text files (source, target), or one .tsv or .jsonl file; each may be .gz.",
     )
-    weight: float = Field(default=1.0, gt=0, description="Share of this corpus in the mixture, relative to the others.")
+    weight: float = Field(
+        default=1.0, gt=0, description="Share of this corpus in the mixture, relative to the others."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -45,7 +47,10 @@ class DataConfig(Section):
         default=1000, ge=1, description="Pairs held out of `train` when `valid` is not given (5 % at most)."
     )
     max_length: int = Field(
-        default=256, ge=2, le=65535, description="Pairs with more tokens than this on a side are not trained on."
+        default=256,
+        ge=2,
+        le=65535,
+        description="Pairs with more tokens than this on a side are not trained on.",
     )
     shard_pairs: int = Field(default=500_000, ge=1, description="Pairs in one shard of the token store.")
 

@@ -23,10 +23,18 @@ class TransformerPart(Section):
         default="pre", description="Layer norm before each sub-layer (trains easily) or after it (the paper)."
     )
     activation: Literal["relu", "gelu"] = Field(default="relu", description="Inside the feed-forward layer.")
-    positions: Literal["sinusoidal", "learned"] = Field(default="sinusoidal", description="How a token knows its place.")
-    max_positions: int = Field(default=1024, ge=2, description="Longest sequence that positions are made for.")
-    dropout: Rate = Field(default=0.1, description="Dropped share of what each sub-layer and the embedding give.")
-    attention_dropout: Rate | None = Field(default=None, description="Dropped attention weights; `dropout` if unset.")
+    positions: Literal["sinusoidal", "learned"] = Field(
+        default="sinusoidal", description="How a token knows its place."
+    )
+    max_positions: int = Field(
+        default=1024, ge=2, description="Longest sequence that positions are made for."
+    )
+    dropout: Rate = Field(
+        default=0.1, description="Dropped share of what each sub-layer and the embedding give."
+    )
+    attention_dropout: Rate | None = Field(
+        default=None, description="Dropped attention weights; `dropout` if unset."
+    )
     ffn_dropout: Rate | None = Field(default=None, description="Dropped inner features; `dropout` if unset.")
 
     @model_validator(mode="after")
@@ -73,5 +81,7 @@ class ModelConfig(Section):
     decoder: DecoderPart = Field(default=TransformerPart(), description="What writes the target.")
     tied: Literal["all", "target", "none"] = Field(
         default="all",
-        description="Embeddings shared by source, target and output (joint vocabulary), by target and output, or not.",
+        description=(
+            "Embeddings shared by source, target and output (joint vocabulary), by target and output, or not."
+        ),
     )

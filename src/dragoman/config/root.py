@@ -25,5 +25,7 @@ class Config(Section):
     @model_validator(mode="after")
     def _tying_needs_one_vocabulary(self) -> Config:
         if self.model.tied == "all" and not self.text.is_joint:
-            raise ValueError('model.tied = "all" needs one vocabulary for both sides; set model.tied = "target"')
+            raise ValueError(
+                'model.tied = "all" needs one vocabulary for both sides; set model.tied = "target"'
+            )
         return self

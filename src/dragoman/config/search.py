@@ -10,7 +10,9 @@ from dragoman.config.section import Section
 
 
 class SearchConfig(Section):
-    kind: Literal["greedy", "beam"] = Field(default="beam", description="Best token each time, or the best of a beam.")
+    kind: Literal["greedy", "beam"] = Field(
+        default="beam", description="Best token each time, or the best of a beam."
+    )
     size: int = Field(default=5, ge=1, le=1024, description="Hypotheses in the beam.")
     length_penalty: float = Field(
         default=1.0, ge=0, description="Scores are Σ log p / tᵅ with this α; 1 is the mean, 0 the plain sum."

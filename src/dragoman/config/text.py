@@ -12,7 +12,9 @@ Kind = Literal["bpe", "unigram", "word", "char", "byte"]
 
 
 class Units(Section):
-    kind: Kind = Field(default="bpe", description="bpe and unigram are SentencePiece; word, char and byte are ours.")
+    kind: Kind = Field(
+        default="bpe", description="bpe and unigram are SentencePiece; word, char and byte are ours."
+    )
     size: int = Field(
         default=8000,
         ge=8,
@@ -23,9 +25,15 @@ class Units(Section):
 
 class TextConfig(Units):
     joint: bool = Field(default=True, description="One vocabulary for both sides; false makes one per side.")
-    src: Units | None = Field(default=None, description="Units of the source side alone; implies joint = false.")
-    tgt: Units | None = Field(default=None, description="Units of the target side alone; implies joint = false.")
-    lowercase: bool = Field(default=False, description="Lower-case both sides before cutting. Not reversible.")
+    src: Units | None = Field(
+        default=None, description="Units of the source side alone; implies joint = false."
+    )
+    tgt: Units | None = Field(
+        default=None, description="Units of the target side alone; implies joint = false."
+    )
+    lowercase: bool = Field(
+        default=False, description="Lower-case both sides before cutting. Not reversible."
+    )
     sampling: float = Field(
         default=0.0,
         ge=0.0,

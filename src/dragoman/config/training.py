@@ -13,7 +13,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def seconds(budget: str) -> float:
-    """"90s", "30m", "1h30m", "2d" → seconds."""
+    """ "90s", "30m", "1h30m", "2d" → seconds."""
     parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", budget)
     if not parts or "".join(n + u for n, u in parts) != budget.replace(" ", ""):
         raise ValueError(f'"{budget}" is not a time; write 90s, 30m, 1h30m or 2d')
@@ -21,12 +21,16 @@ def seconds(budget: str) -> float:
 
 
 class TrainingConfig(Section):
-    updates: int | None = Field(default=None, ge=1, description="How many updates, exactly. Unset: see `budget`.")
+    updates: int | None = Field(
+        default=None, ge=1, description="How many updates, exactly. Unset: see `budget`."
+    )
     budget: str | None = Field(
         default=None, description='The time to train in, such as "30m": updates are planned to fit it.'
     )
     batch_tokens: int = Field(
-        default=4096, ge=2, description="Tokens of one update on the larger side, padding counted, over all ranks."
+        default=4096,
+        ge=2,
+        description="Tokens of one update on the larger side, padding counted, over all ranks.",
     )
     micro_batches: int = Field(
         default=2,
@@ -36,31 +40,44 @@ class TrainingConfig(Section):
             "Ranks share them, so 2 lets a run move between 1 and 2 ranks bit for bit."
         ),
     )
-    optimizer: Literal["adam", "adamw"] = Field(default="adamw", description="Adam, or Adam with decoupled decay.")
+    optimizer: Literal["adam", "adamw"] = Field(
+        default="adamw", description="Adam, or Adam with decoupled decay."
+    )
     lr: float = Field(default=1e-3, gt=0, description="Highest learning rate, reached after `warmup`.")
     schedule: Literal["inverse_sqrt", "cosine", "linear", "constant"] = Field(
         default="inverse_sqrt", description="How the learning rate falls after `warmup`."
     )
-    warmup: int = Field(default=400, ge=0, description="Updates over which the learning rate rises from zero.")
-    betas: tuple[float, float] = Field(default=(0.9, 0.98), description="Adam's memory of gradient and square.")
+    warmup: int = Field(
+        default=400, ge=0, description="Updates over which the learning rate rises from zero."
+    )
+    betas: tuple[float, float] = Field(
+        default=(0.9, 0.98), description="Adam's memory of gradient and square."
+    )
     eps: float = Field(default=1e-9, gt=0, description="Adam's ε.")
     weight_decay: float = Field(default=0.0, ge=0, description="Pull of the matrices towards zero.")
     clip: float = Field(default=1.0, ge=0, description="Longest gradient allowed; 0 does not clip.")
     label_smoothing: float = Field(default=0.1, ge=0, lt=1, description="Probability spread over all tokens.")
     precision: Literal["auto", "fp32", "bf16"] = Field(
-        default="auto", description="Arithmetic of the model; auto takes bf16 where the machine multiplies it fast."
+        default="auto",
+        description="Arithmetic of the model; auto takes bf16 where the machine multiplies it fast.",
     )
     seed: int = Field(default=1, ge=0, lt=2**63, description="Everything random follows from it.")
     threads: int = Field(default=0, ge=0, description="CPU threads per rank; 0 takes what the machine has.")
     validate_every: int | None = Field(default=None, ge=1, description="Updates between validations.")
     checkpoint_every: int | None = Field(default=None, ge=1, description="Updates between saves.")
     keep: int = Field(default=2, ge=2, description="Newest checkpoints kept besides those for averaging.")
-    average: int = Field(default=5, ge=1, description="Best-and-last checkpoints averaged into the final model.")
-    patience: int = Field(default=0, ge=0, description="Validations without progress before stopping; 0 never stops.")
+    average: int = Field(
+        default=5, ge=1, description="Best-and-last checkpoints averaged into the final model."
+    )
+    patience: int = Field(
+        default=0, ge=0, description="Validations without progress before stopping; 0 never stops."
+    )
     valid_metric: Literal["loss", "bleu", "chrf", "exact_match"] = Field(
         default="chrf", description="What decides which checkpoint is best."
     )
-    valid_decode: int = Field(default=200, ge=0, description="Validation pairs decoded for the metrics; 0 for none.")
+    valid_decode: int = Field(
+        default=200, ge=0, description="Validation pairs decoded for the metrics; 0 for none."
+    )
 
     @field_validator("budget")
     @classmethod

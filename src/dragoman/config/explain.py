@@ -1,0 +1,151 @@
+"""pydantic's complaint → ours: where it stands (file:line), what was expected, what to write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from dragoman.config.names import Path_, did_you_mean, keys_at, kind_of, nearest, sections_at
+from dragoman.errors import ConfigError
+
+Table = dict[str, Any]
+
+
+class Places:
+    """Where each setting was given: a line of the file, or the command line."""
+
+    def __init__(
+        self, file: Path | None = None, text: str = "", overrides: dict[Path_, str] | None = None
+    ) -> None:
+        self.file = file
+        self.lines = key_lines(text)
+        self.overrides = overrides or {}
+
+    def of(self, path: Path_) -> str:
+        for cut in range(len(path), 0, -1):
+            if path[:cut] in self.overrides:
+                return f'"{short(self.overrides[path[:cut]])}" on the command line'
+            if path[:cut] in self.lines:
+                return f"{self.file}:{self.lines[path[:cut]]}"
+        return str(self.file) if self.file else "the command line"
+
+
+def explain(error: ValidationError, table: Table, places: Places) -> ConfigError:
+    first = error.errors(include_url=False)[0]
+    path = real_path(first["loc"], table)
+    kind, message, given, context = first["type"], first["msg"], first["input"], first.get("ctx", {})
+    name = ".".join(path)
+    match kind:
+        case "extra_forbidden":
+            return unknown_key(path, table, places.of(path))
+        case "missing":
+            return ConfigError(
+                f"The setting {name} is missing.",
+                where=places.of(path),
+                expected='for example  train = ["train.en", "train.de"]  below [data]'
+                if "data" in path
+                else "",
+                hint=f"Add {name}.",
+            )
+        case "literal_error" | "union_tag_invalid":
+            if kind == "union_tag_invalid":
+                path, given = (*path, "kind"), context["tag"]
+            return wrong_choice(".".join(path), given, context, places.of(path))
+        case "value_error":
+            hint = f"Change {name}." if path and not sections_at(path) else "Change one of them."
+            return ConfigError(
+                f"{name or 'The settings'}: {message.removeprefix('Value error, ')}.",
+                where=places.of(path),
+                hint=hint,
+            )
+    return ConfigError(
+        f"The setting {name} cannot be {short(given)}.",
+        where=places.of(path),
+        expected=message.removeprefix("Input should be "),
+        hint=f"Change {name}.",
+    )
+
+
+def wrong_choice(name: str, given: Any, context: Table, where: str) -> ConfigError:
+    choices = re.findall(r"'([^']*)'", context.get("expected") or context["expected_tags"])
+    close = nearest(str(given), choices)
+    return ConfigError(
+        f"The setting {name} cannot be {short(given)}.{did_you_mean(str(given), choices)}",
+        where=where,
+        expected="one of " + ", ".join(choices),
+        hint=f"{name}={close}" if close else f"Change {name}.",
+    )
+
+
+def unknown_key(path: Path_, table: Table, where: str) -> ConfigError:
+    """A key that no section has, or one that another `kind` of this section has."""
+    *section, key = path
+    name = ".".join(path)
+    sections = sections_at(tuple(section))
+    mine = next((s for s in sections if kind_of(s) == kind_in(table, section)), None)
+    fields = list(mine.model_fields) if mine else keys_at(tuple(section))
+    others = [f'"{kind_of(s)}"' for s in sections if s is not mine and key in s.model_fields]
+    if mine and others:
+        return ConfigError(
+            f'{name}: {key} belongs to kind = {" or ".join(others)}, and this one is "{kind_of(mine)}".',
+            where=where,
+            expected="one of " + ", ".join(fields),
+            hint=f"Remove {key}, or choose that kind.",
+        )
+    close = nearest(key, fields)
+    return ConfigError(
+        f"Unknown setting {name}.{did_you_mean(key, fields)}",
+        where=where,
+        expected="one of " + ", ".join(fields),
+        hint=f"Change it to {close}." if close else "Remove it.",
+    )
+
+
+def kind_in(table: Any, section: Sequence[str]) -> str | None:
+    for key in section:
+        table = table.get(key, {}) if isinstance(table, dict) else {}
+    kind = table.get("kind") if isinstance(table, dict) else None
+    return kind if isinstance(kind, str) else None
+
+
+def real_path(loc: Sequence[str | int], table: Any) -> Path_:
+    """pydantic's location without the tags of unions: only what stands in the user's table."""
+    out: list[str] = []
+    node = table
+    for index, key in enumerate(loc):
+        if isinstance(node, dict) and key in node:
+            node = node[key]
+            out.append(str(key))
+        elif isinstance(key, str) and index == len(loc) - 1:
+            out.append(key)
+        elif isinstance(key, int) and isinstance(node, list | tuple) and key < len(node):
+            node = node[key]
+    return tuple(out)
+
+
+def short(value: Any) -> str:
+    try:
+        text = value if isinstance(value, str) else repr(value)
+    except RecursionError:
+        text = "…"
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+def key_lines(text: str) -> dict[Path_, int]:
+    """The line of every key and header. `tomllib` keeps none; multi-line values are no keys of ours."""
+    out: dict[Path_, int] = {}
+    table: Path_ = ()
+    for number, line in enumerate(text.split("\n"), start=1):
+        if header := re.match(r"\s*\[+\s*([A-Za-z0-9_.\-\s]+?)\s*\]+\s*(#.*)?$", line):
+            table = tuple(part.strip() for part in header[1].split("."))
+            out.setdefault(table, number)
+        elif key := re.match(r"\s*([A-Za-z0-9_\-]+(?:\s*\.\s*[A-Za-z0-9_\-]+)*)\s*=", line):
+            path = (*table, *(part.strip() for part in key[1].split(".")))
+            out.setdefault(path, number)
+            for inner in re.findall(r"[{,]\s*([A-Za-z0-9_\-]+)\s*=", line[key.end() :]):
+                out.setdefault((*path, inner), number)
+    return out

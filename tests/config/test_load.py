@@ -1,0 +1,260 @@
+"""Settings from files and overrides: what is accepted, and how a refusal reads."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from dragoman.config.load import load, validate
+from dragoman.config.presets import PRESETS
+from dragoman.errors import ConfigError
+
+DATA = {"data": {"train": ["a.en", "a.de"]}}
+HEAD = '[data]\ntrain = ["a.en", "a.de"]\n'
+
+
+def settings(tmp_path: Path, text: str, *overrides: str) -> ConfigError:
+    """The complaint about this file."""
+    file = tmp_path / "dragoman.toml"
+    file.write_text(HEAD + text, encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        load(file, overrides)
+    error = caught.value
+    assert error.where
+    assert error.hint
+    assert error.exit_code == 2
+    return error
+
+
+def override(*overrides: str) -> ConfigError:
+    with pytest.raises(ConfigError) as caught:
+        load(None, overrides, DATA)
+    assert caught.value.where
+    assert caught.value.hint
+    return caught.value
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_is_valid(preset: str) -> None:
+    config = validate({**DATA, "model": {"preset": preset}})
+    assert config.model.preset == preset
+
+
+def test_file_goes_over_base_and_overrides_go_over_both(tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text("[training]\nlr = 2e-3\nwarmup = 7\n", encoding="utf-8")
+    config = load(file, ["training.lr=3e-3"], {**DATA, "training": {"lr": 1.0, "warmup": 1, "seed": 9}})
+    assert (config.training.lr, config.training.warmup, config.training.seed) == (3e-3, 7, 9)
+
+
+def test_field_changes_its_preset_and_leaves_the_rest() -> None:
+    config = load(None, ["model.preset=transformer-base", "model.encoder.layers=2"], DATA)
+    assert (config.model.encoder.layers, config.model.encoder.width) == (2, 512)
+    assert config.model.decoder.layers == 6
+
+
+def test_another_kind_of_part_drops_what_the_preset_said_of_it() -> None:
+    config = load(None, ["model.decoder.kind=rnn", "model.decoder.width=128"], DATA)
+    assert (config.model.decoder.kind, config.model.decoder.width) == ("rnn", 128)
+
+
+def test_order_of_overrides_does_not_matter() -> None:
+    one = ["model.decoder.layers=2", "model.decoder.kind=rnn", "model.decoder.cell=gru"]
+    assert load(None, one, DATA) == load(None, one[::-1], DATA)
+
+
+def test_kind_of_search_or_text_leaves_its_neighbours(tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(
+        HEAD + '[search]\nkind = "beam"\nmax_length = 40\n[text]\nkind = "bpe"\nlowercase = true\n'
+    )
+    config = load(file, ["search.kind=greedy", "text.kind=char"])
+    assert config.search.max_length == 40
+    assert config.text.lowercase
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "value"),
+    [
+        ("training.updates=2000", ("training", "updates"), 2000),
+        ("training.lr=5e-4", ("training", "lr"), 5e-4),
+        ("training.lr=1", ("training", "lr"), 1.0),
+        ("training.budget=30m", ("training", "budget"), "30m"),
+        ("training.betas=[0.9, 0.95]", ("training", "betas"), (0.9, 0.95)),
+        ("text.lowercase=true", ("text", "lowercase"), True),
+        ("search.kind=greedy", ("search", "kind"), "greedy"),
+        ('search.kind="greedy"', ("search", "kind"), "greedy"),
+    ],
+)
+def test_override_has_the_type_of_its_setting(text: str, path: tuple[str, str], value: object) -> None:
+    section, key = path
+    got = getattr(getattr(load(None, [text], DATA), section), key)
+    assert got == value
+    assert type(got) is type(value)
+
+
+def test_train_may_be_one_file_two_files_or_a_mixture() -> None:
+    assert load(None, ["data.train=pairs.tsv"]).data.train[0].files == ("pairs.tsv",)
+    assert load(None, ['data.train=["a", "b"]']).data.train[0].files == ("a", "b")
+    mixture = load(None, ['data.train=[{files=["a","b"],weight=2},{files=["c.tsv"]}]']).data.train
+    assert [corpus.weight for corpus in mixture] == [2.0, 1.0]
+
+
+def test_unknown_key_in_a_file_names_line_and_neighbour(tmp_path: Path) -> None:
+    error = settings(tmp_path, "\n[training]\nseed = 3\nlearning_rate = 1e-3\n")
+    assert error.what == "Unknown setting training.learning_rate. Did you mean lr?"
+    assert error.where == f"{tmp_path / 'dragoman.toml'}:6"
+    assert error.hint == "Change it to lr."
+
+
+def test_unknown_section_names_the_near_one(tmp_path: Path) -> None:
+    error = settings(tmp_path, "[trainig]\nlr = 1\n")
+    assert "Did you mean training?" in error.what
+    assert error.where.endswith(":3")
+
+
+def test_unknown_key_in_an_inline_table_names_its_line(tmp_path: Path) -> None:
+    error = settings(tmp_path, '[model]\nencoder = { kind = "transformer", layer = 2 }\n')
+    assert error.what == "Unknown setting model.encoder.layer. Did you mean layers?"
+    assert error.where.endswith(":4")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("training.learning_rate", "training.lr"),
+        ("train.lr", "training.lr"),
+        ("lr", "training.lr"),
+        ("training.epochs", "training.updates"),
+        ("training.batch_size", "training.batch_tokens"),
+        ("training.update", "training.updates"),
+        ("model.encoder.d_model", "model.encoder.width"),
+        ("model.decoder.num_layers", "model.decoder.layers"),
+        ("search.beam_size", "search.size"),
+        ("text.vocab_size", "text.size"),
+        ("serch.kind", "search.kind"),
+    ],
+)
+def test_unknown_override_is_told_what_was_meant(wrong: str, right: str) -> None:
+    error = override(f"{wrong}=5")
+    assert error.what == f"Unknown setting {wrong}. Did you mean {right}?"
+    assert error.where == f'"{wrong}=5" on the command line'
+    assert error.hint == f"{right}=5"
+
+
+def test_override_far_from_every_name_lists_the_section() -> None:
+    error = override("training.qqqqq=5")
+    assert "Did you mean" not in error.what
+    assert "training.lr" in error.expected
+
+
+@pytest.mark.parametrize("text", ["updates", "Training.lr=1", "training..lr=1", "=5", "training.lr"])
+def test_what_is_no_setting_is_called_so(text: str) -> None:
+    assert "section.key=value" in override(text).expected or "Unknown" in override(text).what
+
+
+def test_key_of_another_kind_is_refused_by_name(tmp_path: Path) -> None:
+    error = settings(tmp_path, '[model]\ndecoder = { kind = "rnn", heads = 4 }\n')
+    assert 'heads belongs to kind = "transformer"' in error.what
+    assert error.where.endswith(":4")
+    assert "transformer" in override("model.preset=rnn-small", "model.decoder.heads=4").what
+    assert 'cell belongs to kind = "rnn"' in override("model.encoder.cell=gru").what
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["training.lr=true", "training.updates=2.5", "training.updates=abc", "text.lowercase=5", "task=[1]"],
+)
+def test_wrong_type_is_refused_with_what_was_expected(text: str) -> None:
+    error = override(text)
+    assert f'"{text}" on the command line' == error.where
+    assert error.expected
+
+
+def test_number_out_of_range_says_the_range(tmp_path: Path) -> None:
+    error = settings(tmp_path, "[training]\nlr = -1\n")
+    assert error.what == "The setting training.lr cannot be -1."
+    assert error.expected == "greater than 0"
+    assert error.where.endswith(":4")
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("search.kind=beem", "beam"),
+        ("model.encoder.kind=transfomer", "transformer"),
+        ("model.preset=rnn-smal", "rnn-small"),
+    ],
+)
+def test_wrong_choice_is_told_the_near_one(text: str, right: str) -> None:
+    error = override(text)
+    assert f"Did you mean {right}?" in error.what
+    assert right in error.expected
+    assert error.where == f'"{text}" on the command line'
+    assert error.hint == f"{text.partition('=')[0]}={right}"
+
+
+def test_settings_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
+    assert "not both" in override("training.updates=5", "training.budget=3m").what
+    assert 'model.tied = "target"' in override("text.joint=false").what
+    assert "heads" in settings(tmp_path, "[model]\nencoder = { width = 30, heads = 4 }\n").what
+
+
+def test_budget_that_is_no_time_shows_how_to_write_one() -> None:
+    error = override("training.budget=soon")
+    assert "30m" in error.what
+    assert error.hint == "Change training.budget."
+
+
+def test_missing_data_is_asked_for() -> None:
+    with pytest.raises(ConfigError, match=r"The setting data is missing\.") as caught:
+        load(None)
+    assert "train.en" in caught.value.expected
+
+
+def test_missing_file_and_folder_are_refused(tmp_path: Path) -> None:
+    for file in (tmp_path / "none.toml", tmp_path):
+        with pytest.raises(ConfigError) as caught:
+            load(file)
+        assert str(file) in caught.value.where
+
+
+def test_broken_toml_names_the_line(tmp_path: Path) -> None:
+    error = settings(tmp_path, "[training]\nlr = = 3\n")
+    assert "not valid TOML" in error.what
+    assert error.where.endswith(":4")
+
+
+def test_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    file.write_bytes("# März\n".encode("latin-1"))
+    with pytest.raises(ConfigError, match="not UTF-8"):
+        load(file)
+
+
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        "x = " + "[" * 100_000,
+        "x = " + "{a=" * 50_000,
+        "x." * 300 + "y = 1",
+        "x." * 40_000 + "y = 1",
+        "x = " + "[" * 300 + "]" * 300,
+        "x = " + "9" * 100_000,
+        "x = 1\n" * 30_000,
+        "[training]\nlr = " + "[" * 50 + "]" * 50,
+    ],
+    ids=["arrays", "tables", "dots", "many dots", "closed", "digits", "length", "known key"],
+)
+def test_bombs_are_refused_within_a_second(tmp_path: Path, bomb: str) -> None:
+    start = time.process_time()
+    error = settings(tmp_path, bomb)
+    assert time.process_time() - start < 1
+    assert len(str(error)) < 2000
+
+
+@pytest.mark.parametrize("text", ["training.lr=" + "[" * 100_000, "training.lr=" + "9" * 100_000])
+def test_bombs_on_the_command_line_are_refused(text: str) -> None:
+    assert len(str(override(text))) < 2000
