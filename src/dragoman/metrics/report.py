@@ -1,0 +1,58 @@
+"""Report: many metrics of one system, in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dragoman.errors import DataError
+from dragoman.metrics.bleu import bleu
+from dragoman.metrics.chrf import chrf
+from dragoman.metrics.corpus_score import CorpusScore
+from dragoman.metrics.edit import cer, wer
+from dragoman.metrics.exact import exact_match
+
+
+@dataclass(frozen=True)
+class Report:
+    """`bleu` and `chrf` run from 0 to 100, `exact_match` from 0 to 1, `wer` and `cer` are ratios."""
+
+    scores: dict[str, CorpusScore]
+    sentences: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **{name: score.value for name, score in self.scores.items()},
+            "signature": {name: s.signature for name, s in self.scores.items() if s.signature},
+            "intervals": {name: list(score.interval) for name, score in self.scores.items()},
+            "sentences": self.sentences,
+        }
+
+
+def score(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Report:
+    check(hypotheses, references)
+    sides = [[text.lower() if lowercase else text for text in side] for side in (hypotheses, references)]
+    scores = {
+        "bleu": bleu(hypotheses, references, lowercase=lowercase),
+        "chrf": chrf(hypotheses, references, lowercase=lowercase),
+        "exact_match": exact_match(*sides).score(),
+        "wer": wer(*sides).score(),
+        "cer": cer(*sides).score(),
+    }
+    return Report(scores, len(references))
+
+
+def check(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+    if len(hypotheses) != len(references):
+        raise DataError(
+            f"There are {len(hypotheses):,} outputs for {len(references):,} references.",
+            expected="one output for each reference, line for line",
+            hint="Count the lines: wc -l FILE",
+        )
+    if not any(reference.strip() for reference in references):
+        raise DataError(
+            "There is no reference to score against.",
+            expected="a test set with text on its target side",
+            hint="dragoman score MODEL test.src test.tgt",
+        )

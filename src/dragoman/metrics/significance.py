@@ -1,0 +1,56 @@
+"""Is A better than B, or is it the sample? The paired bootstrap (Koehn 2004)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sacrebleu.metrics.base import Metric
+
+from dragoman.metrics import bleu, chrf
+from dragoman.metrics.bootstrap import p_value
+from dragoman.metrics.edit import cer, wer
+from dragoman.metrics.exact import exact_match
+from dragoman.metrics.ratio import Ratio
+from dragoman.metrics.report import check
+from dragoman.metrics.sacre import bootstrapped
+
+
+class Comparison(NamedTuple):
+    metric: str
+    baseline: float
+    system: float
+    p_value: float
+
+
+def compare(
+    system: Sequence[str], baseline: Sequence[str], references: Sequence[str], *, lowercase: bool = False
+) -> list[Comparison]:
+    """The system against the baseline on the same sentences, metric by metric."""
+    check(system, references)
+    check(baseline, references)
+    by_sacrebleu = [
+        _by_sacrebleu("bleu", bleu.metric(lowercase=lowercase), system, baseline, references),
+        _by_sacrebleu("chrf", chrf.metric(lowercase=lowercase), system, baseline, references),
+    ]
+    if lowercase:
+        system, baseline, references = ([x.lower() for x in side] for side in (system, baseline, references))
+    ours = {"exact_match": exact_match, "wer": wer, "cer": cer}
+    return by_sacrebleu + [
+        _by_counts(name, measure(system, references), measure(baseline, references))
+        for name, measure in ours.items()
+    ]
+
+
+def _by_sacrebleu(
+    name: str, metric: Metric, system: Sequence[str], baseline: Sequence[str], references: Sequence[str]
+) -> Comparison:
+    before, after = bootstrapped(metric, [baseline, system], references)
+    # Of two systems that score alike it says p = 1/1001: it counts only differences above the observed one.
+    p = 1.0 if before.score == after.score else float(after.p_value or 1.0)
+    return Comparison(name, float(before.score), float(after.score), p)
+
+
+def _by_counts(name: str, system: Ratio, baseline: Ratio) -> Comparison:
+    p = p_value(system.samples() - baseline.samples(), system.value - baseline.value)
+    return Comparison(name, baseline.value, system.value, p)
