@@ -33,12 +33,12 @@ def describe(report: CheckReport, languages: str, held: Mapping[str, Sequence[st
 
 
 def kept(report: CheckReport) -> str:
-    reasons = {
-        "duplicates": report.duplicates.count,
-        "empty": report.empty.count,
-        "too long/short for their partner": report.lengths.count,
-    }
-    dropped = " · ".join(f"{count:,} {reason}" for reason, count in reasons.items() if count)
+    reasons = (
+        (report.duplicates.count, plural(report.duplicates.count, "duplicate")),
+        (report.empty.count, f"{report.empty.count:,} empty"),
+        (report.lengths.count, f"{report.lengths.count:,} too long/short for their partner"),
+    )
+    dropped = " · ".join(text for count, text in reasons if count)
     return f"  kept {report.kept:,}   dropped: {dropped or 'none'}"
 
 

@@ -46,7 +46,9 @@ def parse(line: str) -> dict[str, Any]:
     try:
         record = DECODER.decode(line)
     except json.JSONDecodeError as error:
-        raise Refused(f"This line is not JSON: {error.msg} at column {error.colno}.") from None
+        raise Refused(
+            f"This line is not JSON: {error.msg.removesuffix(' at')} (column {error.colno})."
+        ) from None
     except RecursionError:
         raise Refused("This line is nested too deeply to be a pair.") from None
     except ValueError:  # an integer of more digits than Python converts

@@ -67,7 +67,7 @@ def refuse_other_formats(file: Path, stream: io.BufferedReader[Any]) -> None:
     for magic, name, command in ARCHIVES:
         if head.startswith(magic):
             raise DataError(
-                f"This is a {name} archive, not text.",
+                f"This is an archive ({name}), not text.",
                 where=str(file),
                 hint=command.format(file=file),
                 expected="text or .gz",
@@ -82,8 +82,15 @@ def other_encoding(file: Path, name: str) -> DataError:
         f"This file looks like {name}, not UTF-8.",
         where=f"{file}:1:1",
         expected="UTF-8",
-        hint=f"iconv -f {name} -t UTF-8 {file} > {file}.utf8",
+        hint=recode(file, name),
     )
+
+
+def recode(file: Path, name: str) -> str:
+    """The command that makes UTF-8 of it, the suffix kept: it tells readers the form."""
+    if file.suffix == ".gz":
+        return f"zcat {file} | iconv -f {name} -t UTF-8 > utf8-{file.stem}"
+    return f"iconv -f {name} -t UTF-8 {file} > utf8-{file.name}"
 
 
 def fits(raw: bytes) -> bool:
@@ -117,5 +124,5 @@ def undecodable(file: Path, line: int, error: UnicodeDecodeError) -> BadLine:
         f"This is not UTF-8: the byte{'s' if ' ' in shown else ''} {shown} ({error.reason}).",
         column=len(raw[: error.start].decode()) + 1,
         expected="UTF-8",
-        hint=f"If it is Latin-1: iconv -f LATIN1 -t UTF-8 {file} > {file}.utf8",
+        hint=f"If it is Latin-1: {recode(file, 'LATIN1')}",
     )

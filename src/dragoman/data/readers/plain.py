@@ -37,7 +37,7 @@ def unequal(src: Path, tgt: Path, src_count: int, tgt_count: int) -> DataError:
         "The two files do not have the same number of lines.",
         where=f"{src} {src_count:,}   {tgt} {tgt_count:,}{about}",
         expected="line n of one file is the translation of line n of the other",
-        hint=f"Add or take out a line there, then: dragoman check {src} {tgt}",
+        hint=f"{'Mend the lines there' if drift else 'Make them line up'}, then: dragoman check {src} {tgt}",
     )
 
 

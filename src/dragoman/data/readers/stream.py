@@ -70,6 +70,8 @@ def near_file(file: Path) -> str:
         names = [entry.name for entry in file.parent.iterdir()]
     except OSError:
         return f"There is no folder {file.parent} either; look at the path."
+    if file.name in names:
+        return f"It is a link to a file that is gone: ls -l {file}"
     close = difflib.get_close_matches(file.name, names, n=1)
     return f"Did you mean {file.parent / close[0]}?" if close else f"See what is there: ls {file.parent}"
 

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dragoman.data.clean.normal import normal
+from dragoman.data.holdout import hold_out
+from dragoman.data.pair import Pair
+from dragoman.data.readers.build import open_pairs
+from dragoman.data.split import split
+from dragoman.errors import DataError
+
+
+def corpus(size: int) -> list[Pair]:
+    return [Pair(f"Source {n}.", f"Ziel {n}!", n + 1) for n in range(size)]
+
+
+def test_as_many_as_asked_but_one_in_twenty_at_most_and_one_at_least() -> None:
+    for size, count, expected in ((2000, 50, 50), (200, 50, 10), (10, 50, 1)):
+        assert len(hold_out(lambda n=size: iter(corpus(n)), count, 1).valid) == expected
+
+
+def test_the_choice_depends_on_seed_and_content_not_on_order() -> None:
+    pairs = corpus(500)
+    shuffled = random.Random(0).sample(pairs, len(pairs))
+    chosen = [
+        hold_out(lambda p=p: iter(p), 20, seed).valid for p, seed in ((pairs, 1), (shuffled, 1), (pairs, 2))
+    ]
+    assert chosen[0] == chosen[1]
+    assert chosen[0] != chosen[2]
+
+
+words = st.sampled_from(["a", "A.", "b", "B!", "c d", "C  D", "e", "f", "g h", "i", "", " "])
+
+
+@given(st.lists(st.tuples(words, words), min_size=1, max_size=60), st.integers(1, 5), st.integers(-5, 5))
+@settings(deadline=None)
+def test_no_held_out_pair_is_trained_on(texts: list[tuple[str, str]], count: int, seed: int) -> None:
+    pairs = [Pair(src, tgt, n) for n, (src, tgt) in enumerate(texts, 1)]
+    try:
+        held = hold_out(lambda: iter(pairs), count, seed)
+    except DataError:
+        return
+    train = {(normal(pair.src), normal(pair.tgt)) for pair in pairs if not held.skips(pair)}
+    assert not train & {(normal(pair.src), normal(pair.tgt)) for pair in held.valid}
+    assert held.valid
+
+
+def test_neither_side_of_a_held_out_pair_is_trained_on() -> None:
+    pairs = corpus(400) + [Pair(f"source {n}", f"Anderes {n}", 1000 + n) for n in range(0, 400, 3)]
+    pairs += [Pair(f"Other {n}", f"ZIEL {n}", 2000 + n) for n in range(0, 400, 5)]
+    held = hold_out(lambda: iter(pairs), 20, 1)
+    train = [pair for pair in pairs if not held.skips(pair)]
+    assert not {normal(p.src) for p in train} & {normal(p.src) for p in held.valid}
+    assert not {normal(p.tgt) for p in train} & {normal(p.tgt) for p in held.valid}
+    assert len(train) > 500
+
+
+def test_labels_do_not_empty_the_training_set() -> None:
+    pairs = [Pair(f"Text number {n}", f"label {n % 5}", n + 1) for n in range(400)]
+    held = hold_out(lambda: iter(pairs), 20, 1)
+    assert sum(not held.skips(pair) for pair in pairs) == 380
+    reverse = [Pair(pair.tgt, pair.src, pair.line) for pair in pairs]
+    held = hold_out(lambda: iter(reverse), 20, 1)
+    assert sum(not held.skips(pair) for pair in reverse) == 380
+
+
+@pytest.mark.parametrize("pairs", [[], corpus(1), [Pair("a", "b", 1)] * 100, [Pair("", "", 1)] * 100])
+def test_too_little_to_hold_out_is_said(pairs: list[Pair]) -> None:
+    with pytest.raises(DataError) as caught:
+        hold_out(lambda: iter(pairs), 10, 1)
+    assert "--valid" in caught.value.hint
+
+
+def test_split_writes_three_parts_that_share_nothing(tmp_path: Path) -> None:
+    pairs = [*corpus(300), Pair("ends in\r", "x", 301)]
+
+    def again() -> Iterator[Pair]:
+        return iter(pairs)
+
+    parts = split(again, [Path("a.en"), Path("a.de.gz")], 10, 1, tmp_path / "out")
+    assert {name: part.pairs for name, part in parts.items()} == {"train": 281, "valid": 10, "test": 10}
+    assert [file.name for file in parts["test"].files] == ["test.en", "test.de"]
+    read = [pair[:2] for part in parts.values() for pair in open_pairs(part.files)]
+    assert sorted(read) == sorted(pair[:2] for pair in pairs)
+    with pytest.raises(DataError, match="there already"):
+        split(again, [Path("a.en"), Path("a.de.gz")], 10, 1, tmp_path / "out")
