@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Generator, Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,14 +13,12 @@ from numpy.typing import NDArray
 from dragoman.data.bucketing import Places, batches, by_length, cut, window_size
 from dragoman.data.collate import IdPair, collate
 from dragoman.data.mixture import Order, Rows
-from dragoman.data.order import mix
+from dragoman.data.order import Draw, mix
 from dragoman.data.prefetch import prefetch
-from dragoman.data.store.reader import Ids, Reader
+from dragoman.data.store.reader import Reader
 from dragoman.errors import UsageError
 from dragoman.protocols import Batch
 from dragoman.text.pair import TextPair
-
-WINDOWS, PIECES = 5, 6  # what a key is for, so that no two uses share one
 
 
 class GlobalBatch(NamedTuple):
@@ -76,7 +75,7 @@ class Loader:
         self.window_size = window_size(self.order.total)
 
     def batches(self, position: int = 0) -> Generator[GlobalBatch, None, None]:
-        """Without end, from the first batch that begins at `position` or after it; close it to end its thread."""
+        """Without end, from the first batch that begins at `position` or after; closing ends its thread."""
         return prefetch(self.stream(position))
 
     def stream(self, position: int) -> Iterator[GlobalBatch]:
@@ -105,46 +104,56 @@ class Loader:
             window.tgt_len,
             batch_tokens=self.batch_tokens,
             micro_batches=self.micro_batches,
-            key=mix(self.seed, WINDOWS, number),
+            key=mix(self.seed, Draw.WINDOW, number),
         )
 
     def global_batch(self, window: Window, parts: list[Places], start: int) -> GlobalBatch:
         places = np.concatenate(parts)
         src_tokens, tokens = (int(x[places].sum()) + len(places) for x in (window.src_len, window.tgt_len))
+        mine: list[list[IdPair]]
         if self.resegment is None:
-            micro: Sequence[Sequence[IdPair]] = [self.read(window, part) for part in parts[self.mine]]
+            mine = self.read(window, parts[self.mine])
         else:  # every rank must know the new token count of the whole batch, so each segments all of it
-            drawn = [self.redraw(self.resegment, window, part) for part in parts]
+            drawn = self.redraw(self.resegment, window, parts)
             src_tokens = sum(len(src) + 1 for part in drawn for src, _ in part)
             tokens = sum(len(tgt) + 1 for part in drawn for _, tgt in part)
-            micro = drawn[self.mine]
+            mine = drawn[self.mine]
         return GlobalBatch(
             position=start,
             next_position=start + len(places),
             tokens=tokens,
             src_tokens=src_tokens,
             first_micro=self.mine.start,
-            micro=[collate(part) if part else None for part in micro],
+            micro=[collate(part) if part else None for part in mine],
             epoch=(start + len(places)) / self.order.total,
         )
 
-    def read(self, window: Window, places: Places) -> list[tuple[Ids, Ids]]:
-        """The stored ids of examples of a window, in the order asked for."""
+    def read(self, window: Window, parts: Sequence[Places]) -> list[list[IdPair]]:
+        """The stored ids of examples of a window, in the order asked for; one read for each store."""
+        places = np.concatenate(parts)
         corpus, row = window.corpus[places], window.row[places]
-        out: list[Any] = [None] * len(places)
+        found: list[Any] = [None] * len(places)
         for c in np.unique(corpus).tolist():
             at = np.flatnonzero(corpus == c)
             for place, pair in zip(at.tolist(), self.stores[c].read(row[at]), strict=True):
-                out[place] = pair
-        return out
+                found[place] = pair
+        pairs = iter(found)
+        return [list(islice(pairs, len(part))) for part in parts]
 
-    def redraw(self, text: TextPair, window: Window, places: Places) -> list[IdPair]:
+    def redraw(self, text: TextPair, window: Window, parts: Sequence[Places]) -> list[list[IdPair]]:
         """The ids of examples, segmented anew by a draw that only seed and example number decide."""
-        out: list[IdPair] = []
-        for place, (src, tgt) in zip(places.tolist(), self.read(window, places), strict=True):
-            rng = random.Random(mix(self.seed, PIECES, window.start + place))
-            out.append((text.src.resegment(src.tolist(), rng), text.tgt.resegment(tgt.tolist(), rng)))
-        return out
+        return [
+            [
+                self.redrawn(text, pair, window.start + place)
+                for place, pair in zip(part.tolist(), pairs, strict=True)
+            ]
+            for part, pairs in zip(parts, self.read(window, parts), strict=True)
+        ]
+
+    def redrawn(self, text: TextPair, pair: IdPair, example: int) -> IdPair:
+        rng = random.Random(mix(self.seed, Draw.PIECES, example))
+        src, tgt = (np.asarray(ids).tolist() for ids in pair)
+        return text.src.resegment(src, rng), text.tgt.resegment(tgt, rng)
 
 
 def fixed_batches(store: Reader, batch_tokens: int) -> Iterator[tuple[Batch, NDArray[np.int64]]]:

@@ -9,11 +9,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.order import mix, mix_each, permute
+from dragoman.data.order import Draw, mix, mix_each, permute
 from dragoman.errors import DataError
 
 BLOCK = 1024
-PLACES, EPOCHS = 1, 2  # what a key is for, so that no two uses share one
 
 Rows = NDArray[np.int64]
 
@@ -49,13 +48,13 @@ class Order:
         for c, size in enumerate(self.sizes):
             mine = corpus == c
             epoch, place = np.divmod(draw[mine], size)
-            row[mine] = permute(place, size, mix_each(mix(self.seed, EPOCHS, c), epoch.astype(np.uint64)))
+            row[mine] = permute(place, size, mix_each(mix(self.seed, Draw.EPOCH, c), epoch.astype(np.uint64)))
         return corpus, row
 
     def draws(self, first: int, last: int) -> tuple[Rows, Rows]:
         """For the blocks first … last − 1: the corpus at each place, and the how-manieth draw from it."""
         blocks = np.arange(first, last, dtype=np.uint64)
-        keys = np.repeat(mix_each(mix(self.seed, PLACES), blocks), BLOCK)
+        keys = np.repeat(mix_each(mix(self.seed, Draw.PLACES), blocks), BLOCK)
         slots = permute(np.tile(np.arange(BLOCK), blocks.size), BLOCK, keys).reshape(-1, BLOCK)
         corpus = np.empty_like(slots)
         draw = np.empty_like(slots)

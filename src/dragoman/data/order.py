@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,17 @@ U64 = NDArray[np.uint64]
 MASK = (1 << 64) - 1
 GAMMA = 0x9E3779B97F4A7C15  # 2⁶⁴ / golden ratio, as in splitmix64
 ROUNDS = 6
+
+
+class Draw(IntEnum):
+    """What a key is for, so that no two draws share one. A run's order hangs on these numbers."""
+
+    PLACES = 1  # of each corpus in a block of the mixture
+    EPOCH = 2  # the order of a corpus's rows
+    TIES = 3  # pairs of equal lengths
+    BATCHES = 4  # the order of batches in a window
+    WINDOW = 5
+    PIECES = 6  # an example's subwords
 
 
 def mix(*values: int) -> int:

@@ -1,0 +1,97 @@
+"""Many files as one long one, read in pieces. Plain reads, no mapping: mapped pages count as our memory."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.data.store.layout import File, damaged, sha256_of
+from dragoman.errors import DataError
+
+GAP = 1024  # bytes it is cheaper to read than to skip
+HANDLES = 64  # files open at once, at most
+
+Offsets = NDArray[np.int64]
+
+
+class Files:
+    """One may serve several threads."""
+
+    def __init__(self, folder: Path, files: Sequence[File]) -> None:
+        self.folder = folder
+        self.files = files
+        self.handles: OrderedDict[int, int] = OrderedDict()
+        self.lock = Lock()
+        sizes = np.array([file.bytes for file in files], dtype=np.int64)
+        self.ends: Offsets = np.cumsum(sizes)
+        self.starts: Offsets = self.ends - sizes
+        for file in files:
+            check_size(folder / file.name, file.bytes)
+
+    def verify(self) -> None:
+        """Read every byte and compare it with what was written."""
+        for file in self.files:
+            if sha256_of(self.folder / file.name) != file.sha256:
+                raise damaged(self.folder / file.name, "This file of the token store was changed.")
+
+    def gather(self, starts: Offsets, ends: Offsets) -> tuple[bytes, Offsets]:
+        """The bytes of ascending ranges, neighbours in one read; and where in them each range begins."""
+        number = np.searchsorted(self.starts, starts, side="right") - 1
+        fresh = np.ones(len(starts), dtype=bool)
+        fresh[1:] = (starts[1:] - ends[:-1] > GAP) | (np.diff(number) > 0)
+        first = np.flatnonzero(fresh)
+        run_starts = starts[first]
+        sizes = ends[np.append(first[1:], len(starts)) - 1] - run_starts
+        raw = self.read(number[first], run_starts - self.starts[number[first]], sizes)
+        shift = np.cumsum(sizes) - sizes - run_starts
+        return raw, starts + shift[np.cumsum(fresh) - 1]
+
+    def read(self, numbers: Offsets, offsets: Offsets, sizes: Offsets) -> bytes:
+        """`sizes` bytes from `offsets` of the files `numbers`, one after another."""
+        pieces = []
+        with self.lock:
+            for number, offset, size in zip(numbers.tolist(), offsets.tolist(), sizes.tolist(), strict=True):
+                try:
+                    piece = os.pread(self.handle(number), size, offset)
+                except OSError as error:
+                    raise unreadable(self.folder / self.files[number].name, error) from None
+                if len(piece) != size:
+                    raise damaged(self.folder / self.files[number].name, "This file ends too early.")
+                pieces.append(piece)
+        return b"".join(pieces)
+
+    def handle(self, number: int) -> int:
+        """An open file; the one unused for longest is closed when there are too many."""
+        if number not in self.handles:
+            if len(self.handles) >= HANDLES:
+                os.close(self.handles.popitem(last=False)[1])
+            self.handles[number] = os.open(self.folder / self.files[number].name, os.O_RDONLY)
+        self.handles.move_to_end(number)
+        return self.handles[number]
+
+    def close(self) -> None:
+        with self.lock:
+            while self.handles:
+                os.close(self.handles.popitem()[1])
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def check_size(path: Path, size: int) -> None:
+    try:
+        found = path.stat().st_size
+    except OSError as error:
+        raise unreadable(path, error) from None
+    if found != size:
+        raise damaged(path, f"This file of the token store has {found} bytes; {size} were written.")
+
+
+def unreadable(path: Path, error: OSError) -> DataError:
+    return damaged(path, f"This file of the token store cannot be read: {error.strerror}.")
