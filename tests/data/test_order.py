@@ -94,7 +94,7 @@ def mixtures(draw: st.DrawFn) -> tuple[list[int], list[float]]:
     return sizes, weights
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(mixtures(), st.integers(0, 2**63 - 1))
 def test_each_corpus_is_seen_once_before_any_row_comes_again(
     mixture: tuple[list[int], list[float]], seed: int

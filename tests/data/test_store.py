@@ -50,7 +50,7 @@ def read(reader: Reader, rows: Sequence[int]) -> list[tuple[list[int], list[int]
 ids = st.lists(st.integers(0, 69_999), max_size=12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.lists(st.tuples(ids, ids), max_size=40),
     st.integers(1, 50),
