@@ -1,0 +1,199 @@
+"""The command: its help, its speed, and how every failure reads."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+import pty
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from dragoman.cli import main as command
+from dragoman.cli.arguments import split_overrides
+from dragoman.cli.main import VERBS, main
+from dragoman.errors import DataError
+
+PYTHON = [sys.executable, "-m", "dragoman"]
+
+
+def verb_that(monkeypatch: pytest.MonkeyPatch, action: BaseException | str) -> None:
+    """A verb `boom` that raises, or prints."""
+
+    def run(args: argparse.Namespace) -> int:
+        if isinstance(action, BaseException):
+            raise action
+        print(action)
+        return 0
+
+    module = types.ModuleType("dragoman.cli.boom")
+    module.__dict__.update(HELP="Boom.", add_arguments=lambda parser: None, run=run)
+    monkeypatch.setitem(sys.modules, "dragoman.cli.boom", module)
+    monkeypatch.setitem(VERBS, "boom", "raises")
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"], ["help"]])
+def test_help_names_every_verb_and_shows_examples(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 0
+    out = capsys.readouterr().out
+    assert all(f"  {verb} " in out and f"dragoman {verb}" in out for verb in VERBS)
+    assert "settings.toml" in out
+
+
+def test_help_is_fast_and_imports_nothing_heavy() -> None:
+    program = (
+        "import sys, time; start = time.process_time()\n"
+        "from dragoman.cli.main import main; main(['--help'])\n"
+        "assert not {'torch', 'numpy', 'pydantic', 'rich'} & set(sys.modules), 'heavy'\n"
+        "assert time.process_time() - start < 0.5, 'slow'\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("dragoman 0.")
+
+
+def test_unknown_verb_is_told_the_near_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trian", "a.en"]) == 2
+    err = capsys.readouterr().err
+    assert 'There is no verb "trian". Did you mean train?' in err
+    assert "dragoman train --help" in err
+
+
+def test_wrong_option_shows_the_usage_and_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", "--nonsense"]) == 2
+    captured = capsys.readouterr()
+    assert "--nonsense" in captured.err
+    assert "dragoman new [-h]" in captured.err
+    assert "dragoman new --help" in captured.err
+    assert not captured.out
+
+
+def test_help_of_a_verb_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", "--help"]) == 0
+    assert "NAME" in capsys.readouterr().out
+
+
+def test_our_error_is_shown_as_words_with_its_exit_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verb_that(monkeypatch, DataError("Line 3 is empty.", where="a.en:3", hint="Remove it."))
+    assert main(["boom"]) == 3
+    captured = capsys.readouterr()
+    assert captured.err == "error  Line 3 is empty.\n  where     a.en:3\n  fix       Remove it.\n"
+    assert captured.out == ""
+
+
+@pytest.mark.parametrize("arguments", [["--debug", "boom"], ["boom", "--debug"]])
+def test_debug_anywhere_shows_the_traceback(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verb_that(monkeypatch, DataError("Line 3 is empty."))
+    assert main(arguments) == 3
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("failure", "words"),
+    [
+        (
+            ZeroDivisionError("division by zero\nmore"),
+            "This is a bug in Dragoman: ZeroDivisionError: division by zero",
+        ),
+        (MemoryError(), "There is no memory left."),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), "There is no memory left."),
+        (OSError(errno.ENOSPC, "No space left on device", "run/x"), "where     run/x"),
+        (PermissionError(errno.EACCES, "Permission denied", "run/x"), "Change its permissions"),
+        (FileNotFoundError(errno.ENOENT, "No such file or directory", "a.en"), "Check the spelling"),
+        (OSError("odd"), "The system refused: odd."),
+    ],
+)
+def test_other_failures_become_words_without_a_traceback(
+    failure: Exception, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verb_that(monkeypatch, failure)
+    assert main(["boom"]) == 1
+    err = capsys.readouterr().err
+    assert words in err
+    assert "fix" in err
+    assert "Traceback" not in err
+
+
+def test_interrupt_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    verb_that(monkeypatch, KeyboardInterrupt())
+    assert main(["boom"]) == 130
+    assert capsys.readouterr().err == ""
+
+
+def test_closed_pipe_is_silent() -> None:
+    script = f"{sys.executable} -m dragoman --help | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.stderr == ""
+    assert done.stdout.strip() == "0"
+
+
+def test_full_disk_is_reported_when_output_goes_there() -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*PYTHON, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "No space left" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
+def test_colour_only_on_a_terminal_that_wants_it(no_color: str, coloured: bool) -> None:
+    ours, theirs = pty.openpty()
+    env = {**os.environ, "NO_COLOR": no_color, "TERM": "xterm"}
+    subprocess.run([*PYTHON, "nonsense"], stderr=theirs, env=env, timeout=60, check=False)
+    os.close(theirs)
+    shown = os.read(ours, 4096).decode()
+    os.close(ours)
+    assert ("\033[" in shown) is coloured
+
+
+def test_results_are_utf8_whatever_the_locale() -> None:
+    env = {**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
+    done = subprocess.run([*PYTHON, "--help"], capture_output=True, env=env, timeout=60, check=True)
+    assert "…" in done.stdout.decode("utf-8")
+
+
+def test_output_goes_through(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    verb_that(monkeypatch, "fine")
+    assert main(["boom"]) == 0
+    assert capsys.readouterr() == ("fine\n", "")
+
+
+def test_overrides_are_told_from_files_and_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.b=c").touch()
+    others, overrides = split_overrides(
+        [
+            "train.en",
+            "training.lr=1e-3",
+            "a.b=c",
+            "x=y",
+            "A.b=c",
+            "model.encoder.layers=2",
+            "A text. b=c",
+            "a" * 5000,
+        ]
+    )
+    assert overrides == ["training.lr=1e-3", "model.encoder.layers=2"]
+    assert others == ["train.en", "a.b=c", "x=y", "A.b=c", "A text. b=c", "a" * 5000]
+
+
+def test_every_verb_has_what_the_command_needs() -> None:
+    for verb in VERBS:
+        if not (Path(command.__file__).parent / f"{verb}.py").exists():
+            pytest.fail(f"cli/{verb}.py is missing")

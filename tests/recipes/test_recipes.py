@@ -1,0 +1,126 @@
+"""The made-up tasks are what they say: right, unambiguous, and without leaks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import date
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dragoman.data.recipes import dates, reverse
+from dragoman.data.recipes.build import RECIPES
+from dragoman.data.recipes.calendars import CALENDARS, write
+from dragoman.data.recipes.dates import FORMS
+
+days = st.dates(dates.FIRST, dates.LAST)
+MARCH_3 = date(1987, 3, 3)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_no_source_and_no_target_stands_in_two_splits(name: str) -> None:
+    splits = RECIPES[name].splits()
+    sources = [src for pairs in splits.values() for src, _ in pairs]
+    targets = [tgt for pairs in splits.values() for _, tgt in pairs]
+    assert len(set(sources)) == len(sources)
+    assert len(set(targets)) == len(targets)
+    assert set(splits) == {"train", "valid", "test"}
+
+
+@pytest.mark.parametrize("module", [dates, reverse])
+def test_seed_decides_everything(module: object) -> None:
+    assert module.splits(3) == module.splits(3)  # type: ignore[attr-defined]
+    assert module.splits(3) != module.splits(4)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("language", "form", "text"),
+    [
+        ("en", "the {nth} of {month} {y}", "the 3rd of March 1987"),
+        ("en", "{weekday}, {month} {d}, {y}", "Tuesday, March 3, 1987"),
+        ("en", "{day_words} of {month} {year_words}", "third of March nineteen eighty-seven"),
+        ("de", "{dd}.{mm}.{y}", "03.03.1987"),
+        ("de", "{weekday}, {d}. {month} {y}", "Dienstag, 3. März 1987"),
+        ("fr", "le {weekday} {nth} {month} {y}", "le mardi 3 mars 1987"),
+        ("es", "{d} de {month} de {y}", "3 de marzo de 1987"),
+        ("it", "{nth} {month} {y}", "il 3 marzo 1987"),
+        ("pt", "{weekday}, {nth} de {month} de {y}", "terça-feira, 3 de março de 1987"),
+        ("nl", "{weekday} {d} {month} {y}", "dinsdag 3 maart 1987"),
+        ("pl", "{d} {roman} {y}", "3 III 1987"),
+        ("pl", "{weekday}, {d} {month} {y} r.", "wtorek, 3 marca 1987 r."),
+        ("ja", "{y}年{m}月{d}日（{weekday}）", "1987年3月3日（火）"),
+        ("zh", "{year_words}年{month_words}月{day_words}日", "一九八七年三月三日"),
+    ],
+)
+def test_date_is_written_as_people_write_it(language: str, form: str, text: str) -> None:
+    assert form in CALENDARS[language].forms
+    assert write(MARCH_3, language, form) == text
+
+
+@pytest.mark.parametrize(
+    ("year", "words"),
+    [
+        (1900, "nineteen hundred"),
+        (1905, "nineteen oh five"),
+        (1910, "nineteen ten"),
+        (2000, "two thousand"),
+        (2009, "two thousand and nine"),
+        (2010, "twenty ten"),
+        (2042, "twenty forty-two"),
+        (2100, "twenty-one hundred"),
+    ],
+)
+def test_years_are_spelled_as_they_are_said(year: int, words: str) -> None:
+    form = "{day_words} of {month} {year_words}"
+    assert write(date(year, 10, 31), "en", form) == f"thirty-first of October {words}"
+
+
+@pytest.mark.parametrize(
+    ("language", "day", "text"),
+    [("fr", 1, "1er"), ("it", 1, "il 1º"), ("it", 8, "l'8"), ("pt", 1, "1º"), ("en", 22, "22nd")],
+)
+def test_ordinals_follow_their_language(language: str, day: int, text: str) -> None:
+    assert write(date(1987, 5, day), language, "{nth}") == text
+
+
+def test_every_calendar_is_complete() -> None:
+    for calendar in CALENDARS.values():
+        names = [calendar.months.split(), calendar.short.split(), calendar.weekdays.split()]
+        assert [len(set(group)) for group in names] == [12, 12, 7]
+
+
+def test_no_month_name_means_two_months() -> None:
+    meaning: dict[str, set[int]] = {}
+    for calendar in CALENDARS.values():
+        for names in (calendar.months, calendar.short):
+            for number, name in enumerate(names.split()):
+                for variant in (name, name.lower(), name.upper()):
+                    meaning.setdefault(variant.rstrip("."), set()).add(number)
+    assert all(len(numbers) == 1 for numbers in meaning.values())
+
+
+@settings(deadline=None)
+@given(days, days)
+def test_no_text_means_two_days(one: date, other: date) -> None:
+    texts = [{write(day, language, form).lower() for language, form in FORMS} for day in (one, other)]
+    assert one == other or not texts[0] & texts[1]
+
+
+def test_every_form_is_seen_in_training() -> None:
+    seen: Counter[tuple[str, str]] = Counter()
+    for src, tgt in dates.splits()["train"][:2000]:
+        day = date.fromisoformat(tgt)
+        seen.update(form for form in FORMS if write(day, *form).lower() == src.lower())
+    assert all(seen[form] > 10 for form in FORMS), seen
+
+
+def test_targets_are_the_days_the_sources_say() -> None:
+    for pairs in dates.splits().values():
+        for src, tgt in pairs[:300]:
+            day = date.fromisoformat(tgt)
+            assert src.lower() in {write(day, language, form).lower() for language, form in FORMS}
+
+
+def test_reverse_reverses() -> None:
+    assert all(tgt == src[::-1] for pairs in reverse.splits().values() for src, tgt in pairs)
