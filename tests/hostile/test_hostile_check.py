@@ -6,6 +6,7 @@ import argparse
 import json
 import signal
 import time
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -115,6 +116,19 @@ def test_going_on_after_bad_lines_skips_exactly_those(tmp_path: Path) -> None:
     pairs = list(open_pairs([file], on_bad=lambda line: bad.append((line.kind, line.line))))
     assert [pair.line for pair in pairs] == [1, 3, 7]
     assert bad == [("columns", 2), ("encoding", 4), ("too long", 5), ("columns", 6)]
+
+
+def test_long_lines_cost_no_more_memory_than_a_block(tmp_path: Path) -> None:
+    files = [tmp_path / "a.en", tmp_path / "a.de"]
+    for file in files:
+        with file.open("wb") as stream:
+            for _ in range(40):
+                stream.write(b"x" * 1_000_000 + b"\n")
+    tracemalloc.start()
+    check.run(arguments("--json", *map(str, files)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 48 << 20
 
 
 @pytest.mark.slow

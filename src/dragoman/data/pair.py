@@ -5,12 +5,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 SHOWN = 60  # characters of a text in a message
+KEPT = 300  # and in a report
 
 
 class Pair(NamedTuple):
     src: str
     tgt: str
     line: int  # 1-based, in the file it came from
+
+
+def excerpt(pair: Pair) -> Pair:
+    """A pair to remember: a line may have a million characters."""
+    return Pair(pair.src[:KEPT], pair.tgt[:KEPT], pair.line)
 
 
 def quoted(pair: Pair) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from dragoman.data.clean.clean import Cleaner, blocks
+from dragoman.data.blocks import blocks
+from dragoman.data.clean.clean import Cleaner
 from dragoman.data.clean.drift import DriftDetector
 from dragoman.data.clean.leakage import Leakage, key
 from dragoman.data.clean.ratio import Ratio

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 import numpy as np
 
+from dragoman.data.blocks import blocks
 from dragoman.data.clean.normal import hash64
 from dragoman.data.clean.ratio import Ratio
 from dragoman.data.clean.rules import is_empty, is_too_long
 from dragoman.data.clean.seen import Seen
 from dragoman.data.pair import Pair
 
-BLOCK = 8192
 Reason = Literal["empty", "duplicates", "lengths"]
 
 
@@ -51,9 +50,3 @@ def clean(pairs: Callable[[], Iterator[Pair]]) -> Iterator[Pair]:
         for pair, reason in zip(block, cleaner.reasons(block), strict=True):
             if reason is None:
                 yield pair
-
-
-def blocks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
-    pairs = iter(pairs)
-    while block := list(islice(pairs, BLOCK)):
-        yield block

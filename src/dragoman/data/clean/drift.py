@@ -14,15 +14,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.pair import Pair
+from dragoman.data.pair import Pair, excerpt
 
 SHIFTS = (-1, 1, -2, 2, -3, 3)
 REACH = 3
-BLOCK = 8192  # pairs that are looked at together
 ALARM = 30.0
 DOUBT = 0.3  # taken from every e: chance alone must not climb where no sign says anything
 CLIP = 3.0  # the most that one sign of one pair may say
 ENOUGH = 1000  # pairs from which the length ratio can be told
+ENOUGH_TEXT = 1000  # characters whose words are compared
 ENDINGS = {c: n for n, chars in enumerate((".。।", "?？؟", "!！", ":：", ",;", "…"), start=1) for c in chars}
 
 Floats = NDArray[np.float64]
@@ -65,7 +65,7 @@ class Climb:
     def drift(self) -> Drift | None:
         if self.start is None or self.end is None:
             return None
-        return Drift(self.start.line, self.end.line if self.over else None, self.shift, self.start)
+        return Drift(self.start.line, self.end.line if self.over else None, self.shift, excerpt(self.start))
 
 
 class Signs:
@@ -76,8 +76,8 @@ class Signs:
         self.tgt_length = np.log([len(pair.tgt) + 1 for pair in pairs])
         self.src_end = np.array([ending(pair.src) for pair in pairs])
         self.tgt_end = np.array([ending(pair.tgt) for pair in pairs])
-        self.src_words = [set(pair.src.split()) for pair in pairs]
-        self.tgt_words = [set(pair.tgt.split()) for pair in pairs]
+        self.src_words = [set(pair.src[:ENOUGH_TEXT].split()) for pair in pairs]
+        self.tgt_words = [set(pair.tgt[:ENOUGH_TEXT].split()) for pair in pairs]
 
     def ratio(self) -> tuple[float, float]:
         """Median and spread of the length ratio, from the pairs as they stand."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dragoman.data.clean.normal import hash64, normal
-from dragoman.data.pair import Pair
+from dragoman.data.pair import KEPT, Pair
 
 SHOWN = 3
 
@@ -62,7 +62,7 @@ class Leakage:
         self.unseen_tgt.discard(train.tgt)
         line = self.unseen.pop((train.src, train.tgt), None)
         if line is not None and len(self.twins) < SHOWN:
-            self.twins.append(Twin(line, train.line, src))
+            self.twins.append(Twin(line, train.line, src[:KEPT]))
 
     def overlap(self) -> Overlap:
         return Overlap(

@@ -7,7 +7,7 @@ from typing import Any
 
 from dragoman.data.clean.drift import Drift
 from dragoman.data.clean.leakage import Overlap
-from dragoman.data.pair import Pair
+from dragoman.data.pair import Pair, excerpt
 from dragoman.errors import DataError
 
 SHOWN = 3
@@ -23,7 +23,7 @@ class Finding:
     def add(self, pair: Pair) -> None:
         self.count += 1
         if len(self.examples) < SHOWN:
-            self.examples.append(pair)
+            self.examples.append(excerpt(pair))
 
 
 @dataclass

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 
-from dragoman.data.clean.drift import BLOCK, Drift, DriftDetector
+from dragoman.data.blocks import blocks
+from dragoman.data.clean.drift import Drift, DriftDetector
 from dragoman.data.pair import Pair, quoted
 from dragoman.data.readers.bad import BadLine, OnBad
 from dragoman.data.readers.lines import read_lines
@@ -45,6 +46,6 @@ def find_drift(src: Path, tgt: Path, shift: int) -> Drift | None:
     detector = DriftDetector()
     sides = zip(read_lines(src), read_lines(tgt), strict=False)
     pairs = (Pair(s, t, n) for n, (s, t) in enumerate(sides, 1) if isinstance(s, str) and isinstance(t, str))
-    while block := list(islice(pairs, BLOCK)):
+    for block in blocks(pairs):
         detector.add(block)
     return detector.best_guess(shift)
