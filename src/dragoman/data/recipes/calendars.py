@@ -114,6 +114,7 @@ CALENDARS = {
             "{day_words} of {month} {year_words}",
             "the {day_words} of {month} {year_words}",
             "{month} the {day_words}, {year_words}",
+            "{month} {day_words}, {year_words}",
         ),
     ),
     "de": Calendar(
@@ -191,6 +192,7 @@ CALENDARS = {
             "{d} {month} {y} r.",
             "{d} {mon} {y}",
             "{d} {roman} {y}",
+            "{d}.{roman}.{y}",
             "{weekday}, {d} {month} {y} r.",
         ),
     ),
