@@ -17,6 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from hostile.faults import BAD_BYTES, BAD_JSON, GOOD_JSON
 from hostile.texts import TEXTS, around
 
 Kind = Literal["accept", "refuse"]
@@ -31,73 +32,6 @@ GOOD: Rows = [
     ("Where is the station?", "Wo ist der Bahnhof?"),
     ("It costs 12 euros!", "Es kostet 12 Euro!"),
 ]
-
-BAD_BYTES: dict[str, bytes] = {
-    "overlong": b"\xc0\xaf",
-    "overlong-nul": b"\xc0\x80",
-    "truncated-2": b"\xc3",
-    "truncated-3": b"\xe2\x82",
-    "truncated-4": b"\xf0\x9f\x98",
-    "ff": b"\xff",
-    "fe-inside": b"\xfe\xff",
-    "lone-continuation": b"\x80",
-    "surrogate": b"\xed\xa0\x80",
-    "beyond-unicode": b"\xf4\x90\x80\x80",
-    "five-bytes": b"\xf8\x88\x80\x80\x80",
-    "latin-1": "Grüße aus Köln".encode("latin-1"),
-    "cp1252": b"\x93quoted\x94",
-    "shift-jis": "日本語".encode("shift-jis"),
-}
-
-BAD_JSON: dict[str, str] = {
-    "depth": '{"src": ' + "[" * 100_000 + "]" * 100_000 + ', "tgt": "x"}',
-    "depth-objects": '{"a":' * 50_000 + "1" + "}" * 50_000,
-    "unclosed-depth": "[" * 100_000,
-    "duplicate-keys": '{"src": "a", "src": "b", "tgt": "c"}',
-    "nan": '{"src": "a", "tgt": "b", "score": NaN}',
-    "infinity": '{"src": "a", "tgt": "b", "score": -Infinity}',
-    "huge-float": '{"src": "a", "tgt": "b", "score": 1e999}',
-    "huge-int": '{"src": "a", "tgt": "b", "n": ' + "9" * 5000 + "}",
-    "number": '{"src": 1, "tgt": "b"}',
-    "null": '{"src": null, "tgt": "b"}',
-    "boolean": '{"src": "a", "tgt": true}',
-    "list": '{"src": ["a"], "tgt": "b"}',
-    "object": '{"src": {"text": "a"}, "tgt": "b"}',
-    "missing-tgt": '{"src": "a"}',
-    "missing-src": '{"tgt": "a"}',
-    "other-keys": '{"source": "a", "target": "b"}',
-    "empty-object": "{}",
-    "array": '["a", "b"]',
-    "string": '"a"',
-    "bare-number": "7",
-    "blank": "",
-    "spaces": "   ",
-    "trailing-comma": '{"src": "a", "tgt": "b",}',
-    "single-quotes": "{'src': 'a', 'tgt': 'b'}",
-    "comment": '{"src": "a", "tgt": "b"} // yes',
-    "two-objects": '{"src": "a", "tgt": "b"}{"src": "a", "tgt": "b"}',
-    "cut-off": '{"src": "a", "tgt": "b',
-    "high-surrogate": '{"src": "a\\ud800", "tgt": "b"}',
-    "low-surrogate": '{"src": "a", "tgt": "\\udfffb"}',
-    "swapped-surrogates": '{"src": "\\udc00\\ud800", "tgt": "b"}',
-    "raw-control": '{"src": "a\x01", "tgt": "b"}',
-    "bad-escape": '{"src": "\\q", "tgt": "b"}',
-    "bom": '\ufeff{"src": "a", "tgt": "b"}',
-    "three-languages": '{"translation": {"en": "a", "de": "b", "fr": "c"}}',
-    "one-language": '{"translation": {"en": "a"}}',
-    "translation-list": '{"translation": ["a", "b"]}',
-    "translation-number": '{"translation": {"en": "a", "de": 1}}',
-    "both-ways": '{"src": "a", "tgt": "b", "translation": {"en": "a", "de": "b"}}',
-}
-
-GOOD_JSON: dict[str, list[str]] = {
-    "surrogate-pair": ['{"src": "\\ud83d\\ude00", "tgt": "b"}'],
-    "extra-keys": ['{"id": 12, "src": "a", "tgt": "b", "meta": {"x": [1, 2.5, null, true]}}'],
-    "translation": ['{"translation": {"en": "a", "de": "b"}}', '{"translation": {"de": "c", "en": "d"}}'],
-    "escaped-newline": ['{"src": "a\\nb", "tgt": "c\\td"}'],
-    "escaped-nul": ['{"src": "a\\u0000", "tgt": "b"}'],
-    "spaces-around": ['  {"src" : "a" , "tgt" : "b"}  '],
-}
 
 
 class Case(NamedTuple):
