@@ -78,14 +78,10 @@ def of_folder(folder: Path, args: argparse.Namespace) -> Corpora:
     from dragoman.config.load import load
 
     data = load(folder / "dragoman.toml").data
-    train = [beside(folder, corpus.files) for corpus in data.train]
-    valid = args.valid or (beside(folder, data.valid.files) if data.valid else [])
-    test = args.test or (beside(folder, data.test.files) if data.test else [])
+    train = [list(corpus.files) for corpus in data.train]
+    valid = args.valid or (list(data.valid.files) if data.valid else [])
+    test = args.test or (list(data.test.files) if data.test else [])
     return Corpora(train, valid, test, f"dragoman train {folder}")
-
-
-def beside(folder: Path, files: Sequence[str]) -> list[str]:
-    return [str(folder / file) for file in files]
 
 
 def languages(files: Sequence[str]) -> list[str]:

@@ -18,7 +18,9 @@ class Corpus(Section):
         description="Two aligned text files (source, target), or one .tsv or .jsonl file; each may be .gz.",
     )
     weight: float = Field(
-        default=1.0, gt=0, description="Share of this corpus in the mixture, relative to the others."
+        default=1.0,
+        gt=0,
+        description="How often its pairs are seen, relative to other corpora: 3 is three times as often.",
     )
 
     @model_validator(mode="before")

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from dragoman.config.explain import Places, Table, explain, short
 from dragoman.config.model import ModelConfig
 from dragoman.config.names import Path_, all_names, did_you_mean, holds_bool, keys_at, nearest
+from dragoman.config.paths import from_here
 from dragoman.config.presets import PRESETS
 from dragoman.config.root import Config
 from dragoman.errors import ConfigError
@@ -24,9 +25,9 @@ PARTS = ("encoder", "decoder")  # another kind of these has other keys
 
 
 def load(file: Path | None, overrides: Sequence[str] = (), base: Table | None = None) -> Config:
-    """`base` (what the command line implies), over it the file, then the overrides; the preset below all."""
+    """The file, over it `base` (what the command line implies), then the overrides; the preset below all."""
     text = read(file) if file else ""
-    table = merge(base or {}, parse(text, file) if file else {})
+    table = merge(from_here(parse(text, file), file.parent) if file else {}, base or {})
     given: dict[Path_, str] = {}
     over: Table = {}
     for override in overrides:
@@ -91,6 +92,26 @@ def parse(text: str, file: Path) -> Table:
         ) from None
     refuse_deep(table, str(file))
     return table
+
+
+def with_files_beside(table: Table, folder: Path) -> Table:
+    """Files named in [data] are looked for beside the settings first, then in the current folder."""
+    data = table.get("data")
+    if not isinstance(data, dict):
+        return table
+    found = {key: beside(data[key], folder) for key in ("train", "valid", "test") if key in data}
+    return {**table, "data": {**data, **found}}
+
+
+def beside(files: Any, folder: Path) -> Any:
+    match files:
+        case str():
+            return str(folder / files) if (folder / files).exists() or not Path(files).exists() else files
+        case list():
+            return [beside(file, folder) for file in files]
+        case dict():
+            return {**files, "files": beside(files["files"], folder)} if "files" in files else files
+    return files
 
 
 def refuse_deep(value: Any, where: str) -> None:

@@ -19,7 +19,7 @@ class Units(Section):
         default=8000,
         ge=8,
         le=1_000_000,
-        description="Entries of the vocabulary at most (sub-words, words or characters).",
+        description="Entries of the vocabulary (sub-words, words or characters) at most; sub-words need 260 and the alphabet.",
     )
 
 
@@ -40,7 +40,7 @@ class TextConfig(Units):
         le=1.0,
         description=(
             "Sub-word regularisation while training: BPE-dropout with this rate, or for unigram the chance "
-            "that a line is cut another way."
+            "that a word is cut another way."
         ),
     )
     sample_lines: int = Field(

@@ -37,7 +37,7 @@ class TrainingConfig(Section):
         ge=1,
         description=(
             "Parts in which each update is computed and summed, in a fixed order: gradient accumulation. "
-            "Ranks share them, so 2 lets a run move between 1 and 2 ranks bit for bit."
+            "Ranks share them, so 2 lets a run move between 1 and 2 ranks bit for bit. A power of two."
         ),
     )
     optimizer: Literal["adam", "adamw"] = Field(
@@ -84,6 +84,15 @@ class TrainingConfig(Section):
     def _is_a_time(cls, value: str | None) -> str | None:
         if value is not None:
             seconds(value)
+        return value
+
+    @field_validator("micro_batches")
+    @classmethod
+    def _is_a_tree(cls, value: int) -> int:
+        if value & (value - 1):
+            raise ValueError(
+                "a power of two is needed, so that gradients add up in the same order on any ranks"
+            )
         return value
 
     @model_validator(mode="after")

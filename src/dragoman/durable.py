@@ -1,0 +1,91 @@
+"""Folders that are whole or absent: written under a temporary name, hashed, synced, renamed once."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from dragoman.errors import CheckpointError
+
+MANIFEST = "MANIFEST.json"
+
+
+def write_folder(folder: Path, fill: Callable[[Path], None]) -> None:
+    """`fill` writes files into a fresh folder; it takes its name only when every byte is on disk."""
+    temporary = folder.with_name(f".{folder.name}.tmp")
+    try:
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir(parents=True)
+        fill(temporary)
+        files = sorted(path for path in temporary.rglob("*") if path.is_file())
+        manifest = {
+            "format": 1,
+            "files": {
+                str(path.relative_to(temporary)): {"bytes": path.stat().st_size, "sha256": sha256(path)}
+                for path in files
+            },
+        }
+        (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+        for path in [
+            *files,
+            temporary / MANIFEST,
+            *(p for p in temporary.rglob("*") if p.is_dir()),
+            temporary,
+        ]:
+            sync(path)
+        displaced = folder.with_name(f".{folder.name}.old")
+        shutil.rmtree(displaced, ignore_errors=True)
+        if folder.exists():
+            folder.rename(displaced)
+        temporary.rename(folder)
+        sync(folder.parent)
+        shutil.rmtree(displaced, ignore_errors=True)
+    except OSError as error:
+        free = shutil.disk_usage(folder.parent).free if folder.parent.exists() else 0
+        raise CheckpointError(
+            f"{folder.name} could not be written: {os.strerror(error.errno) if error.errno else error}.",
+            where=str(error.filename or folder),
+            expected=f"a writable disk with room ({free / 1e6:,.0f} MB free)",
+            hint="Free some space and run the same command again: it goes on from the last whole checkpoint."
+            if error.errno in (errno.ENOSPC, errno.EDQUOT)
+            else "Mend that, then run the same command again.",
+        ) from error
+
+
+def verify_folder(folder: Path) -> str | None:
+    """None where every file is as it was written; else what is wrong."""
+    try:
+        manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        expected = manifest["files"]
+        for name, facts in expected.items():
+            path = folder / name
+            if not path.is_file():
+                return f"{name} is missing"
+            if path.stat().st_size != facts["bytes"]:
+                return f"{name} has {path.stat().st_size:,} bytes instead of {facts['bytes']:,}"
+            if sha256(path) != facts["sha256"]:
+                return f"{name} is not the file that was written (its SHA-256 differs)"
+    except FileNotFoundError:
+        return f"{MANIFEST} is missing"
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return f"{MANIFEST} cannot be read"
+    return None
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,68 @@
+"""The output layer and its loss in slices of rows, so that no more than a slice of logits ever exists.
+
+The fast twin of `cross_entropy.output_loss`. The gradient of softmax cross-entropy, p − target, is known as soon as
+the logits are, so it is multiplied out in the forward pass and only scaled in the backward pass.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.nn import functional as F
+
+from dragoman.protocols import LossSum
+from dragoman.shapes import Float, Int, Tensor
+
+_SLICE = 512  # rows: the logits of a slice stay near the caches
+
+
+class _OutputLoss(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, h: Tensor, W: Tensor, b: Tensor, y: Tensor, smoothing: float
+    ) -> tuple[Tensor, Tensor]:
+        dh, dW, db = (
+            torch.empty_like(h),
+            torch.zeros_like(W, dtype=torch.float32),
+            torch.zeros_like(b, dtype=torch.float32),
+        )
+        nll, spread = h.new_zeros((), dtype=torch.float32), h.new_zeros((), dtype=torch.float32)
+        for start in range(0, h.shape[0], _SLICE):
+            rows = slice(start, start + _SLICE)
+            y_r = y[rows].unsqueeze(1)
+            log_p = torch.log_softmax(F.linear(h[rows], W, b), dim=1, dtype=torch.float32)
+            nll -= log_p.gather(1, y_r).sum()
+            spread -= log_p.sum()
+            g = log_p.exp_().sub_(smoothing / W.shape[0])  # d loss / d logits = p − target
+            g.scatter_add_(1, y_r, torch.full_like(y_r, smoothing - 1.0, dtype=g.dtype))
+            db += g.sum(dim=0)
+            g = g.to(h.dtype)
+            torch.mm(g, W, out=dh[rows])
+            dW += g.t() @ h[rows]
+        ctx.save_for_backward(dh, dW.to(W.dtype), db.to(b.dtype))
+        ctx.mark_non_differentiable(nll)
+        return (1.0 - smoothing) * nll + smoothing / W.shape[0] * spread, nll
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        dh, dW, db = ctx.saved_tensors
+        return dh * grad, dW * grad, db * grad, None, None
+
+
+def output_loss(
+    h: Float[Tensor, "N D"],
+    W: Float[Tensor, "V D"],
+    b: Float[Tensor, " V"],
+    y: Int[Tensor, " N"],
+    smoothing: float,
+) -> LossSum:
+    if torch.is_grad_enabled():
+        return LossSum(*_OutputLoss.apply(h, W, b, y, smoothing))
+    losses = []
+    with torch.no_grad():
+        for start in range(0, h.shape[0], _SLICE):
+            log_p = torch.log_softmax(F.linear(h[start : start + _SLICE], W, b), dim=1, dtype=torch.float32)
+            nll = -log_p.gather(1, y[start : start + _SLICE].unsqueeze(1)).sum()
+            losses.append(LossSum((1.0 - smoothing) * nll - smoothing * log_p.mean(dim=1).sum(), nll))
+    return LossSum(torch.stack([x.loss for x in losses]).sum(), torch.stack([x.nll for x in losses]).sum())

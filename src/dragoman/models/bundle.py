@@ -1,0 +1,106 @@
+"""A model folder: settings, weights, text. All that has to be copied; no code in it; every bit checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from dragoman.config.dump import to_toml
+from dragoman.config.load import load as load_config
+from dragoman.config.paths import from_folder
+from dragoman.config.root import Config
+from dragoman.durable import verify_folder, write_folder
+from dragoman.errors import ConfigError, ModelError
+from dragoman.models.build import build_model
+from dragoman.models.seq2seq import Seq2Seq
+from dragoman.text.build import load as load_text
+from dragoman.text.build import save as save_text
+from dragoman.text.pair import TextPair
+
+WEIGHTS = "weights.safetensors"
+SETTINGS = "settings.toml"
+
+
+@dataclass(frozen=True)
+class Bundle:
+    config: Config
+    text: TextPair
+    model: Seq2Seq
+
+
+def save_bundle(
+    folder: Path, config: Config, text: TextPair, weights: Mapping[str, torch.Tensor], card: str
+) -> None:
+    def fill(new: Path) -> None:
+        (new / SETTINGS).write_text(to_toml(from_folder(config, folder)), encoding="utf-8")
+        (new / "card.md").write_text(card, encoding="utf-8")
+        save_text(text, new / "text")
+        save_file({name: tensor.contiguous() for name, tensor in weights.items()}, new / WEIGHTS)
+
+    write_folder(folder, fill)
+
+
+def load_bundle(folder: Path) -> Bundle:
+    """The model in fp32, ready to run; ModelError where a file is not as it was written."""
+    if fault := verify_folder(folder):
+        raise ModelError(
+            f"The model folder is damaged: {fault}.",
+            where=str(folder),
+            expected="a model/ folder as training wrote it",
+            hint="Copy the folder again, or train it again.",
+        )
+    try:
+        config = load_config(folder / SETTINGS)
+    except ConfigError as error:
+        raise ModelError(
+            f"The model's settings cannot be read: {error.what}",
+            where=error.where,
+            hint="pip install --upgrade dragoman",
+        ) from error
+    text = load_text(folder / "text")
+    model = new_model(config, text)
+    load_weights(model, read_weights(folder / WEIGHTS), folder / WEIGHTS)
+    return Bundle(config, text, model.eval())
+
+
+def new_model(config: Config, text: TextPair) -> Seq2Seq:
+    return build_model(
+        config.model,
+        text.src.size,
+        text.tgt.size,
+        smoothing=config.training.label_smoothing,
+        seed=config.training.seed,
+    )
+
+
+def read_weights(file: Path) -> dict[str, torch.Tensor]:
+    try:
+        return load_file(file)
+    except (SafetensorError, OSError) as error:
+        raise ModelError(
+            f"The weights cannot be read: {error}.",
+            where=str(file),
+            hint="Copy the folder again, or train it again.",
+        ) from None
+
+
+def load_weights(model: Seq2Seq, weights: Mapping[str, torch.Tensor], file: Path) -> None:
+    parameters = dict(model.named_parameters())
+    expected = {name: tuple(p.shape) for name, p in parameters.items()}
+    found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+    if found != expected:
+        odd = sorted({name for name, _ in expected.items() ^ found.items()})
+        raise ModelError(
+            f"The weights do not fit the settings: {', '.join(odd[:3])}{' …' if len(odd) > 3 else ''}.",
+            where=str(file),
+            expected="weights and settings of one model",
+            hint="Copy the folder again, or train it again.",
+        )
+    with torch.no_grad():
+        for name, p in parameters.items():
+            p.copy_(weights[name])

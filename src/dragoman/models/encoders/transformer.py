@@ -1,0 +1,39 @@
+"""The Transformer's encoder (Vaswani et al. 2017, figure 1, left)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from torch import nn
+
+from dragoman.nn.attention.attend import padding_bias
+from dragoman.nn.embedding import PositionedEmbedding
+from dragoman.nn.transformer.encoder_layer import EncoderLayer
+from dragoman.protocols import Memory
+from dragoman.shapes import Bool, Float, Int, Tensor
+
+
+class TransformerEncoder(nn.Module):
+    def __init__(self, embed: PositionedEmbedding, layers: Sequence[EncoderLayer], norm: nn.Module) -> None:
+        super().__init__()
+        self.embed = embed
+        self.layers = nn.ModuleList(layers)
+        self.norm = norm
+
+    def forward(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory:
+        x = self.embed(src)
+        bias = None if bool(keep.all()) else padding_bias(keep, x.dtype)
+        for layer in self.layers:
+            x = layer(x, bias)
+        x = self.norm(x)
+        return Memory(x, keep, mean(x, keep))
+
+    if TYPE_CHECKING:
+        __call__ = forward
+
+
+def mean(x: Float[Tensor, "B S D"], keep: Bool[Tensor, "B S"]) -> Float[Tensor, "B D"]:
+    """The mean of the real tokens: a summary for decoders that start from one vector."""
+    weight = keep.to(x.dtype) / keep.sum(dim=1, keepdim=True)
+    return (weight.unsqueeze(1) @ x).squeeze(1)

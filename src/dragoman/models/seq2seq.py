@@ -1,0 +1,36 @@
+"""p(y | x) = Π_t p(y_t | y_<t, x): an encoder, a decoder and a head. A Seq2Seq is also a Stepper."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch import nn
+
+from dragoman.protocols import Batch, Decoder, Encoder, Head, LossSum, State, Step
+from dragoman.shapes import Bool, Int, Tensor
+
+
+class Seq2Seq(nn.Module):
+    def __init__(self, encoder: Encoder, decoder: Decoder, head: Head) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.decoder = decoder
+        self.head = head
+
+    def forward(self, batch: Batch) -> LossSum:
+        """The loss under teacher forcing, over the real target tokens only."""
+        memory = self.encoder(batch.src, batch.src_keep)
+        h = self.decoder(memory, batch.tgt_in, batch.tgt_keep)
+        if bool(batch.tgt_keep.all()):
+            return self.head.loss(h.flatten(0, 1), batch.tgt_out.flatten())
+        return self.head.loss(h[batch.tgt_keep], batch.tgt_out[batch.tgt_keep])
+
+    def start(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], width: int) -> State:
+        return self.decoder.start(self.encoder(src, keep), width)
+
+    def step(self, y: Int[Tensor, " N"], state: State) -> Step:
+        h, state, attention = self.decoder.step(y, state)
+        return Step(self.head(h), state, attention)
+
+    if TYPE_CHECKING:
+        __call__ = forward

@@ -1,0 +1,60 @@
+"""One layer of the Transformer's decoder: self-attention, attention to the memory, feed-forward."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch import nn
+
+from dragoman.nn.attention.multihead import CrossAttention, KeyValue, SelfAttention
+from dragoman.nn.transformer.feedforward import FeedForward
+from dragoman.nn.transformer.residual import Residual
+from dragoman.shapes import Float, Tensor
+
+Bias = Float[Tensor, "b t S"] | None
+
+
+class DecoderLayer(nn.Module):
+    def __init__(
+        self,
+        attention: SelfAttention,
+        cross: CrossAttention,
+        ffn: FeedForward,
+        around: tuple[Residual, Residual, Residual],
+    ) -> None:
+        super().__init__()
+        self.attention = attention
+        self.cross = cross
+        self.ffn = ffn
+        self.around_attention, self.around_cross, self.around_ffn = around
+
+    def forward(
+        self, x: Float[Tensor, "B T D"], causal: Float[Tensor, "1 T T"], kv: KeyValue, bias: Bias
+    ) -> Float[Tensor, "B T D"]:
+        x = self.around_attention(x, lambda z: self.attention(z, causal))
+        x = self.around_cross(x, lambda z: self.cross(z, kv, bias))
+        return self.around_ffn(x, self.ffn)
+
+    def step(
+        self, x: Float[Tensor, "N 1 D"], past: KeyValue, kv: KeyValue, bias: Bias
+    ) -> tuple[Float[Tensor, "N 1 D"], KeyValue, Float[Tensor, "N S"]]:
+        """One target step. The W hypotheses of a sentence look at its memory together, as W queries."""
+        seen: list[KeyValue] = []
+        weights: list[Tensor] = []
+
+        def attend_past(z: Float[Tensor, "N 1 D"]) -> Float[Tensor, "N 1 D"]:
+            c, now = self.attention.step(z, past)
+            seen.append(now)
+            return c
+
+        def attend_memory(z: Float[Tensor, "N 1 D"]) -> Float[Tensor, "N 1 D"]:
+            c, alpha = self.cross.look(z.view(kv.k.shape[0], -1, z.shape[2]), kv, bias)
+            weights.append(alpha.flatten(0, 1))
+            return c.reshape(z.shape)
+
+        x = self.around_attention(x, attend_past)
+        x = self.around_cross(x, attend_memory)
+        return self.around_ffn(x, self.ffn), seen[0], weights[0]
+
+    if TYPE_CHECKING:
+        __call__ = forward

@@ -1,0 +1,32 @@
+"""One layer of the Transformer's encoder: self-attention, then feed-forward."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch import nn
+
+from dragoman.nn.attention.multihead import SelfAttention
+from dragoman.nn.transformer.feedforward import FeedForward
+from dragoman.nn.transformer.residual import Residual
+from dragoman.shapes import Float, Tensor
+
+
+class EncoderLayer(nn.Module):
+    def __init__(
+        self, attention: SelfAttention, ffn: FeedForward, around_attention: Residual, around_ffn: Residual
+    ) -> None:
+        super().__init__()
+        self.attention = attention
+        self.ffn = ffn
+        self.around_attention = around_attention
+        self.around_ffn = around_ffn
+
+    def forward(
+        self, x: Float[Tensor, "B S D"], bias: Float[Tensor, "b t S"] | None
+    ) -> Float[Tensor, "B S D"]:
+        x = self.around_attention(x, lambda z: self.attention(z, bias))
+        return self.around_ffn(x, self.ffn)
+
+    if TYPE_CHECKING:
+        __call__ = forward

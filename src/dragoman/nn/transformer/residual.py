@@ -1,0 +1,46 @@
+"""The residual connection and its layer norm: before the sub-layer or after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from torch import nn
+
+from dragoman.nn.dropout import Dropout
+from dragoman.shapes import Float, Tensor
+
+Sublayer = Callable[[Tensor], Tensor]
+
+
+class PreNorm(nn.Module):
+    """x + dropout(f(LN(x)))   (Xiong et al. 2020)."""
+
+    def __init__(self, size: int, dropout: float) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(size)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Float[Tensor, "B T D"], f: Sublayer) -> Float[Tensor, "B T D"]:
+        return self.dropout.add(x, f(self.norm(x)))
+
+    if TYPE_CHECKING:
+        __call__ = forward
+
+
+class PostNorm(nn.Module):
+    """LN(x + dropout(f(x)))   (Vaswani et al. 2017, section 5.4)."""
+
+    def __init__(self, size: int, dropout: float) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(size)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Float[Tensor, "B T D"], f: Sublayer) -> Float[Tensor, "B T D"]:
+        return self.norm(self.dropout.add(x, f(x)))
+
+    if TYPE_CHECKING:
+        __call__ = forward
+
+
+Residual = PreNorm | PostNorm

@@ -1,0 +1,50 @@
+"""All parameters of a model in one flat tensor: one update, one norm, one message between ranks.
+
+The master weights are fp32. In bf16 the model computes with a rounded copy, made anew after each update.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from dragoman.shapes import Float, Tensor
+
+
+class FlatParameters:
+    """Matrices first, then vectors: only matrices decay. The model's parameters become views."""
+
+    def __init__(self, model: nn.Module, dtype: torch.dtype) -> None:
+        named = sorted(model.named_parameters(), key=lambda item: item[1].ndim < 2)
+        self.parameters = dict(named)
+        self.master = torch.cat([p.detach().float().flatten() for p in self.parameters.values()])
+        self.num_matrix = sum(p.numel() for p in self.parameters.values() if p.ndim >= 2)
+        model.to(dtype)
+        self.working = self.master if dtype == torch.float32 else self.master.to(dtype)
+        for p, view in zip(self.parameters.values(), self.views(self.working).values(), strict=True):
+            p.data = view
+
+    def __len__(self) -> int:
+        return self.master.numel()
+
+    def views(self, flat: Float[Tensor, " P"]) -> dict[str, Tensor]:
+        """A flat tensor, seen as the parameters that it holds."""
+        sizes = [p.numel() for p in self.parameters.values()]
+        parts = flat[: len(self)].split(sizes)
+        return {
+            name: part.view(p.shape) for (name, p), part in zip(self.parameters.items(), parts, strict=True)
+        }
+
+    def publish(self) -> None:
+        """Let the model compute with the newest master weights."""
+        if self.working is not self.master:
+            self.working.copy_(self.master)
+
+    def take_gradient(self, into: Float[Tensor, " Q"]) -> None:
+        """Move what backward left in the parameters to a flat fp32 tensor."""
+        for p, part in zip(self.parameters.values(), self.views(into).values(), strict=True):
+            if p.grad is None:
+                part.zero_()
+            else:
+                part.copy_(p.grad)
+                p.grad = None

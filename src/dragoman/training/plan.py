@@ -1,0 +1,91 @@
+"""What a run will be, said before it starts: size, time and memory, timed on real batches of this machine."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from itertools import islice
+
+from dragoman.config.training import TrainingConfig, seconds
+from dragoman.data.loader import Loader
+from dragoman.training.memory import peak_bytes
+from dragoman.training.step import Stepper
+
+LONGEST = 8.0  # seconds of timing
+TIMED = 12  # updates at most
+RESERVE = 0.90  # share of a budget given to updates; the rest is for validation, saving and the end
+EPOCHS, FEWEST, MOST = 60, 1_000, 50_000  # where neither updates nor a budget are given
+
+
+@dataclass(frozen=True)
+class Plan:
+    parameters: int
+    pairs: int
+    updates: int
+    epochs: float
+    seconds_per_update: float
+    tokens_per_second: float  # target tokens
+    memory: int  # bytes, the peak so far
+    precision: str
+    timed_updates: int
+
+    @property
+    def seconds(self) -> float:
+        return self.updates * self.seconds_per_update / RESERVE
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """From the rate as timed to half as fast again: machines are busy, validation costs."""
+        return self.updates * self.seconds_per_update, self.seconds * 1.3
+
+
+@dataclass(frozen=True)
+class Timing:
+    seconds_per_update: float
+    tokens_per_update: float
+    rows_per_update: float
+    updates: int
+
+
+def time_updates(stepper: Stepper, loader: Loader) -> Timing:
+    """Run the first updates for real, then take them back."""
+    before = stepper.flat.master.clone()
+    spent, tokens, rows, done = 0.0, 0, 0, 0
+    batches = loader.batches(0)
+    for number, batch in enumerate(islice(batches, TIMED + 1)):
+        start = time.perf_counter()
+        stepper.update(batch, number, lr=0.0)
+        elapsed = time.perf_counter() - start
+        if number > 0:  # the first also pays for memory and kernels
+            spent, tokens, done = spent + elapsed, tokens + batch.tokens, done + 1
+            rows += batch.next_position - batch.position
+        if done and spent > LONGEST:
+            break
+    batches.close()
+    stepper.flat.master.copy_(before)
+    stepper.flat.publish()
+    stepper.adam.forget()
+    return Timing(spent / done, tokens / done, rows / done, done)
+
+
+def planned_updates(config: TrainingConfig, timing: Timing, pairs: int) -> int:
+    if config.updates is not None:
+        return config.updates
+    if config.budget is not None:
+        return max(1, int(seconds(config.budget) * RESERVE / timing.seconds_per_update))
+    return round(min(MOST, max(FEWEST, EPOCHS * pairs / timing.rows_per_update)))
+
+
+def make_plan(config: TrainingConfig, timing: Timing, *, parameters: int, pairs: int, precision: str) -> Plan:
+    updates = planned_updates(config, timing, pairs)
+    return Plan(
+        parameters=parameters,
+        pairs=pairs,
+        updates=updates,
+        epochs=updates * timing.rows_per_update / pairs,
+        seconds_per_update=timing.seconds_per_update,
+        tokens_per_second=timing.tokens_per_update / timing.seconds_per_update,
+        memory=peak_bytes(),
+        precision=precision,
+        timed_updates=timing.updates,
+    )

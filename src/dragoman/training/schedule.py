@@ -1,0 +1,37 @@
+"""The learning rate at each update: a linear rise over `warmup` updates, then one of four ways down."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+Schedule = Callable[[int], float]
+
+
+def rise(step: int, warmup: int) -> float:
+    return min(1.0, step / max(1, warmup))
+
+
+def inverse_sqrt(lr: float, warmup: int) -> Schedule:
+    """lr · √(warmup / step)   (Vaswani et al. 2017, eq. 3, with its peak named)."""
+    return lambda step: lr * rise(step, warmup) * min(1.0, math.sqrt(max(1, warmup) / max(1, step)))
+
+
+def cosine(lr: float, warmup: int, updates: int) -> Schedule:
+    """Half a cosine wave down to zero at the last update (Loshchilov & Hutter 2017)."""
+    return lambda step: (
+        lr * rise(step, warmup) * 0.5 * (1.0 + math.cos(math.pi * past(step, warmup, updates)))
+    )
+
+
+def linear(lr: float, warmup: int, updates: int) -> Schedule:
+    return lambda step: lr * rise(step, warmup) * (1.0 - past(step, warmup, updates))
+
+
+def constant(lr: float, warmup: int) -> Schedule:
+    return lambda step: lr * rise(step, warmup)
+
+
+def past(step: int, warmup: int, updates: int) -> float:
+    """The share of the way from the end of the warm-up to the last update."""
+    return min(1.0, max(0.0, (step - warmup) / max(1, updates - warmup)))

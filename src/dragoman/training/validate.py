@@ -1,0 +1,87 @@
+"""Held-out loss, and metrics of decoded sentences, by the fp32 weights."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import torch
+
+from dragoman.config.root import Config
+from dragoman.config.search import SearchConfig
+from dragoman.data.collate import collate, collate_sources
+from dragoman.data.pair import Pair
+from dragoman.errors import DataError
+from dragoman.metrics.report import score
+from dragoman.models.bundle import new_model
+from dragoman.search.build import build as build_search
+from dragoman.text.pair import TextPair
+
+ROWS = 64
+
+
+class Verdict(NamedTuple):
+    loss: float  # per token, not smoothed: log perplexity
+    metrics: dict[str, float]  # bleu, chrf, exact_match of the decoded pairs
+    sample: dict[str, str]
+    seconds: float
+
+    def value(self, metric: str) -> float:
+        """What is compared: larger is better."""
+        return -self.loss if metric == "loss" or metric not in self.metrics else self.metrics[metric]
+
+
+class Validator:
+    """Knows a model of its own, so that training's state is never touched."""
+
+    def __init__(self, config: Config, text: TextPair, pairs: Sequence[Pair]) -> None:
+        self.text = text
+        self.model = new_model(config, text).eval()
+        limit = config.data.max_length
+        ids = [(text.src.encode(pair.src), text.tgt.encode(pair.tgt)) for pair in pairs]
+        usable = [
+            (p, i) for p, i in zip(pairs, ids, strict=True) if all(0 < len(side) <= limit for side in i)
+        ]
+        if not usable:
+            raise DataError(
+                "No validation pair can be used: each has an empty side or is too long.",
+                where="data.valid",
+                expected=f"pairs of 1 to {limit} tokens a side",
+                hint="dragoman check --valid your files",
+            )
+        in_order = sorted(usable, key=lambda item: (len(item[1][1]), len(item[1][0])))
+        self.batches = [
+            collate([i for _, i in in_order[k : k + ROWS]]) for k in range(0, len(in_order), ROWS)
+        ]
+        self.decoded = [p for p, _ in usable[: config.training.valid_decode]]
+        length = max([len(i[1]) for _, i in usable]) * 2 + 10
+        self.search = build_search(
+            SearchConfig(kind="greedy", max_length=min(length, config.search.max_length))
+        )
+
+    def __call__(self, weights: Mapping[str, torch.Tensor]) -> Verdict:
+        start = time.perf_counter()
+        with torch.no_grad():
+            for name, p in self.model.named_parameters():
+                p.copy_(weights[name])
+            nll = math.fsum(float(self.model(batch).nll) for batch in self.batches)
+        tokens = sum(int(batch.tgt_keep.sum()) for batch in self.batches)
+        metrics, sample = self.decode() if self.decoded else ({}, {})
+        return Verdict(nll / tokens, metrics, sample, time.perf_counter() - start)
+
+    def decode(self) -> tuple[dict[str, float], dict[str, str]]:
+        outputs = [""] * len(self.decoded)
+        ids = [self.text.src.encode(pair.src) for pair in self.decoded]
+        order = sorted(range(len(ids)), key=lambda k: len(ids[k]))
+        with torch.no_grad():
+            for start in range(0, len(order), ROWS):
+                rows = order[start : start + ROWS]
+                found = self.search(self.model, *collate_sources([ids[k] for k in rows]))
+                for k, hypotheses in zip(rows, found, strict=True):
+                    outputs[k] = self.text.tgt.decode(hypotheses[0].tokens)
+        report = score(outputs, [pair.tgt for pair in self.decoded])
+        shown = self.decoded[0]
+        sample = {"src": shown.src, "out": outputs[0], "ref": shown.tgt}
+        return {name: report.scores[name].value for name in ("bleu", "chrf", "exact_match")}, sample
