@@ -42,10 +42,10 @@ def test_every_preset_is_valid(preset: str) -> None:
     assert config.model.preset == preset
 
 
-def test_file_goes_over_base_and_overrides_go_over_both(tmp_path: Path) -> None:
+def test_base_goes_over_file_and_overrides_go_over_both(tmp_path: Path) -> None:
     file = tmp_path / "s.toml"
     file.write_text("[training]\nlr = 2e-3\nwarmup = 7\n", encoding="utf-8")
-    config = load(file, ["training.lr=3e-3"], {**DATA, "training": {"lr": 1.0, "warmup": 1, "seed": 9}})
+    config = load(file, ["training.lr=3e-3"], {**DATA, "training": {"lr": 1.0, "seed": 9}})
     assert (config.training.lr, config.training.warmup, config.training.seed) == (3e-3, 7, 9)
 
 
@@ -100,6 +100,21 @@ def test_train_may_be_one_file_two_files_or_a_mixture() -> None:
     assert load(None, ['data.train=["a", "b"]']).data.train[0].files == ("a", "b")
     mixture = load(None, ['data.train=[{files=["a","b"],weight=2},{files=["c.tsv"]}]']).data.train
     assert [corpus.weight for corpus in mixture] == [2.0, 1.0]
+
+
+def test_files_are_found_beside_their_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "task").mkdir()
+    file = tmp_path / "task" / "dragoman.toml"
+    file.write_text(
+        '[data]\ntrain = [{ files = ["a.en", "a.de"] }, { files = ["b.tsv"] }]\nvalid = "v.tsv"\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    data = load(Path("task/dragoman.toml"), ["data.test=mine.tsv"]).data
+    assert [corpus.files for corpus in data.train] == [("task/a.en", "task/a.de"), ("task/b.tsv",)]
+    assert data.valid is not None
+    assert data.valid.files == ("task/v.tsv",)
+    assert data.test is not None
+    assert data.test.files == ("mine.tsv",)
 
 
 def test_unknown_key_in_a_file_names_line_and_neighbour(tmp_path: Path) -> None:
