@@ -32,7 +32,7 @@ class Order:
 
 
 class Clock:
-    """Times whole updates, from the start of the first measured one to the start of the one after the last."""
+    """Times whole updates: from the start of the first measured to the start of the one after the last."""
 
     def __init__(self, order: Order) -> None:
         self.first = order.warm_up

@@ -78,7 +78,9 @@ def settings(order: Order, folder: Path) -> dict[str, Any]:
         "src_vocab": str(vocabulary),
         "pad_token": "<pad>",
         "report_every": NEVER,
-        "data": {"train": {"path_src": str(order.data / "train.en"), "path_tgt": str(order.data / "train.de")}},
+        "data": {
+            "train": {"path_src": str(order.data / "train.en"), "path_tgt": str(order.data / "train.de")},
+        },
         "transforms": ["sentencepiece"],
         "transforms_configs": {"sentencepiece": {"src_subword_model": str(order.model)}},
         "model": model_settings(),
