@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from dragoman.data.pair import Pair
@@ -42,10 +43,11 @@ def open_pairs(
 
 def open_lines(file: str | Path) -> Iterator[str]:
     """The lines of one text file; the first bad one raises."""
-    for line in read_lines(Path(file)):
-        if isinstance(line, BadLine):
-            raise line.error
-        yield line
+    with closing(read_lines(Path(file))) as lines:
+        for line in lines:
+            if isinstance(line, BadLine):
+                raise line.error
+            yield line
 
 
 def form(path: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -19,23 +20,23 @@ LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 def read_jsonl(file: Path, on_bad: OnBad) -> Iterator[Pair]:
     """The languages under "translation" keep the order of the first line, whatever that of the others."""
     languages: tuple[str, ...] = ()
-    for number, line in enumerate(read_lines(file), start=1):
-        if isinstance(line, BadLine):
-            on_bad(line)
-            continue
-        try:
-            record = parse(line)
-            sides, names = (
-                (record, ("src", "tgt")) if "translation" not in record else translation(record, languages)
-            )
-            source, target = (text(sides, name) for name in names)
-        except Refused as refused:
-            hint = f"Mend or remove the line: sed -n {number}p {file}"
-            on_bad(bad_line("json", file, number, str(refused), expected=EXPECTED, hint=hint))
-            continue
-        if sides is not record:
-            languages = names
-        yield Pair(source, target, number)
+    with closing(read_lines(file)) as lines:
+        for number, line in enumerate(lines, start=1):
+            if isinstance(line, BadLine):
+                on_bad(line)
+                continue
+            try:
+                record = parse(line)
+                plain = "translation" not in record
+                sides, names = (record, ("src", "tgt")) if plain else translation(record, languages)
+                source, target = (text(sides, name) for name in names)
+            except Refused as refused:
+                hint = f"Mend or remove the line: sed -n {number}p {file}"
+                on_bad(bad_line("json", file, number, str(refused), expected=EXPECTED, hint=hint))
+                continue
+            if not plain:
+                languages = names
+            yield Pair(source, target, number)
 
 
 class Refused(Exception):

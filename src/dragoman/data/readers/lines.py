@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,14 @@ ARCHIVES = (
 )
 
 
-def read_lines(file: Path) -> Iterator[str | BadLine]:
-    """One item a line, never more than a line in memory; what the whole file is guilty of raises."""
+Lines = Generator[str | BadLine, None, None]
+
+
+def read_lines(file: Path) -> Lines:
+    """One item a line, never more than a line in memory; what the whole file is guilty of raises.
+
+    Whoever may stop early closes it, so that the file is closed then and not some time later.
+    """
     with open_bytes(file) as stream:
         refuse_other_formats(file, stream)
         if stream.peek(3)[:3] == codecs.BOM_UTF8:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import zip_longest
 from pathlib import Path
 
@@ -18,17 +19,18 @@ CHEAP = 1_000_000  # lines that the detector reads in seconds
 
 def read_plain(src: Path, tgt: Path, on_bad: OnBad) -> Iterator[Pair]:
     """Unequal counts always raise, at the end: which pairs are wrong is not known line by line."""
-    sides = zip_longest(read_lines(src), read_lines(tgt))
-    for line, (source, target) in enumerate(sides, start=1):
-        if isinstance(source, str) and isinstance(target, str):
-            yield Pair(source, target, line)
-            continue
-        if source is None or target is None:
-            more = line + sum(1 for _ in sides)
-            raise unequal(src, tgt, *((line - 1, more) if source is None else (more, line - 1)))
-        for bad in (source, target):
-            if isinstance(bad, BadLine):
-                on_bad(bad)
+    with closing(read_lines(src)) as sources, closing(read_lines(tgt)) as targets:
+        sides = zip_longest(sources, targets)
+        for line, (source, target) in enumerate(sides, start=1):
+            if isinstance(source, str) and isinstance(target, str):
+                yield Pair(source, target, line)
+                continue
+            if source is None or target is None:
+                more = line + sum(1 for _ in sides)
+                raise unequal(src, tgt, *((line - 1, more) if source is None else (more, line - 1)))
+            for bad in (source, target):
+                if isinstance(bad, BadLine):
+                    on_bad(bad)
 
 
 def unequal(src: Path, tgt: Path, src_count: int, tgt_count: int) -> DataError:
@@ -44,8 +46,9 @@ def unequal(src: Path, tgt: Path, src_count: int, tgt_count: int) -> DataError:
 
 def find_drift(src: Path, tgt: Path, shift: int) -> Drift | None:
     detector = DriftDetector()
-    sides = zip(read_lines(src), read_lines(tgt), strict=False)
-    pairs = (Pair(s, t, n) for n, (s, t) in enumerate(sides, 1) if isinstance(s, str) and isinstance(t, str))
-    for block in blocks(pairs):
-        detector.add(block)
+    with closing(read_lines(src)) as sources, closing(read_lines(tgt)) as targets:
+        sides = enumerate(zip(sources, targets, strict=False), start=1)
+        pairs = (Pair(s, t, n) for n, (s, t) in sides if isinstance(s, str) and isinstance(t, str))
+        for block in blocks(pairs):
+            detector.add(block)
     return detector.best_guess(shift)
