@@ -6,7 +6,7 @@ never a model. Modules hold parameters only; whatever changes while decoding tra
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from torch.utils._pytree import tree_map
 
@@ -63,10 +63,12 @@ class Step(NamedTuple):
     attention: Float[Tensor, "N S"] | None
 
 
+@runtime_checkable
 class Encoder(Protocol):
     def __call__(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory: ...
 
 
+@runtime_checkable
 class Decoder(Protocol):
     def __call__(
         self, memory: Memory, tgt: Int[Tensor, "B T"], keep: Bool[Tensor, "B T"]
@@ -81,6 +83,7 @@ class Decoder(Protocol):
     ) -> tuple[Float[Tensor, "N D"], State, Float[Tensor, "N S"]]: ...
 
 
+@runtime_checkable
 class Head(Protocol):
     def __call__(self, h: Float[Tensor, "N D"]) -> Float[Tensor, "N V"]:
         """log p(y | h)."""
@@ -88,6 +91,7 @@ class Head(Protocol):
     def loss(self, h: Float[Tensor, "N D"], y: Int[Tensor, " N"]) -> LossSum: ...
 
 
+@runtime_checkable
 class Stepper(Protocol):
     """One model, an ensemble, or a model under a constraint: all that search may know."""
 

@@ -54,6 +54,10 @@ class DataConfig(Section):
         le=65535,
         description="Pairs with more tokens than this on a side are not trained on.",
     )
+    clean: bool = Field(
+        default=False,
+        description="Leave out what `dragoman check` would: duplicates, and lengths that do not fit (8 bytes a pair).",
+    )
     shard_pairs: int = Field(default=500_000, ge=1, description="Pairs in one shard of the token store.")
 
     @field_validator("train", mode="before")

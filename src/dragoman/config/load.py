@@ -94,26 +94,6 @@ def parse(text: str, file: Path) -> Table:
     return table
 
 
-def with_files_beside(table: Table, folder: Path) -> Table:
-    """Files named in [data] are looked for beside the settings first, then in the current folder."""
-    data = table.get("data")
-    if not isinstance(data, dict):
-        return table
-    found = {key: beside(data[key], folder) for key in ("train", "valid", "test") if key in data}
-    return {**table, "data": {**data, **found}}
-
-
-def beside(files: Any, folder: Path) -> Any:
-    match files:
-        case str():
-            return str(folder / files) if (folder / files).exists() or not Path(files).exists() else files
-        case list():
-            return [beside(file, folder) for file in files]
-        case dict():
-            return {**files, "files": beside(files["files"], folder)} if "files" in files else files
-    return files
-
-
 def refuse_deep(value: Any, where: str) -> None:
     level = [value]
     for _ in range(DEEPEST):

@@ -32,12 +32,12 @@ class TrainingConfig(Section):
         ge=2,
         description="Tokens of one update on the larger side, padding counted, over all ranks.",
     )
-    micro_batches: int = Field(
-        default=2,
+    micro_batches: int | None = Field(
+        default=None,
         ge=1,
         description=(
-            "Parts in which each update is computed and summed, in a fixed order: gradient accumulation. "
-            "Ranks share them, so 2 lets a run move between 1 and 2 ranks bit for bit. A power of two."
+            "Parts in which each update is computed and summed in a fixed order: gradient accumulation. A power "
+            "of two; unset, as many as there are ranks. With 2, a run gives the same bits on 1 and 2 ranks."
         ),
     )
     optimizer: Literal["adam", "adamw"] = Field(
@@ -88,8 +88,8 @@ class TrainingConfig(Section):
 
     @field_validator("micro_batches")
     @classmethod
-    def _is_a_tree(cls, value: int) -> int:
-        if value & (value - 1):
+    def _is_a_tree(cls, value: int | None) -> int | None:
+        if value is not None and value & (value - 1):
             raise ValueError(
                 "a power of two is needed, so that gradients add up in the same order on any ranks"
             )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from dragoman.config.data import Corpus, DataConfig
 from dragoman.config.text import TextConfig
+from dragoman.data.clean.clean import clean
 from dragoman.data.holdout import HeldOut, hold_out
 from dragoman.data.pair import Pair
 from dragoman.data.prepare import prepare
@@ -49,17 +50,23 @@ def build_data(
     """Made once in `folder`; used again as long as files and settings are the same."""
     held_out = None if data.valid else hold_out(partial(all_pairs, data), data.hold_out, seed)
     valid = list(islice(pairs_of(data.valid), WATCHED)) if data.valid else held_out.valid if held_out else []
-    texts = build_text(data, text, folder / "text", held_out)
+    texts = build_text(data, text, folder / "text", held_out, seed)
     stores = []
     for number, corpus in enumerate(data.train):
-        stores.append(build_store(data, corpus, texts, folder, number, held_out, progress))
+        settings = [data.max_length, data.shard_pairs, data.clean, held_out and (data.hold_out, seed)]
+        made_from = fingerprint([Path(file) for file in corpus.files], folder / "text", {"settings": settings})
+        home = folder / f"corpus-{number}"
+        skip = held_out.skips if held_out else None
+        stores.append(open_current(home, made_from) or build_store(data, corpus, texts, home, made_from, skip, progress))
     weights = [corpus.weight * len(store) for corpus, store in zip(data.train, stores, strict=True)]
     return TrainingData(texts, stores, weights, valid)
 
 
-def build_text(data: DataConfig, text: TextConfig, folder: Path, held_out: HeldOut | None) -> TextPair:
+def build_text(
+    data: DataConfig, text: TextConfig, folder: Path, held_out: HeldOut | None, seed: int
+) -> TextPair:
     sources = [stamp(Path(file)) for corpus in data.train for file in corpus.files]
-    origin = digest([sources, text.model_dump(mode="json"), data.hold_out if held_out else 0])
+    origin = digest([sources, text.model_dump(mode="json"), held_out and (data.hold_out, seed)])
     note = folder / "origin"
     if verify_folder(folder) is None and note.read_text(encoding="utf-8") == origin:
         return load_text(folder)
@@ -84,27 +91,21 @@ def build_store(
     corpus: Corpus,
     text: TextPair,
     folder: Path,
-    number: int,
-    held_out: HeldOut | None,
+    made_from: str,
+    skip: Callable[[Pair], bool] | None,
     progress: Progress | None,
 ) -> Reader:
-    settings = {
-        "max_length": data.max_length,
-        "shard_pairs": data.shard_pairs,
-        "hold_out": bool(held_out) * data.hold_out,
-    }
-    made_from = fingerprint([Path(file) for file in corpus.files], folder / "text", settings)
-    home = folder / f"corpus-{number}"
     name = " ".join(corpus.files)
-    return open_current(home, made_from) or prepare(
-        pairs_of(corpus),
+    pairs = partial(pairs_of, corpus)
+    return prepare(
+        clean(pairs) if data.clean else pairs(),
         text,
-        home,
+        folder,
         origin=name,
         max_length=data.max_length,
         shard_pairs=data.shard_pairs,
         fingerprint=made_from,
-        skip=held_out.skips if held_out else None,
+        skip=skip,
         progress=partial(progress, name) if progress else None,
     )
 

@@ -6,12 +6,14 @@ place.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 import torch
 
 from dragoman.protocols import State, Step, Stepper
 from dragoman.search.choices import allowed, best
+from dragoman.search.company import staying
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.scores import best_possible, length_normalised
 from dragoman.shapes import Bool, Float, Int, Tensor
@@ -31,7 +33,7 @@ class Candidates(NamedTuple):
 class Beam(NamedTuple):
     """The open hypotheses. `tokens` begin with <s>."""
 
-    sentence: Int[Tensor, " B"]
+    sentences: list[int]
     tokens: Int[Tensor, "B W T"]
     log_p: Float[Tensor, "B W"]
     state: State
@@ -53,24 +55,24 @@ def beam_search(
     A sentence of which nothing has ended by then gives its open hypotheses, not `finished`.
     """
     found: list[list[Hypothesis]] = [[] for _ in src]
+    is_open = [True for _ in src]
     beam = open_beam(stepper, src, keep, size)
     for length in range(1, max_length + 1):
         step = stepper.step(beam.tokens[:, :, -1].flatten(), beam.state)
         candidates = continuations(beam.log_p, step)
-        set_aside(found, beam, candidates, length, length_penalty)
+        for sentence, hypothesis in ended(beam, candidates, length, length_penalty):
+            if is_open[sentence]:
+                found[sentence] = sorted([*found[sentence], hypothesis], key=lambda h: -h.score)[:size]
         beam = advance(beam, candidates, step)
         if length == max_length:
             break
-        bounds = [best_possible(p, max_length, length_penalty) for p in beam.log_p[:, 0].tolist()]
-        still = [
-            place
-            for place, (sentence, bound) in enumerate(zip(beam.sentence.tolist(), bounds, strict=True))
-            if is_open(found[sentence], bound, size, stop)
-        ]
-        if not still:
+        for sentence, log_p in zip(beam.sentences, beam.log_p[:, 0].tolist(), strict=True):
+            bound = best_possible(log_p, max_length, length_penalty)
+            is_open[sentence] = is_open[sentence] and may_change(found[sentence], bound, size, stop)
+        if not any(is_open):
             return found
-        beam = only(beam, still)
-    for sentence, cut in zip(beam.sentence.tolist(), unfinished(beam, length_penalty), strict=True):
+        beam = only(beam, staying([is_open[sentence] for sentence in beam.sentences]))
+    for sentence, cut in zip(beam.sentences, unfinished(beam, length_penalty), strict=True):
         found[sentence] = found[sentence] or cut
     return found
 
@@ -80,7 +82,7 @@ def open_beam(stepper: Stepper, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S
     log_p = torch.full((B, size), -torch.inf, device=src.device)
     log_p[:, 0] = 0.0  # all begin alike: one of them is enough
     tokens = torch.full((B, size, 1), BOS, device=src.device)
-    return Beam(torch.arange(B, device=src.device), tokens, log_p, stepper.start(src, keep, size))
+    return Beam(list(range(B)), tokens, log_p, stepper.start(src, keep, size))
 
 
 def continuations(log_p: Float[Tensor, "B W"], step: Step) -> Candidates:
@@ -91,19 +93,15 @@ def continuations(log_p: Float[Tensor, "B W"], step: Step) -> Candidates:
     return Candidates(value, index // V, index % V)
 
 
-def set_aside(
-    found: list[list[Hypothesis]], beam: Beam, candidates: Candidates, length: int, alpha: float
-) -> None:
-    """Moves what ended among the W best into `found`, which stays sorted and W long at most."""
+def ended(beam: Beam, candidates: Candidates, length: int, alpha: float) -> Iterator[tuple[int, Hypothesis]]:
+    """What ends among the W best of each sentence."""
     W = beam.log_p.shape[1]
-    ended = (candidates.token[:, :W] == EOS) & candidates.log_p[:, :W].isfinite()
-    for place, rank in ended.nonzero().tolist():
+    ends = (candidates.token[:, :W] == EOS) & candidates.log_p[:, :W].isfinite()
+    for place, rank in ends.nonzero().tolist():
         tokens = beam.tokens[place, candidates.parent[place, rank], 1:].tolist()
         log_p = float(candidates.log_p[place, rank])
-        hypotheses = found[int(beam.sentence[place])]
-        hypotheses.append(Hypothesis(tuple(tokens), length_normalised(log_p, length, alpha), log_p, True))
-        hypotheses.sort(key=lambda h: -h.score)
-        del hypotheses[W:]
+        score = length_normalised(log_p, length, alpha)
+        yield beam.sentences[place], Hypothesis(tuple(tokens), score, log_p, True)
 
 
 def advance(beam: Beam, candidates: Candidates, step: Step) -> Beam:
@@ -115,14 +113,14 @@ def advance(beam: Beam, candidates: Candidates, step: Step) -> Beam:
     rows = torch.arange(B, device=parent.device).unsqueeze(1) * W + parent
     tokens = beam.tokens.flatten(0, 1)[rows]
     return Beam(
-        beam.sentence,
+        beam.sentences,
         torch.cat([tokens, token.unsqueeze(-1)], dim=-1),
         candidates.log_p.gather(1, rank),
         step.state.select(rows.flatten()),
     )
 
 
-def is_open(found: list[Hypothesis], bound: float, size: int, stop: Stop) -> bool:
+def may_change(found: list[Hypothesis], bound: float, size: int, stop: Stop) -> bool:
     """Whether the best open hypothesis, which can reach `bound`, may still change the n best."""
     if bound == -torch.inf:
         return False
@@ -136,10 +134,10 @@ def only(beam: Beam, places: list[int]) -> Beam:
     B, W = beam.log_p.shape
     if len(places) == B:
         return beam
-    kept = torch.tensor(places, device=beam.sentence.device)
+    kept = torch.tensor(places, device=beam.tokens.device)
     rows = (kept.unsqueeze(1) * W + torch.arange(W, device=kept.device)).flatten()
     state = beam.state.keep_sentences(kept, rows)
-    return Beam(beam.sentence[kept], beam.tokens[kept], beam.log_p[kept], state)
+    return Beam([beam.sentences[place] for place in places], beam.tokens[kept], beam.log_p[kept], state)
 
 
 def unfinished(beam: Beam, alpha: float) -> list[list[Hypothesis]]:

@@ -197,7 +197,7 @@ class Run:
             data.stores,
             data.weights,
             batch_tokens=config.batch_tokens,
-            micro_batches=config.micro_batches,
+            micro_batches=config.micro_batches or ranks.count,
             seed=config.seed,
             rank=ranks.rank,
             ranks=ranks.count,

@@ -1,0 +1,28 @@
+"""Shapes in signatures are checked in every test run; one thread, so that tests run side by side."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from jaxtyping import install_import_hook
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+_hook = install_import_hook("dragoman", "beartype.beartype")
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = Path(os.environ.get("DRAGOMAN_DATA", ROOT.parent / "shared" / "data"))
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The corpora, which are not part of the repository."""
+    if not DATA.is_dir():
+        pytest.skip(f"no corpora at {DATA}; set DRAGOMAN_DATA")
+    return DATA
+
+
+@pytest.fixture
+def dragoman() -> list[str]:
+    """The command, as a user would type it."""
+    return [sys.executable, "-m", "dragoman"]
