@@ -163,8 +163,14 @@ def tensors_carry_their_shape(file: Source) -> Iterator[Offence]:
 
 
 def is_bare_tensor(hint: ast.expr) -> bool:
-    """`Tensor` outside Float[Tensor, "B S D"]."""
-    if isinstance(hint, ast.Subscript) and ast.unparse(hint.value) in ("Float", "Int", "Bool", "Shaped"):
+    """`Tensor` outside Float[Tensor, "B S D"]. The tensors of a dict, such as weights by name, have many shapes."""
+    if isinstance(hint, ast.Subscript) and ast.unparse(hint.value) in (
+        "Float",
+        "Int",
+        "Bool",
+        "dict",
+        "Mapping",
+    ):
         return False
     if ast.unparse(hint) in ("Tensor", "torch.Tensor"):
         return True
