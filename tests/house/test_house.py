@@ -157,20 +157,20 @@ def tensors_carry_their_shape(file: Source) -> Iterator[Offence]:
         return
     for function in functions(file):
         a = function.args
-        for parameter in (*a.posonlyargs, *a.args, *a.kwonlyargs):
+        parameters = (*a.posonlyargs, *a.args, *a.kwonlyargs)
+        if (
+            parameters and parameters[0].arg == "ctx"
+        ):  # an autograd Function, called by its twin that has the shapes
+            continue
+        for parameter in parameters:
             if parameter.annotation is not None and is_bare_tensor(parameter.annotation):
                 yield parameter.lineno, f"{parameter.arg} of {function.name} is a tensor without a shape"
 
 
 def is_bare_tensor(hint: ast.expr) -> bool:
-    """`Tensor` outside Float[Tensor, "B S D"]. The tensors of a dict, such as weights by name, have many shapes."""
-    if isinstance(hint, ast.Subscript) and ast.unparse(hint.value) in (
-        "Float",
-        "Int",
-        "Bool",
-        "dict",
-        "Mapping",
-    ):
+    """`Tensor` outside Float[Tensor, "B S D"]; the tensors of a dict (weights by name) have many shapes."""
+    shaped = ("Float", "Int", "Bool", "dict", "Mapping")
+    if isinstance(hint, ast.Subscript) and ast.unparse(hint.value) in shaped:
         return False
     if ast.unparse(hint) in ("Tensor", "torch.Tensor"):
         return True
