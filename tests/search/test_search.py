@@ -14,6 +14,7 @@ from dragoman.config.search import SearchConfig
 from dragoman.search.beam import Stop, beam_search
 from dragoman.search.build import build
 from dragoman.search.choices import best
+from dragoman.search.company import LEAST, staying
 from dragoman.search.greedy import greedy_search
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.scores import best_possible, length_normalised
@@ -126,10 +127,10 @@ def test_the_n_best_are_distinct_sorted_and_legal(seed: int, size: int, alpha: f
 def test_beam_keeps_order_of_inputs_when_sentences_end_at_different_steps() -> None:
     stepper = Bigram(seed=1)
     forward = beam_search(
-        stepper, *sentences(*range(16)), size=3, length_penalty=1, max_length=12, stop="n_best"
+        stepper, *sentences(*range(16)), size=3, length_penalty=1.0, max_length=12, stop="n_best"
     )
     back = beam_search(
-        stepper, *sentences(*reversed(range(16))), size=3, length_penalty=1, max_length=12, stop="n_best"
+        stepper, *sentences(*reversed(range(16))), size=3, length_penalty=1.0, max_length=12, stop="n_best"
     )
     assert forward == back[::-1]
     assert len({len(hypotheses[0].tokens) for hypotheses in forward}) > 1
@@ -139,10 +140,17 @@ def test_work_shrinks_as_sentences_end() -> None:
     stepper = Bigram(seed=1)
     greedy_search(stepper, *sentences(*range(16)), max_length=12)
     assert stepper.rows == sorted(stepper.rows, reverse=True)
-    assert stepper.rows[-1] < stepper.rows[0] == 16
+    assert LEAST <= stepper.rows[-1] < stepper.rows[0] == 16
     stepper.rows.clear()
-    beam_search(stepper, *sentences(*range(16)), size=3, length_penalty=0, max_length=12, stop="all")
-    assert stepper.rows[-1] < stepper.rows[0] == 48
+    beam_search(stepper, *sentences(*range(16)), size=3, length_penalty=0.0, max_length=12, stop="all")
+    assert 3 * LEAST <= stepper.rows[-1] < stepper.rows[0] == 48
+
+
+def test_done_sentences_stay_as_company_where_few_are_open() -> None:
+    assert staying([True] * 6) == [0, 1, 2, 3, 4, 5]
+    assert staying([True, False, True, True, False, True]) == [0, 2, 3, 5]
+    assert staying([False, False, False, False, False, True]) == [0, 1, 2, 5]
+    assert staying([False, True]) == [0, 1]
 
 
 #             pad  unk  <s>  </s>  A    B
@@ -193,7 +201,7 @@ def test_stopping_at_all_changes_nothing_that_going_on_would_find(seed: int, alp
     options = {"size": 3, "length_penalty": alpha, "max_length": 10}
     stopped = beam_search(stepper, *sentences(0, 1), **options, stop="all")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dragoman.search.beam.is_open", lambda *_: True)
+        patch.setattr("dragoman.search.beam.may_change", lambda *_: True)
         endless = beam_search(stepper, *sentences(0, 1), **options, stop="all")
     assert stopped == endless
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Protocol
 
 from dragoman.config.search import SearchConfig
 from dragoman.protocols import Stepper
 from dragoman.search.beam import beam_search
 from dragoman.search.greedy import greedy_search
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.shapes import Bool, Int, Tensor
+from dragoman.shapes import Tensor
 
-
-class Search(Protocol):
-    """The hypotheses of each sentence, best first."""
-
-    def __call__(
-        self, stepper: Stepper, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], /
-    ) -> list[list[Hypothesis]]: ...
+# (stepper, src, keep) → the hypotheses of each sentence, best first
+Search = Callable[[Stepper, Tensor, Tensor], list[list[Hypothesis]]]
 
 
 def build(config: SearchConfig) -> Search:
