@@ -18,7 +18,7 @@ from dragoman.metrics.bootstrap import SAMPLES, p_value, resampled
 from dragoman.metrics.chrf import chrf
 from dragoman.metrics.edit import cer, wer
 from dragoman.metrics.exact import exact_match
-from dragoman.metrics.report import score
+from dragoman.metrics.report import score, values
 from dragoman.metrics.significance import compare
 
 REFERENCES = ["the cat sat on the mat .", "a dog ran", "two men ride bicycles in the park .", "it rains"] * 10
@@ -80,6 +80,13 @@ def test_the_report_has_exactly_the_keys_promised_and_is_json() -> None:
     for metric in metrics:
         low, high = report["intervals"][metric]
         assert low <= report[metric] <= high
+
+
+def test_values_alone_are_those_of_the_report() -> None:
+    report = score(POOR, REFERENCES).to_json()
+    assert values(POOR, REFERENCES) == {
+        metric: pytest.approx(report[metric]) for metric in report["intervals"]
+    }
 
 
 def test_lower_case_reaches_every_metric() -> None:

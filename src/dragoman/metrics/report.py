@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dragoman.errors import DataError
-from dragoman.metrics.bleu import bleu
-from dragoman.metrics.chrf import chrf
+from dragoman.metrics import bleu, chrf
 from dragoman.metrics.corpus_score import CorpusScore
 from dragoman.metrics.edit import cer, wer
 from dragoman.metrics.exact import exact_match
@@ -30,12 +29,24 @@ class Report:
         }
 
 
+def values(hypotheses: Sequence[str], references: Sequence[str]) -> dict[str, float]:
+    """The scores alone, without the cost of intervals."""
+    check(hypotheses, references)
+    return {
+        "bleu": float(bleu.metric().corpus_score(hypotheses, [references]).score),
+        "chrf": float(chrf.metric().corpus_score(hypotheses, [references]).score),
+        "exact_match": exact_match(hypotheses, references).value,
+        "wer": wer(hypotheses, references).value,
+        "cer": cer(hypotheses, references).value,
+    }
+
+
 def score(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Report:
     check(hypotheses, references)
     sides = [[text.lower() if lowercase else text for text in side] for side in (hypotheses, references)]
     scores = {
-        "bleu": bleu(hypotheses, references, lowercase=lowercase),
-        "chrf": chrf(hypotheses, references, lowercase=lowercase),
+        "bleu": bleu.bleu(hypotheses, references, lowercase=lowercase),
+        "chrf": chrf.chrf(hypotheses, references, lowercase=lowercase),
         "exact_match": exact_match(*sides).score(),
         "wer": wer(*sides).score(),
         "cer": cer(*sides).score(),

@@ -1,0 +1,164 @@
+"""`dragoman run`: apply a model to text, to stdin or to a file."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from dragoman.cli.arguments import split_overrides
+from dragoman.errors import ConfigError, DataError, MissingExtra, UsageError
+
+if TYPE_CHECKING:
+    from dragoman.config.search import SearchConfig
+    from dragoman.inference.model import Model
+    from dragoman.inference.stream import Line
+    from dragoman.inference.translator import Result
+
+HELP = """\
+Apply a model: line N in is line N out. Without TEXT and --file it reads stdin.
+
+  dragoman run en-de "A man is riding a bicycle."
+  dragoman run en-de < test.en > test.out
+  dragoman run en-de --file test.en -o test.out search.size=1"""
+
+SHOWN = 10  # numbers of truncated lines
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="a run folder, its model/, or a project folder")
+    add("text", nargs="*", metavar="TEXT", help="what to translate; then settings such as search.size=1")
+    add("--file", type=Path, metavar="FILE", help="translate a text file (or .gz), line by line")
+    add("-o", "--output", type=Path, metavar="FILE", help="write there instead of to stdout")
+    add("--batch", type=int, metavar="N", help="sentences decoded together")
+    add("--json", action="store_true", help="one object a line: text, score, truncated")
+
+
+def run(args: argparse.Namespace) -> int:
+    texts, overrides = split_overrides(args.text)
+    if texts and args.file:
+        raise UsageError(
+            "Give either TEXT or --file, not both.",
+            where="the command line",
+            hint=f"dragoman run {args.model} --file {args.file}",
+        )
+    if args.batch is not None:
+        overrides.append(f"search.batch_sentences={args.batch}")
+    model = load_model(args.model)
+    search = search_settings(model.folder, overrides)
+    truncated: list[int] = []
+    with opened_output(args.output) as out:
+        number = 0
+        for lines in inputs(texts, args.file, args.model):
+            results = model([line.text for line in lines], search)
+            for line, result in zip(lines, results, strict=True):
+                number += 1
+                if result.truncated:
+                    truncated.append(number)
+                out.write(shown(result, as_json=args.json) + ("\n" if args.json else line.end))
+            out.flush()
+    report_truncated(truncated)
+    talk(f"Next: dragoman score {args.model} test.src test.tgt")
+    return 0
+
+
+def load_model(path: str) -> Model:
+    try:
+        from dragoman.inference.model import load
+    except ModuleNotFoundError as error:
+        raise MissingExtra(
+            "Running a model needs PyTorch, which is not installed.",
+            where=str(error),
+            hint='pip install "dragoman[train]"',
+        ) from None
+    return load(path)
+
+
+def search_settings(folder: Path, overrides: Sequence[str]) -> SearchConfig:
+    """The model's own [search], with what the command line changes of it."""
+    from dragoman.config.load import load
+
+    for override in overrides:
+        if not override.startswith("search."):
+            raise ConfigError(
+                "Of a trained model only search.… can be changed.",
+                where=f'"{override}" on the command line',
+                hint="search.size=1",
+            )
+    return load(folder / "settings.toml", overrides).search
+
+
+def inputs(texts: Sequence[str], file: Path | None, model: str) -> Iterator[list[Line]]:
+    from dragoman.data.readers.lines import refuse_other_formats
+    from dragoman.data.readers.stream import open_bytes
+    from dragoman.inference.stream import Line, incoming
+
+    if texts:
+        yield [Line(typed(text), "\n") for text in texts]
+    elif file is not None:
+        with open_bytes(file) as source:
+            refuse_other_formats(file, source)
+            yield from incoming(source, str(file))
+    else:
+        if sys.stdin.isatty():
+            talk(f"{model} is ready: type a line, or Ctrl-D to end.")
+        yield from incoming(sys.stdin.buffer, "stdin")
+
+
+def typed(text: str) -> str:
+    """A command line may hold bytes that are no text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise DataError(
+            "The text on the command line is not UTF-8.",
+            where=ascii(text),
+            expected="UTF-8",
+            hint="Check the encoding of your terminal: locale",
+        ) from None
+    return text
+
+
+def shown(result: Result, *, as_json: bool) -> str:
+    if as_json:
+        fields = {"text": result.text, "score": result.score, "truncated": result.truncated}
+        return json.dumps(fields, ensure_ascii=False)
+    return result.text.replace("\n", " ")  # a model of bytes may write one, and a line must stay a line
+
+
+@contextlib.contextmanager
+def opened_output(file: Path | None) -> Iterator[TextIO]:
+    """stdout, or a file that is there only when it is whole."""
+    if file is None:
+        yield sys.stdout
+        return
+    if file.exists() and not file.is_file():  # a folder complains here; a pipe or device is written to
+        with file.open("w", encoding="utf-8", newline="\n") as out:
+            yield out
+        return
+    part = file.with_name(f"{file.name}.{os.getpid()}.part")
+    try:
+        with part.open("w", encoding="utf-8", newline="\n") as out:
+            yield out
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def report_truncated(numbers: list[int]) -> None:
+    if numbers:
+        first = ", ".join(map(str, numbers[:SHOWN])) + (" …" if len(numbers) > SHOWN else "")
+        talk(
+            f"Truncated: {len(numbers):,} of the outputs (line {first}), "
+            "because the input or the output is too long. Split long lines, or raise search.max_length."
+        )
+
+
+def talk(line: str) -> None:
+    sys.stderr.write(line + "\n")

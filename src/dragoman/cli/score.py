@@ -1,0 +1,165 @@
+"""`dragoman score`: measure a model on a test set, or compare two."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from dragoman.cli.arguments import split_overrides
+from dragoman.cli.run import load_model, opened_output, report_truncated, search_settings, shown, talk
+from dragoman.errors import UsageError
+
+if TYPE_CHECKING:
+    from dragoman.metrics.report import Report
+    from dragoman.metrics.significance import Comparison
+
+HELP = """\
+Measure a model: BLEU, chrF, exact match and error rates with 95 % intervals; or compare two on the same test.
+
+  dragoman score en-de test.en test.de
+  dragoman score en-de test.en test.de --against en-de-old
+  dragoman score test.de --hyp output.de"""
+
+NAMES = {"bleu": "BLEU", "chrf": "chrF", "exact_match": "exact match", "wer": "WER", "cer": "CER"}
+PERCENT = {"bleu": 1, "chrf": 1, "exact_match": 100, "wer": 100, "cer": 100}
+
+
+class TestSet(NamedTuple):
+    sources: list[str]  # none where only references are given
+    references: list[str]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "what",
+        nargs="+",
+        metavar="MODEL FILE",
+        help="a model, then two text files, one .tsv or .jsonl (or nothing: the test set of its settings); "
+        "then settings such as search.size=1",
+    )
+    add("--hyp", type=Path, metavar="FILE", help="score these outputs instead of a model's")
+    add("--against", type=Path, metavar="OTHER", help="compare with another model, or a file of outputs")
+    add("-lc", "--lowercase", action="store_true", help="capitals do not count")
+    add("--save", type=Path, metavar="FILE", help="write the outputs there, a line each")
+    add("--json", action="store_true", help="the scores as one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    from dragoman.metrics.report import score
+    from dragoman.metrics.significance import compare
+
+    names, overrides = split_overrides(args.what)
+    model, files = (None, names) if args.hyp else (names[0], names[1:])
+    check_arguments(args.hyp, files, overrides)
+    test = test_set(model, files)
+    outputs = outputs_of(args.hyp or Path(model or ""), test, overrides)
+    if args.save:
+        with opened_output(args.save) as out:
+            out.writelines(line + "\n" for line in outputs)
+    report = score(outputs, test.references, lowercase=args.lowercase)
+    rows: list[Comparison] = []
+    if args.against:
+        others = outputs_of(args.against, test, overrides)
+        rows = compare(outputs, others, test.references, lowercase=args.lowercase)
+    if args.json:
+        against = {row.metric: {"value": row.baseline, "p": row.p_value} for row in rows}
+        say(json.dumps({**report.to_json(), **({"against": against} if rows else {})}))
+    else:
+        for line in [*table(report), *(versus(rows, args.against) if rows else [])]:
+            say(line)
+    talk(f"Next: {next_command(model, files, args)}")
+    return 0
+
+
+def check_arguments(hyp: Path | None, files: Sequence[str], overrides: Sequence[str]) -> None:
+    if hyp and (overrides or not files or Path(files[0]).is_dir()):
+        raise UsageError(
+            "With --hyp there is no model to run: give only the test set.",
+            where="the command line",
+            expected="dragoman score test.tgt --hyp FILE",
+            hint=f"dragoman score test.tgt --hyp {hyp}",
+        )
+
+
+def test_set(model: str | None, files: Sequence[str]) -> TestSet:
+    from dragoman.data.readers.build import form, open_lines, open_pairs
+
+    if model is None and len(files) == 1 and form(Path(files[0])) == "plain":
+        return TestSet([], list(open_lines(files[0])))
+    pairs = list(open_pairs(files or own_test_set(model or "")))
+    return TestSet([pair.src for pair in pairs], [pair.tgt for pair in pairs])
+
+
+def own_test_set(model: str) -> Sequence[str]:
+    """The files of data.test in the model's settings."""
+    from dragoman.config.load import load
+    from dragoman.inference.folder import find_model
+
+    test = load(find_model(model) / "settings.toml").data.test
+    if test is None:
+        raise UsageError(
+            "There is nothing to score on: no files were given, and the model's settings name no test set.",
+            where=model,
+            hint=f"dragoman score {model} test.src test.tgt",
+        )
+    return test.files
+
+
+def outputs_of(system: Path, test: TestSet, overrides: Sequence[str]) -> list[str]:
+    """Of a model, or the lines of a file."""
+    if system.is_file():
+        from dragoman.data.readers.build import open_lines
+
+        return list(open_lines(system))
+    if not test.sources:
+        raise UsageError(
+            "A model needs the source side of the test set, not only the references.",
+            where=str(system),
+            hint=f"dragoman score {system} test.src test.tgt",
+        )
+    model = load_model(str(system))
+    results = model(test.sources, search_settings(model.folder, overrides))
+    report_truncated([line for line, result in enumerate(results, start=1) if result.truncated])
+    return [shown(result, as_json=False) for result in results]
+
+
+def table(report: Report) -> list[str]:
+    lines = [f"{'metric':<13}{'value':>8}   95 % interval"]
+    for name, score in report.scores.items():
+        value, low, high = (PERCENT[name] * x for x in (score.value, *score.interval))
+        unit = " %" if PERCENT[name] == 100 else ""
+        lines.append(f"{NAMES[name]:<13}{value:>8.2f}   {low:.2f} to {high:.2f}{unit}")
+    lines.append(f"\n{report.sentences:,} sentences")
+    signed = {NAMES[name]: s.signature for name, s in report.scores.items() if s.signature}
+    return lines + [f"{name} signature  {signature}" for name, signature in signed.items()]
+
+
+def versus(rows: Sequence[Comparison], other: Path) -> list[str]:
+    lines = [f"\nagainst {other} (paired bootstrap)", f"{'metric':<13}{'this':>8}{'other':>9}{'p':>9}"]
+    for row in rows:
+        this, that = PERCENT[row.metric] * row.system, PERCENT[row.metric] * row.baseline
+        verdict = "   could be chance" if row.p_value >= 0.05 else ""
+        lines.append(f"{NAMES[row.metric]:<13}{this:>8.2f}{that:>9.2f}{row.p_value:>9.3f}{verdict}")
+    return lines
+
+
+def next_command(model: str | None, files: Sequence[str], args: argparse.Namespace) -> str:
+    test = " ".join(files)
+    if model is None:
+        return (
+            f"dragoman score {test} --hyp {args.hyp} --against OTHER"
+            if not args.against
+            else "dragoman --help"
+        )
+    if args.against:
+        return f"dragoman run {model} TEXT"
+    return " ".join(filter(None, ["dragoman score", model, test, "--against OTHER"]))
+
+
+def say(line: str) -> None:
+    sys.stdout.write(line + "\n")

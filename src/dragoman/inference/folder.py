@@ -1,0 +1,76 @@
+"""Where the model is: a run folder, its model/, or a project folder."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+from dragoman.errors import ModelError
+
+WEIGHTS = "weights.safetensors"
+PARTS = ("MANIFEST.json", WEIGHTS, "settings.toml", "text")
+
+
+def find_model(path: str | Path) -> Path:
+    """The folder with the weights: `path` itself or its model/."""
+    folder = Path(path)
+    if not folder.is_dir():
+        raise _no_folder(folder)
+    for place in (folder, folder / "model"):
+        if any((place / part).is_file() for part in PARTS[:2]):
+            return place
+    raise _no_model(folder)
+
+
+def _no_folder(folder: Path) -> ModelError:
+    if folder.exists():
+        return ModelError(
+            "This is a file, not a model folder.",
+            where=str(folder),
+            expected="the folder that was given to dragoman train -o",
+            hint=f"dragoman run {folder.parent}" if folder.name in PARTS else "dragoman run FOLDER TEXT",
+        )
+    near = _near(folder)
+    return ModelError(
+        "There is no such folder." + (f" Did you mean {near}?" if near else ""),
+        where=str(folder),
+        expected="the folder of a trained model",
+        hint=f"dragoman run {near}" if near else f"dragoman train train.src train.tgt -o {folder}",
+    )
+
+
+def _near(folder: Path) -> Path | None:
+    if not folder.parent.is_dir():
+        return None
+    names = [entry.name for entry in folder.parent.iterdir() if entry.is_dir()]
+    close = difflib.get_close_matches(folder.name, names, n=1)
+    return folder.parent / close[0] if close else None
+
+
+def _no_model(folder: Path) -> ModelError:
+    is_project = (folder / "dragoman.toml").is_file()
+    again = f"dragoman train {folder}" if is_project else f"dragoman train … -o {folder}"
+    if _has_entries(folder / "checkpoints"):
+        return ModelError(
+            "The training of this model is not finished: there are checkpoints, but no model yet.",
+            where=str(folder),
+            expected=str(folder / "model" / WEIGHTS),
+            hint=f"{again} resumes it.",
+        )
+    if is_project:
+        return ModelError(
+            "This project has not been trained yet.",
+            where=str(folder),
+            expected=str(folder / "model" / WEIGHTS),
+            hint=again,
+        )
+    return ModelError(
+        "There is no model in this folder.",
+        where=str(folder),
+        expected=f"{', '.join(PARTS)} in it or in its model/",
+        hint="Give the folder that dragoman train -o wrote.",
+    )
+
+
+def _has_entries(folder: Path) -> bool:
+    return folder.is_dir() and any(folder.iterdir())
