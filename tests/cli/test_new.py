@@ -39,7 +39,7 @@ def test_settings_of_a_recipe_are_valid_and_name_its_files(name: str) -> None:
     main(["new", name])
     config = load(Path(name, "dragoman.toml"))
     corpora = [*config.data.train, config.data.valid, config.data.test]
-    assert all(corpus and Path(name, corpus.files[0]).exists() for corpus in corpora)
+    assert all(corpus and Path(corpus.files[0]).exists() for corpus in corpora)
 
 
 @pytest.mark.parametrize("name", RECIPES)
