@@ -1,3 +1,38 @@
-"""Dragoman: the trainer for sequence-to-sequence models you own."""
+"""Dragoman: the trainer for sequence-to-sequence models you own.
+
+import dragoman as dg
+model = dg.train("train.en", "train.de", out="en-de", budget="30m")
+model = dg.load("en-de")
+model("A man is riding a bicycle.").text
+dg.score(model, "test.en", "test.de")
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from dragoman.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from dragoman.api import load, score, train
 
 __version__ = "0.1.0"
+__all__ = ["load", "score", "train"]
+
+
+def __getattr__(name: str) -> Any:
+    """The functions arrive when they are first asked for: `import dragoman` alone does not import torch."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        api = import_module("dragoman.api")
+    except ModuleNotFoundError as error:
+        if error.name not in ("torch", "jaxtyping"):
+            raise
+        raise MissingExtra(
+            f"dragoman.{name} needs PyTorch, which is not installed.",
+            where=str(error),
+            hint='pip install "dragoman[train]"',
+        ) from None
+    return getattr(api, name)
