@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dragoman.config.load import Table, check_path, merge, nest
+from dragoman.config.load import check_path, merge, nest
 from dragoman.config.load import load as load_config
 from dragoman.data.readers.build import open_pairs
 from dragoman.errors import UsageError
@@ -19,6 +19,7 @@ from dragoman.training.run import Run
 __all__ = ["load", "score", "train"]
 
 File = str | Path
+Table = dict[str, Any]
 
 
 def train(
