@@ -5,9 +5,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from jaxtyping import install_import_hook
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+settings.register_profile("busy", deadline=None)  # a deadline fails on a busy machine, not on a bug
+settings.load_profile("busy")
 _hook = install_import_hook("dragoman", "beartype.beartype")
 
 ROOT = Path(__file__).resolve().parent.parent

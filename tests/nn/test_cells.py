@@ -26,14 +26,20 @@ def test_gru_cell_equals_torch() -> None:
     torch.manual_seed(0)
     ours, theirs = GRUCell(3, 5).double(), nn.GRUCell(3, 5, dtype=torch.float64)
     nn.init.normal_(ours.b_h)
-    theirs.weight_ih.data, theirs.weight_hh.data, theirs.bias_ih.data = ours.W_x.data, ours.W_h.data, ours.b.data
+    theirs.weight_ih.data, theirs.weight_hh.data, theirs.bias_ih.data = (
+        ours.W_x.data,
+        ours.W_h.data,
+        ours.b.data,
+    )
     theirs.bias_hh.data = torch.cat((torch.zeros(10, dtype=torch.float64), ours.b_h.data))
     x, h = (torch.randn(2, n, dtype=torch.float64) for n in (3, 5))
     assert torch.allclose(ours(x, GRUState(h)).h, theirs(x, h), atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", [LSTMCell, GRUCell])
-@pytest.mark.parametrize(("dtype", "forward", "backward"), [(torch.float64, 1e-12, 1e-12), (torch.float32, 1e-6, 2e-6)])
+@pytest.mark.parametrize(
+    ("dtype", "forward", "backward"), [(torch.float64, 1e-12, 1e-12), (torch.float32, 1e-6, 2e-6)]
+)
 def test_fused_run_equals_unrolled_cell(
     kind: type[LSTMCell] | type[GRUCell], dtype: torch.dtype, forward: float, backward: float
 ) -> None:

@@ -56,7 +56,11 @@ class DataConfig(Section):
     )
     clean: bool = Field(
         default=False,
-        description="Leave out what `dragoman check` would: duplicates, and lengths that do not fit (8 bytes a pair).",
+        description="Leave out what `dragoman check` would: duplicates, odd lengths (8 bytes a pair).",
+    )
+    skip_bad: bool = Field(
+        default=False,
+        description="Leave out lines that cannot be read (not UTF-8, no two columns) instead of stopping.",
     )
     shard_pairs: int = Field(default=500_000, ge=1, description="Pairs in one shard of the token store.")
 

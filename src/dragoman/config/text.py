@@ -19,7 +19,7 @@ class Units(Section):
         default=8000,
         ge=8,
         le=1_000_000,
-        description="Entries of the vocabulary (sub-words, words or characters) at most; sub-words need 260 and the alphabet.",
+        description="Entries of the vocabulary at most; sub-words need 260 and the alphabet.",
     )
 
 

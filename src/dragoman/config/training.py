@@ -36,8 +36,8 @@ class TrainingConfig(Section):
         default=None,
         ge=1,
         description=(
-            "Parts in which each update is computed and summed in a fixed order: gradient accumulation. A power "
-            "of two; unset, as many as there are ranks. With 2, a run gives the same bits on 1 and 2 ranks."
+            "Parts in which each update is computed and summed in a fixed order: gradient accumulation. "
+            "A power of two; unset, as many as there are ranks. With 2, 1 and 2 ranks give the same bits."
         ),
     )
     optimizer: Literal["adam", "adamw"] = Field(

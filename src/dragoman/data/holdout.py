@@ -78,8 +78,7 @@ def apart(pairs: Pairs, chosen: Iterable[Pair]) -> HeldOut:
         target_shared += k.tgt in targets
     if not left:
         raise DataError(
-            "There are too few different pairs to hold any out for validation.",
-            where=f"{len(valid):,} held out, none left to train on",
+            f"There are too few different pairs to hold any out: {len(valid):,} held out, none left.",
             expected="at least two different pairs with text on both sides",
             hint="Give validation files of your own: --valid val.src val.tgt",
         )

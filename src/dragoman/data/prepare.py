@@ -1,20 +1,35 @@
-"""Pairs of text → a token store, streaming."""
+"""Pairs of text → a token store: some blocks are encoded in threads while others are read and written."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
+from dragoman.data.blocks import blocks
 from dragoman.data.pair import Pair
 from dragoman.data.store.reader import Reader
 from dragoman.data.store.writer import Writer
 from dragoman.errors import DataError
 from dragoman.text.pair import TextPair
 
-CHUNK = 10_000
+THREADS = 2  # one encodes while the other hands over its ids; SentencePiece has threads of its own
+AHEAD = 3  # blocks read but not yet written
 
 Progress = Callable[[int, int], None]  # pairs and bytes of text done so far
+Skip = Callable[[Pair], bool]
+
+
+class Encoded(NamedTuple):
+    """A block of pairs: the ids of those worth keeping, and what became of all."""
+
+    ids: list[tuple[list[int], list[int]]]
+    counts: dict[str, int]
+    size: int  # bytes of its text in plain files, line ends included
 
 
 def prepare(
@@ -26,60 +41,65 @@ def prepare(
     max_length: int,
     shard_pairs: int,
     fingerprint: str,
-    skip: Callable[[Pair], bool] | None = None,
+    skip: Skip | None = None,
     progress: Progress | None = None,
 ) -> Reader:
     """Encode, drop what cannot be learnt from, write. `manifest.counts` says what was dropped and why."""
     counts = {"read": 0, "skipped": 0, "empty": 0, "too_long": 0, "kept": 0}
     size = 0
     vocabulary = max(text.src.size, text.tgt.size)
-    with Writer(
-        folder, vocabulary=vocabulary, shard_pairs=shard_pairs, fingerprint=fingerprint, counts=counts
-    ) as writer:
-        for chunk in chunks(pairs):
-            writer.extend(encode(chunk, text, max_length, skip, counts))
+    work = partial(encode, text=text, max_length=max_length, skip=skip)
+    with (
+        Writer(
+            folder, vocabulary=vocabulary, shard_pairs=shard_pairs, fingerprint=fingerprint, counts=counts
+        ) as writer,
+        closing(in_threads(work, blocks(pairs))) as encoded,
+    ):
+        for block in encoded:
+            writer.extend(block.ids)
+            counts.update({name: counts[name] + count for name, count in block.counts.items()})
+            size += block.size
             if progress is not None:
-                size += utf8_size(chunk)
                 progress(counts["read"], size)
         if not counts["kept"]:
             raise nothing_left(origin, counts, max_length)
     return Reader(folder)
 
 
-def encode(
-    chunk: list[Pair],
-    text: TextPair,
-    max_length: int,
-    skip: Callable[[Pair], bool] | None,
-    counts: dict[str, int],
-) -> list[tuple[list[int], list[int]]]:
-    """The ids of the pairs worth keeping; the others are counted."""
-    wanted = [pair for pair in chunk if not skip(pair)] if skip else chunk
+def in_threads(
+    work: Callable[[list[Pair]], Encoded], items: Iterable[list[Pair]]
+) -> Generator[Encoded, None, None]:
+    """work(item) for each item, in their order, a few of them ahead."""
+    waiting: deque[Future[Encoded]] = deque()
+    with ThreadPoolExecutor(THREADS) as pool:
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) == AHEAD:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def encode(block: list[Pair], text: TextPair, max_length: int, skip: Skip | None) -> Encoded:
+    wanted = [pair for pair in block if not skip(pair)] if skip else block
     src_ids = text.src.encode_batch([pair.src for pair in wanted])
     tgt_ids = text.tgt.encode_batch([pair.tgt for pair in wanted])
-    kept = []
-    for src, tgt in zip(src_ids, tgt_ids, strict=True):
-        if not src or not tgt:
-            counts["empty"] += 1
-        elif len(src) > max_length or len(tgt) > max_length:
-            counts["too_long"] += 1
-        else:
-            kept.append((src, tgt))
-    counts["read"] += len(chunk)
-    counts["skipped"] += len(chunk) - len(wanted)
-    counts["kept"] += len(kept)
-    return kept
+    both = list(zip(src_ids, tgt_ids, strict=True))
+    kept = [(src, tgt) for src, tgt in both if 0 < len(src) <= max_length and 0 < len(tgt) <= max_length]
+    empty = sum(not src or not tgt for src, tgt in both) if len(kept) < len(both) else 0
+    counts = {
+        "read": len(block),
+        "skipped": len(block) - len(wanted),
+        "empty": empty,
+        "too_long": len(both) - empty - len(kept),
+        "kept": len(kept),
+    }
+    return Encoded(kept, counts, utf8_size(block))
 
 
-def chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
-    stream = iter(pairs)
-    while chunk := list(islice(stream, CHUNK)):
-        yield chunk
-
-
-def utf8_size(chunk: list[Pair]) -> int:
-    """Bytes of these pairs in plain text files, line ends included."""
-    return len("".join(f"{pair.src}\n{pair.tgt}\n" for pair in chunk).encode())
+def utf8_size(block: list[Pair]) -> int:
+    lines = [line for pair in block for line in (pair.src, pair.tgt)]
+    return len("\n".join(lines).encode()) + 1
 
 
 def nothing_left(origin: str, counts: dict[str, int], max_length: int) -> DataError:

@@ -6,7 +6,6 @@ from typing import assert_never
 
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 from dragoman.config.model import ModelConfig, RNNDecoderPart, RNNEncoderPart, TransformerPart
 from dragoman.models.decoders.rnn import AttentionalVector, InputFeedingRNNDecoder, PlainRNNDecoder
@@ -24,11 +23,17 @@ from dragoman.nn.embedding import PlainEmbedding, PositionedEmbedding, embedding
 from dragoman.nn.position import Learned, Sinusoidal
 from dragoman.nn.transformer.decoder_layer import DecoderLayer
 from dragoman.nn.transformer.encoder_layer import EncoderLayer
-from dragoman.nn.transformer.feedforward import FeedForward
+from dragoman.nn.transformer.feedforward import FeedForward, GELUFeedForward
 from dragoman.nn.transformer.residual import PostNorm, PreNorm
 from dragoman.protocols import Decoder, Encoder
 
-ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu}
+CELLS: dict[str, type[LSTMCell] | type[GRUCell]] = {"lstm": LSTMCell, "gru": GRUCell}
+POSITIONS: dict[str, type[Sinusoidal] | type[Learned]] = {"sinusoidal": Sinusoidal, "learned": Learned}
+RESIDUALS: dict[str, type[PreNorm] | type[PostNorm]] = {"pre": PreNorm, "post": PostNorm}
+FEED_FORWARDS: dict[str, type[FeedForward] | type[GELUFeedForward]] = {
+    "relu": FeedForward,
+    "gelu": GELUFeedForward,
+}
 
 
 def build_model(config: ModelConfig, src_size: int, tgt_size: int, *, smoothing: float, seed: int) -> Seq2Seq:
@@ -107,13 +112,13 @@ def score(part: RNNDecoderPart, memory: int) -> Additive | Multiplicative:
 
 def stack(part: RNNEncoderPart | RNNDecoderPart, first: int, rest: int) -> list[LSTMCell | GRUCell]:
     """The cells of a stack: the first reads embeddings, the others the layer below."""
-    kinds = {"lstm": LSTMCell, "gru": GRUCell}
-    return [kinds[part.cell](first if layer == 0 else rest, part.width) for layer in range(part.layers)]
+    return [CELLS[part.cell](first if layer == 0 else rest, part.width) for layer in range(part.layers)]
 
 
 def positioned(part: TransformerPart, matrix: nn.Parameter) -> PositionedEmbedding:
-    kinds = {"sinusoidal": Sinusoidal, "learned": Learned}
-    return PositionedEmbedding(matrix, kinds[part.positions](part.max_positions, part.width), part.dropout)
+    return PositionedEmbedding(
+        matrix, POSITIONS[part.positions](part.max_positions, part.width), part.dropout
+    )
 
 
 def encoder_layer(part: TransformerPart) -> EncoderLayer:
@@ -130,9 +135,9 @@ def self_attention(part: TransformerPart) -> SelfAttention:
     return SelfAttention(part.width, part.heads, attention_dropout(part))
 
 
-def feed_forward(part: TransformerPart) -> FeedForward:
+def feed_forward(part: TransformerPart) -> FeedForward | GELUFeedForward:
     rate = part.dropout if part.ffn_dropout is None else part.ffn_dropout
-    return FeedForward(part.width, part.ffn, ACTIVATIONS[part.activation], rate)
+    return FEED_FORWARDS[part.activation](part.width, part.ffn, rate)
 
 
 def attention_dropout(part: TransformerPart) -> float:
@@ -140,9 +145,9 @@ def attention_dropout(part: TransformerPart) -> float:
 
 
 def residual(part: TransformerPart) -> PreNorm | PostNorm:
-    return {"pre": PreNorm, "post": PostNorm}[part.norm](part.width, part.dropout)
+    return RESIDUALS[part.norm](part.width, part.dropout)
 
 
 def last_norm(part: TransformerPart) -> nn.Module:
-    """Pre-norm layers leave their sum as it is, so it is normed once at the top; post-norm ones have done it."""
+    """Pre-norm layers leave their sum as it is, so the top norms it once; post-norm ones have done it."""
     return nn.LayerNorm(part.width) if part.norm == "pre" else nn.Identity()

@@ -1,7 +1,7 @@
 """Dropout (Srivastava et al. 2014) as a function of a key, not of process state.
 
-A training step opens `noise(seed, step, part)`; every mask inside it is drawn from that stream in the order of
-the forward pass. The same step then drops the same features after a restart and on any rank.
+A training step opens `noise(seed, step, part)`; every mask inside it is drawn from that stream in the
+order of the forward pass. The same step then drops the same features after a restart and on any rank.
 """
 
 from __future__ import annotations
@@ -33,17 +33,18 @@ def noise(*key: int) -> Iterator[None]:
 class Dropout(nn.Module):
     """x ⊙ m, with m = 0 at the given rate and 1/(1 − rate) elsewhere, so that E[x ⊙ m] = x.
 
-    A mask costs 16 random bits an element and is held in bf16: torch's own dropout spends a fifth of a training
-    step on random numbers. 1/(1 − rate) is rounded to bf16 and the rate follows it, which keeps the
-    expectation exact (0.1 becomes 0.0986).
+    A mask costs 16 random bits an element and is held in bf16: torch's own dropout spends a fifth of a
+    training step on random numbers. 1/(1 − rate) is rounded to bf16 and the rate follows it, which keeps
+    the expectation exact (0.1 becomes 0.0986).
     """
 
     def __init__(self, rate: float) -> None:
         super().__init__()
         scale = torch.tensor(1.0 / (1.0 - rate), dtype=torch.bfloat16)
+        self.scale = float(scale)
         self._scale_bits = int(scale.view(torch.int16))
         # A signed 16-bit draw below this is dropped.
-        self._threshold = round((1.0 - 1.0 / float(scale)) * 2**16) - 2**15
+        self._threshold = round((1.0 - 1.0 / self.scale) * 2**16) - 2**15
         self.rate = rate
 
     @property
@@ -51,17 +52,18 @@ class Dropout(nn.Module):
         return self.training and self.rate > 0.0
 
     def forward(self, x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-        return x * self._mask(x) if self.active else x
+        return x * self.mask(x) if self.active else x
 
     def add(self, x: Float[Tensor, "*shape"], y: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         """x + dropout(y) in one pass: the residual connection."""
-        return torch.addcmul(x, y, self._mask(y)) if self.active else x + y
+        return torch.addcmul(x, y, self.mask(y).to(y.dtype)) if self.active else x + y
 
-    def _mask(self, x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    def mask(self, x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        """A fresh m for x, in bf16."""
         draws = _random_int16(x.numel(), x.device)
-        # Clamping leaves threshold − 1 (dropped) or threshold (kept): 0 or 1 after the shift, then the bits of m.
+        # Clamping leaves threshold − 1 (dropped) or threshold (kept): 0 or 1 when shifted, then m's bits.
         kept = draws.clamp_(self._threshold - 1, self._threshold).sub_(self._threshold - 1)
-        return kept.mul_(self._scale_bits).view(torch.bfloat16).view(x.shape).to(x.dtype)
+        return kept.mul_(self._scale_bits).view(torch.bfloat16).view(x.shape)
 
     def extra_repr(self) -> str:
         return f"rate={self.rate}"

@@ -1,7 +1,7 @@
 """A sum in the order of one fixed binary tree.
 
-Floating-point addition depends on its order. Micro-batches are summed as the leaves of a balanced tree, and a rank
-holds a whole branch of it, so the same micro-batches give the same bits on 1, 2, 4 … ranks.
+Floating-point addition depends on its order. Micro-batches are summed as the leaves of a balanced tree,
+and a rank holds a whole branch of it, so the same micro-batches give the same bits on 1, 2, 4 … ranks.
 """
 
 from __future__ import annotations

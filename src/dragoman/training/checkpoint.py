@@ -65,17 +65,19 @@ def all_of(home: Path) -> list[Path]:
     return sorted(path for path in home.iterdir() if re.fullmatch(r"step-\d{8}", path.name))
 
 
-def load(folder: Path, flat: FlatParameters, adam: Adam) -> Progress:
-    for name, tensor in load_file(folder / WEIGHTS).items():
-        flat.views(flat.master)[name].copy_(tensor)
-    moments = load_file(folder / MOMENTS)
+def read_progress(folder: Path) -> Progress:
+    return Progress(**json.loads((folder / STATE).read_text(encoding="utf-8")))
+
+
+def load(folder: Path, progress: Progress, flat: FlatParameters, adam: Adam) -> None:
+    weights, moments = load_file(folder / WEIGHTS), load_file(folder / MOMENTS)
+    for name, view in flat.views(flat.master).items():
+        view.copy_(weights[name])
     for kind, flat_moment in adam.moments.items():
         for name, view in flat.views(flat_moment).items():
             view.copy_(moments[f"{kind}.{name}"])
-    progress = Progress(**json.loads((folder / STATE).read_text(encoding="utf-8")))
     adam.steps = progress.adam_steps
     flat.publish()
-    return progress
 
 
 def weights_of(folder: Path) -> dict[str, torch.Tensor]:

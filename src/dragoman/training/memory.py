@@ -1,7 +1,7 @@
 """Keep freed memory instead of returning it: each update asks for the same large tensors again.
 
-glibc gives a freed block of some MB back to the system at once and faults every page in anew at the next call,
-which cost a fifth of an update in our measurements.
+glibc gives a freed block of some MB back to the system at once and faults every page in anew at the next
+call, which cost a fifth of an update in our measurements.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Adam and AdamW (Kingma & Ba 2015, Loshchilov & Hutter 2019) over flat parameters, by torch's fused kernel."""
+"""Adam and AdamW (Kingma & Ba 2015, Loshchilov & Hutter 2019) on flat parameters, by torch's fused kernel."""
 
 from __future__ import annotations
 

@@ -40,6 +40,14 @@ class Ranks:
             level *= 2
         return x
 
+    def from_first(self, value: int) -> int:
+        """The first rank's value, on all ranks."""
+        if self.count == 1:
+            return value
+        shared = torch.tensor([value], device="cuda" if torch.cuda.is_available() else "cpu")
+        dist.broadcast(shared, src=0)
+        return int(shared)
+
 
 def join() -> Ranks:
     """The ranks that `torchrun` made, or this process alone."""

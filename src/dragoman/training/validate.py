@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import torch
 
+from dragoman.config.data import DataConfig
 from dragoman.config.root import Config
 from dragoman.config.search import SearchConfig
 from dragoman.data.collate import collate, collate_sources
@@ -33,6 +34,16 @@ class Verdict(NamedTuple):
         return -self.loss if metric == "loss" or metric not in self.metrics else self.metrics[metric]
 
 
+def unusable(data: DataConfig) -> DataError:
+    files = " ".join(file for corpus in ([data.valid] if data.valid else data.train) for file in corpus.files)
+    return DataError(
+        "No validation pair can be used: each has an empty side or is too long.",
+        where=files if data.valid else f"pairs held out of {files}",
+        expected=f"pairs of 1 to {data.max_length} tokens a side",
+        hint=f"dragoman check {files}" if data.valid else "Give pairs to watch: --valid val.src val.tgt",
+    )
+
+
 class Validator:
     """Knows a model of its own, so that training's state is never touched."""
 
@@ -45,12 +56,7 @@ class Validator:
             (p, i) for p, i in zip(pairs, ids, strict=True) if all(0 < len(side) <= limit for side in i)
         ]
         if not usable:
-            raise DataError(
-                "No validation pair can be used: each has an empty side or is too long.",
-                where="data.valid",
-                expected=f"pairs of 1 to {limit} tokens a side",
-                hint="dragoman check --valid your files",
-            )
+            raise unusable(config.data)
         in_order = sorted(usable, key=lambda item: (len(item[1][1]), len(item[1][0])))
         self.batches = [
             collate([i for _, i in in_order[k : k + ROWS]]) for k in range(0, len(in_order), ROWS)

@@ -28,6 +28,21 @@ def bad_line(
     return BadLine(kind, str(file), line, DataError(what, where=where, expected=expected, hint=hint))
 
 
+class Skipped:
+    """Passes bad lines over and counts each once, however often its file is read."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first = ""
+        self._read: dict[str, int] = {}  # the last bad line of each file
+
+    def __call__(self, bad: BadLine) -> None:
+        if bad.line > self._read.get(bad.file, 0):
+            self._read[bad.file] = bad.line
+            self.count += 1
+            self.first = self.first or f"{bad.file}:{bad.line}"
+
+
 def refuse(bad: BadLine) -> None:
     """What a reader does with a bad line when nobody asked to go on."""
     raise bad.error

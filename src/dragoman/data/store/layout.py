@@ -92,9 +92,9 @@ def fingerprint(sources: Sequence[Path], text: Path, settings: Mapping[str, obje
 def stamp(path: Path) -> list[str | int]:
     try:
         stat = path.stat()
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         raise DataError(
-            f"The file cannot be read: {error.strerror}.",
+            f"The file cannot be read: {getattr(error, 'strerror', None) or error}.",
             where=str(path),
             hint="Check the path in data.train.",
         ) from None

@@ -1,7 +1,7 @@
 """The output layer and its loss in slices of rows, so that no more than a slice of logits ever exists.
 
-The fast twin of `cross_entropy.output_loss`. The gradient of softmax cross-entropy, p − target, is known as soon as
-the logits are, so it is multiplied out in the forward pass and only scaled in the backward pass.
+The fast twin of `cross_entropy.output_loss`. The gradient of softmax cross-entropy, p − target, is known
+as soon as the logits are, so it is multiplied out in the forward pass and only scaled in the backward pass.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _OutputLoss(torch.autograd.Function):
         return (1.0 - smoothing) * nll + smoothing / W.shape[0] * spread, nll
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         dh, dW, db = ctx.saved_tensors
         return dh * grad, dW * grad, db * grad, None, None
 

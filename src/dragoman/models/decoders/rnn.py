@@ -1,11 +1,12 @@
 """Recurrent decoders with attention after Luong et al. 2015.
 
-s_t = cell([y_{t−1}; h̃_{t−1}], s_{t−1})    α = softmax(score(s_t, h_i))    c_t = Σ α_i h_i    h̃_t = tanh(W_c [c_t; s_t])
+s_t = cell([y_{t−1}; h̃_{t−1}], s_{t−1})    α = softmax(score(s_t, h_i))
+c_t = Σ α_i h_i    h̃_t = tanh(W_c [c_t; s_t])
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -19,6 +20,7 @@ from dragoman.nn.cells.unroll import Cell, CellState
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.embedding import PlainEmbedding
 from dragoman.nn.fast.recurrent import run
+from dragoman.nn.stack import Stack
 from dragoman.protocols import Memory, State
 from dragoman.shapes import Bool, Float, Int, Tensor
 
@@ -69,7 +71,7 @@ class PlainRNNDecoder(nn.Module):
     ) -> None:
         super().__init__()
         self.embed = embed
-        self.cells = nn.ModuleList(cells)
+        self.cells = Stack(cells)
         self.bridge = bridge
         self.attentional = attentional
         self.dropout = Dropout(dropout)
@@ -98,7 +100,7 @@ class PlainRNNDecoder(nn.Module):
 
 
 class InputFeedingRNNDecoder(nn.Module):
-    """The attentional vector h̃_{t−1} enters the first cell beside the token (Luong et al. 2015, section 3.3)."""
+    """h̃_{t−1} enters the first cell beside the token (Luong et al. 2015, section 3.3)."""
 
     def __init__(
         self,
@@ -110,7 +112,7 @@ class InputFeedingRNNDecoder(nn.Module):
     ) -> None:
         super().__init__()
         self.embed = embed
-        self.cells = nn.ModuleList(cells)
+        self.cells = Stack(cells)
         self.bridge = bridge
         self.attentional = attentional
         self.dropout = Dropout(dropout)
@@ -153,21 +155,21 @@ class InputFeedingRNNDecoder(nn.Module):
     ) -> tuple[Float[Tensor, "N Q"], list[CellState]]:
         cell = self.cells[0]
         first = cell.gate(a + F.linear(h, cell.W_x[:, -h.shape[1] :]), states[0])
-        x, rest = climb(self.cells[1:], self.dropout(first.h), states[1:], self.dropout)
+        x, rest = climb(list(self.cells)[1:], self.dropout(first.h), states[1:], self.dropout)
         return x, [first, *rest]
 
     if TYPE_CHECKING:
         __call__ = forward
 
 
-def begin(cells: nn.ModuleList, bridge: ProjectedBridge, memory: Memory, width: int) -> list[CellState]:
+def begin(cells: Iterable[Cell], bridge: ProjectedBridge, memory: Memory, width: int) -> list[CellState]:
     """Each layer's first state, once for every hypothesis."""
     states = bridge(memory.summary.repeat_interleave(width, dim=0))
     return [cell.begin(h) for cell, h in zip(cells, states, strict=True)]
 
 
 def climb(
-    cells: nn.ModuleList, x: Float[Tensor, "N X"], states: Sequence[CellState], dropout: Dropout
+    cells: Iterable[Cell], x: Float[Tensor, "N X"], states: Sequence[CellState], dropout: Dropout
 ) -> tuple[Float[Tensor, "N Q"], list[CellState]]:
     """One step up through the layers."""
     new = []

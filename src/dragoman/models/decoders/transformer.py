@@ -10,6 +10,7 @@ from torch import nn
 from dragoman.nn.attention.attend import causal_bias, padding_bias
 from dragoman.nn.attention.multihead import KeyValue
 from dragoman.nn.embedding import PositionedEmbedding
+from dragoman.nn.stack import Stack
 from dragoman.nn.transformer.decoder_layer import DecoderLayer
 from dragoman.protocols import Memory, State
 from dragoman.shapes import Bool, Float, Int, Tensor
@@ -19,7 +20,7 @@ class TransformerDecoder(nn.Module):
     def __init__(self, embed: PositionedEmbedding, layers: Sequence[DecoderLayer], norm: nn.Module) -> None:
         super().__init__()
         self.embed = embed
-        self.layers = nn.ModuleList(layers)
+        self.layers = Stack(layers)
         self.norm = norm
 
     def forward(

@@ -12,6 +12,7 @@ from dragoman.nn.cells.unroll import Cell, last, reorder, reversal
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.embedding import PlainEmbedding
 from dragoman.nn.fast.recurrent import run
+from dragoman.nn.stack import Stack
 from dragoman.protocols import Memory
 from dragoman.shapes import Bool, Int, Tensor
 
@@ -22,7 +23,7 @@ class RNNEncoder(nn.Module):
     def __init__(self, embed: PlainEmbedding, cells: Sequence[Cell], dropout: float) -> None:
         super().__init__()
         self.embed = embed
-        self.cells = nn.ModuleList(cells)
+        self.cells = Stack(cells)
         self.dropout = Dropout(dropout)
 
     def forward(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory:
@@ -46,8 +47,8 @@ class BidirectionalRNNEncoder(nn.Module):
     ) -> None:
         super().__init__()
         self.embed = embed
-        self.forwards = nn.ModuleList(forwards)
-        self.backwards = nn.ModuleList(backwards)
+        self.forwards = Stack(forwards)
+        self.backwards = Stack(backwards)
         self.dropout = Dropout(dropout)
 
     def forward(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory:

@@ -9,6 +9,7 @@ from torch import nn
 
 from dragoman.nn.attention.attend import padding_bias
 from dragoman.nn.embedding import PositionedEmbedding
+from dragoman.nn.stack import Stack
 from dragoman.nn.transformer.encoder_layer import EncoderLayer
 from dragoman.protocols import Memory
 from dragoman.shapes import Bool, Float, Int, Tensor
@@ -18,7 +19,7 @@ class TransformerEncoder(nn.Module):
     def __init__(self, embed: PositionedEmbedding, layers: Sequence[EncoderLayer], norm: nn.Module) -> None:
         super().__init__()
         self.embed = embed
-        self.layers = nn.ModuleList(layers)
+        self.layers = Stack(layers)
         self.norm = norm
 
     def forward(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory:

@@ -36,8 +36,13 @@ def scaled_dot(
     dropout: Dropout,
 ) -> tuple[Float[Tensor, "B H T K"], Float[Tensor, "B H T S"]]:
     """softmax(QKᵀ/√d_k + bias) V   (Vaswani et al. 2017, eq. 1)."""
-    e = (q * q.shape[-1] ** -0.5) @ k.transpose(2, 3)  # (B H T K) @ (B H K S) = (B H T S)
-    if bias is not None:
-        e = e + bias.unsqueeze(1)
+    shape = (*q.shape[:3], k.shape[2])
+    q, k, v = q.flatten(0, 1), k.flatten(0, 1), v.flatten(0, 1)
+    added = q.new_zeros(1) if bias is None else bias.unsqueeze(1).expand(shape).flatten(0, 1)
+    beta = 0.0 if bias is None else 1.0
+    e = torch.baddbmm(
+        added, q, k.transpose(1, 2), beta=beta, alpha=q.shape[2] ** -0.5
+    )  # (BH T K) @ (BH K S) = (BH T S)
     alpha = torch.softmax(e, dim=-1)
-    return dropout(alpha) @ v, alpha
+    c = dropout(alpha) @ v  # (BH T S) @ (BH S K) = (BH T K)
+    return c.unflatten(0, shape[:2]), alpha.view(shape)

@@ -41,7 +41,7 @@ def mix(
 
 
 class SelfAttention(nn.Module):
-    """Queries, keys and values of one sequence; W_q, W_k, W_v stand in one matrix, so they are one product."""
+    """Queries, keys and values of one sequence. W_q, W_k, W_v stand in one matrix: one product."""
 
     def __init__(self, size: int, heads: int, dropout: float) -> None:
         super().__init__()
@@ -68,7 +68,8 @@ class SelfAttention(nn.Module):
         return self.W_o(mix(q, seen, None, self.dropout)), seen
 
     def _project(self, x: Float[Tensor, "B T D"]) -> tuple[Tensor, Tensor, Tensor]:
-        q, k, v = self.W_qkv(x).unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
+        # One copy puts each head's rows side by side; q, k and v are views of it.
+        q, k, v = self.W_qkv(x).unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 1, 4).contiguous()
         return q, k, v
 
     if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class CrossAttention(nn.Module):
             nn.init.zeros_(b)
 
     def remember(self, memory: Float[Tensor, "B S M"]) -> KeyValue:
-        k, v = self.W_kv(memory).unflatten(2, (2, self.heads, -1)).permute(2, 0, 3, 1, 4)
+        k, v = self.W_kv(memory).unflatten(2, (2, self.heads, -1)).permute(2, 0, 3, 1, 4).contiguous()
         return KeyValue(k, v)
 
     def forward(

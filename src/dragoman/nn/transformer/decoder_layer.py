@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch import nn
 
 from dragoman.nn.attention.multihead import CrossAttention, KeyValue, SelfAttention
-from dragoman.nn.transformer.feedforward import FeedForward
+from dragoman.nn.transformer.feedforward import FeedForward, GELUFeedForward
 from dragoman.nn.transformer.residual import Residual
 from dragoman.shapes import Float, Tensor
 
@@ -19,7 +19,7 @@ class DecoderLayer(nn.Module):
         self,
         attention: SelfAttention,
         cross: CrossAttention,
-        ffn: FeedForward,
+        ffn: FeedForward | GELUFeedForward,
         around: tuple[Residual, Residual, Residual],
     ) -> None:
         super().__init__()

@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING
 from torch import nn
 
 from dragoman.nn.attention.multihead import SelfAttention
-from dragoman.nn.transformer.feedforward import FeedForward
+from dragoman.nn.transformer.feedforward import FeedForward, GELUFeedForward
 from dragoman.nn.transformer.residual import Residual
 from dragoman.shapes import Float, Tensor
 
 
 class EncoderLayer(nn.Module):
     def __init__(
-        self, attention: SelfAttention, ffn: FeedForward, around_attention: Residual, around_ffn: Residual
+        self,
+        attention: SelfAttention,
+        ffn: FeedForward | GELUFeedForward,
+        around_attention: Residual,
+        around_ffn: Residual,
     ) -> None:
         super().__init__()
         self.attention = attention

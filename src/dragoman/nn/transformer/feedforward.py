@@ -2,30 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from torch import nn
+from torch.nn import functional as F
 
 from dragoman.nn.dropout import Dropout
+from dragoman.nn.fast.relu_dropout import relu_dropout
 from dragoman.shapes import Float, Tensor
-
-Activation = Callable[[Tensor], Tensor]
 
 
 class FeedForward(nn.Module):
-    def __init__(self, size: int, inner: int, activation: Activation, dropout: float) -> None:
+    """With ReLU, as in the paper."""
+
+    def __init__(self, size: int, inner: int, dropout: float) -> None:
         super().__init__()
-        self.W_1 = nn.Linear(size, inner)
-        self.W_2 = nn.Linear(inner, size)
-        self.activation = activation
+        self.W_1, self.W_2 = projections(size, inner)
         self.dropout = Dropout(dropout)
-        for W in (self.W_1, self.W_2):
-            nn.init.xavier_uniform_(W.weight)
-            nn.init.zeros_(W.bias)
 
     def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
-        return self.W_2(self.dropout(self.activation(self.W_1(x))))
+        # Flat, because a product of three axes is a view, which cannot be overwritten without a copy.
+        h = relu_dropout(self.W_1(x.flatten(0, 1)), self.dropout)
+        return self.W_2(h).view(x.shape)
 
     if TYPE_CHECKING:
         __call__ = forward
+
+
+class GELUFeedForward(nn.Module):
+    """With GELU (Hendrycks & Gimpel 2016)."""
+
+    def __init__(self, size: int, inner: int, dropout: float) -> None:
+        super().__init__()
+        self.W_1, self.W_2 = projections(size, inner)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+        return self.W_2(self.dropout(F.gelu(self.W_1(x))))
+
+    if TYPE_CHECKING:
+        __call__ = forward
+
+
+def projections(size: int, inner: int) -> tuple[nn.Linear, nn.Linear]:
+    pair = nn.Linear(size, inner), nn.Linear(inner, size)
+    for W in pair:
+        nn.init.xavier_uniform_(W.weight)
+        nn.init.zeros_(W.bias)
+    return pair
