@@ -1,33 +1,120 @@
-"""What a person sees while a model trains: a view of the run's events."""
+"""What is known of a run so far: a listener to its events, from which every view is drawn."""
 
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable
+import math
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from dragoman.training.plan import Plan
+from dragoman.cli.curve import Curve
+from dragoman.cli.pace import Pace, Smooth
 
 Event = dict[str, Any]
 
-
-def show_events(event: Event) -> None:
-    sys.stdout.write(json.dumps(event, ensure_ascii=False) + "\n")
-    sys.stdout.flush()
+METRICS = ("chrf", "bleu", "exact_match")
 
 
-def view(out: Path) -> Callable[[Event], None]:
-    def line(event: Event) -> None:
-        if event["event"] != "step" or event["step"] % 50 == 0:
-            sys.stderr.write(json.dumps(event, ensure_ascii=False) + "\n")
-            sys.stderr.flush()
+class Validation(NamedTuple):
+    seconds: float  # of training, over all sittings
+    step: int
+    loss: float | None  # of training, the mean since the validation before
+    dev_loss: float
+    metrics: dict[str, float]
 
-    return line
+
+class Progress:
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._began = self._mark = now()
+        self._before = 0.0  # seconds of earlier sittings
+        self._recent: list[float] = []  # losses since the last validation
+        self.step = self.updates = self.parameters = 0
+        self.epoch = 0.0
+        self.lr = self.norm = math.nan
+        self.loss = Smooth()
+        self.curve = Curve()
+        self.pace = Pace()
+        self.validations: list[Validation] = []
+        self.best_step = 0
+        self.sample: dict[str, str] = {}
+        self.skipped = 0  # updates whose gradient was not finite
+        self.is_over = False
+
+    def __call__(self, event: Event) -> None:
+        match event["event"]:
+            case "start" | "resume":
+                self._begin(event)
+            case "step":
+                self.pace.update(self._lap(), event["tokens"])
+                self._note_step(event)
+            case "valid":
+                self.pace.pause(self._lap())
+                self._note_validation(event, self.elapsed)
+            case "checkpoint":
+                self.pace.pause(self._lap())
+            case "finished" | "stopped":
+                self.is_over = True
+
+    @property
+    def elapsed(self) -> float:
+        return self._before + self._now() - self._began
+
+    @property
+    def left(self) -> float | None:
+        return self.pace.left(self.updates - self.step)
+
+    def _begin(self, event: Event) -> None:
+        self._began = self._mark = self._now()
+        self._before = event["seconds"]
+        self.updates, self.parameters = event["updates"], event["parameters"]
+        if event["step"]:
+            self._recall(Path(event["out"]) / "events.jsonl")
+        self.step = event["step"]
+
+    def _recall(self, file: Path) -> None:
+        """What earlier sittings wrote, so that tables and curves have a beginning."""
+        seconds = 0.0
+        for event in written(file):
+            if event.get("event") == "step":
+                seconds += event["seconds"]
+                self._note_step(event)
+            elif event.get("event") == "valid":
+                seconds += event["seconds"]
+                self._note_validation(event, seconds)
+
+    def _lap(self) -> float:
+        """Seconds since the last event, so that waiting for data counts as well."""
+        last, self._mark = self._mark, self._now()
+        return self._mark - last
+
+    def _note_step(self, event: Event) -> None:
+        self.step, self.epoch = event["step"], event["epoch"]
+        self.lr, self.norm = event["lr"], event["norm"]
+        if not event["applied"]:
+            self.skipped += 1
+        elif math.isfinite(event["loss"]):
+            self.loss.add(event["loss"])
+            self.curve.add(event["loss"])
+            self._recent.append(event["loss"])
+
+    def _note_validation(self, event: Event, seconds: float) -> None:
+        loss = sum(self._recent) / len(self._recent) if self._recent else None
+        self._recent.clear()
+        metrics = {name: event[name] for name in METRICS if name in event}
+        self.validations.append(Validation(seconds, event["step"], loss, event["loss"], metrics))
+        self.sample = event["sample"]
+        if event["best"]:
+            self.best_step = event["step"]
 
 
-def ask(plan: Plan, out: Path, *, yes: bool, stop: bool) -> bool:
-    sys.stderr.write(f"{plan}\n")
-    return not stop
+def written(file: Path) -> Iterator[Event]:
+    """The events of a file; it is a view's comfort, so what cannot be read is passed over."""
+    try:
+        with file.open(encoding="utf-8") as lines:
+            for line in lines:
+                yield json.loads(line)
+    except (OSError, ValueError):
+        return

@@ -1,0 +1,91 @@
+"""The plan of a run in words: what will be trained, on what, for how long, and where it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from dragoman.cli.preparing import left_out
+from dragoman.cli.wording import amount, duration, plural, printable, size, span
+from dragoman.config.model import DecoderPart, EncoderPart, ModelConfig, TransformerPart
+from dragoman.config.root import Config
+from dragoman.config.text import TextConfig
+from dragoman.training.plan import Plan
+
+SIZES = (
+    (1_000, "is very little: it can learn a simple rule by heart, not a language."),
+    (10_000, "is little: enough for a narrow, regular task, not to translate between languages."),
+    (100_000, "is small: expect good results inside its domain, weak ones outside it."),
+    (1_000_000, "is fair: expect good results inside its domain, mixed ones outside it."),
+    (10_000_000, "is a lot: what limits the model now is its size and the time it trains."),
+)
+MOST = "is a great deal: a larger model and more time will use it better."
+
+
+def describe(plan: Plan, config: Config, out: Path, prepared: dict[str, Any]) -> Iterator[str]:
+    yield f"Plan   {plural(plan.timed_updates, 'update')} timed on this machine in {plan.precision}"
+    yield f"  model   {in_full(config.model)}"
+    yield f"          {amount(plan.parameters)} parameters · {units(config.text, prepared['vocabulary'])}"
+    yield f"  data    {plural(plan.pairs, 'pair')} · {amount(prepared['tgt_tokens'])} target tokens"
+    yield f"          {watched(config, prepared['watched'])}"
+    if lost := left_out(prepared):
+        yield f"          left out: {' · '.join(lost)}"
+    yield f"  time    {duration(plan.seconds)} ({span(*plan.range)}) · {plan.tokens_per_second:,.0f} tokens/s"
+    yield f"          {length(plan, config)}"
+    yield f"  memory  {size(plan.memory)}"
+    yield f"  files   {printable(str(out / 'model'))} · checkpoints, events.jsonl, settings.toml beside it"
+    yield f"{plural(plan.pairs, 'pair')} {judgement(plan.pairs)}"
+
+
+def in_full(model: ModelConfig) -> str:
+    encoder, decoder = part(model.encoder), part(model.decoder)
+    if isinstance(model.encoder, TransformerPart) and isinstance(model.decoder, TransformerPart):
+        same = model.encoder == model.decoder.model_copy(update={"layers": model.encoder.layers})
+        if same:
+            layers = f"{model.encoder.layers}+{model.decoder.layers} layers"
+            return f"transformer, {layers} × width {model.encoder.width}, {model.encoder.heads} heads"
+    return f"{encoder} → {decoder}"
+
+
+def part(part: EncoderPart | DecoderPart) -> str:
+    layers = plural(part.layers, "layer")
+    if part.kind == "transformer":
+        return f"transformer, {layers} × width {part.width}"
+    both = "two-way " if getattr(part, "bidirectional", False) else ""
+    attention = getattr(part, "attention", "")
+    looking = f", {attention} attention" if attention else ""
+    return f"{both}{part.cell}, {layers} × width {part.width}{looking}"
+
+
+def in_short(model: ModelConfig) -> str:
+    """transformer 3+3 × 256"""
+    sides = (model.encoder, model.decoder)
+    kinds = dict.fromkeys(side.kind if side.kind == "transformer" else side.cell for side in sides)
+    widths = dict.fromkeys(str(side.width) for side in sides)
+    return f"{' → '.join(kinds)} {'+'.join(str(side.layers) for side in sides)} × {'/'.join(widths)}"
+
+
+def units(text: TextConfig, vocabulary: list[int]) -> str:
+    if text.is_joint:
+        return f"{vocabulary[0]:,} {text.kind} units for both sides"
+    src, tgt = text.src_units.kind, text.tgt_units.kind
+    return f"{vocabulary[0]:,} {src} units to read, {vocabulary[1]:,} {tgt} units to write"
+
+
+def watched(config: Config, count: int) -> str:
+    pairs = plural(count, "pair")
+    if config.data.valid:
+        return f"watched on {pairs} of {printable(' '.join(config.data.valid.files))}"
+    return f"watched on {pairs} held out of it"
+
+
+def length(plan: Plan, config: Config) -> str:
+    many = plan.epochs >= 1.5
+    epochs = f"{plan.epochs:,.0f} times over the data" if many else f"{plan.epochs:.0%} of the data"
+    tokens = f"{plural(plan.updates, 'update')} of {config.training.batch_tokens:,} tokens, {epochs}"
+    return f"{tokens}: what fits in {config.training.budget}" if config.training.budget else tokens
+
+
+def judgement(pairs: int) -> str:
+    return next((text for limit, text in SIZES if pairs < limit), MOST)

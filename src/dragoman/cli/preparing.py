@@ -1,0 +1,57 @@
+"""What happens before the first update, in one line that changes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from dragoman.cli.wording import plural, printable
+
+Event = dict[str, Any]
+
+
+class Preparing:
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._began = now()
+        self._corpus = ""
+        self.text = ""
+
+    def __call__(self, event: Event) -> None:
+        match event["event"]:
+            case "reading":
+                self.text = "Reading the data, learning a vocabulary"
+            case "prepare":
+                self.text = self._pairs(event["corpus"], event["pairs"])
+            case "timing":
+                self.text = "Timing a few updates on this machine"
+        if event["event"] != "prepare":
+            self._began = self._now()
+
+    def _pairs(self, corpus: str, pairs: int) -> str:
+        if corpus != self._corpus and self._corpus:
+            self._began = self._now()
+        self._corpus = corpus
+        seconds = self._now() - self._began
+        rate = f"   {pairs / seconds:,.0f} pairs/s" if seconds > 1 else ""
+        return f"Preparing {printable(corpus)}   {pairs:,} pairs{rate}"
+
+
+def left_out(event: Event) -> list[str]:
+    """What the data lost on the way, from the event that ends the preparation."""
+    counts = event["counts"]
+    reasons = {
+        "too_long": f"{counts.get('too_long', 0):,} too long",
+        "empty": f"{counts.get('empty', 0):,} with an empty side",
+    }
+    lines = [text for reason, text in reasons.items() if counts.get(reason)]
+    if event["bad"]:
+        lines.append(f"{plural(event['bad'], 'bad line')} skipped, the first {printable(event['first_bad'])}")
+    return lines
+
+
+def resumed(event: Event) -> list[str]:
+    if not event["step"]:
+        return []
+    return [f"Going on with an unfinished run at update {event['step']:,} of {event['updates']:,}."]

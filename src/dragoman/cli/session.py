@@ -1,0 +1,160 @@
+"""One sitting of `dragoman train`: the plan is shown, the run is watched, the end is told."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+from dragoman.cli import ending
+from dragoman.cli.frame import Frame
+from dragoman.cli.live import LiveView
+from dragoman.cli.plain import PlainView
+from dragoman.cli.plan_text import describe, in_short
+from dragoman.cli.progress import Progress
+from dragoman.cli.terminal import can_answer, countdown, is_watched
+from dragoman.cli.wording import clock, printable
+from dragoman.config.root import Config
+from dragoman.errors import MissingExtra
+from dragoman.training import checkpoint
+from dragoman.training.events import Listener
+from dragoman.training.plan import Plan
+from dragoman.training.run import Outcome, Run
+
+Event = dict[str, Any]
+
+
+class Session:
+    def __init__(self, args: argparse.Namespace, config: Config, out: Path) -> None:
+        self.args, self.config, self.out = args, config, out
+        self.progress = Progress()
+        self.view = self._view()
+        self.prepared: Event = {}
+        self.planned: float | None = None
+
+    def run(self) -> int:
+        if self.args.plan and not self.args.force and self._tell_unfinished():
+            return 0
+        try:
+            with ExitStack() as stack:
+                stack.enter_context(ending_at_sigterm())
+                stack.enter_context(self.view)
+                run = Run(self.config, self.out, self._listeners(stack), self.confirm)
+                outcome = run.train(force=self.args.force)
+        except KeyboardInterrupt:
+            self._tell_interrupted()
+            return 128 + signal.SIGINT
+        return self._end(outcome)
+
+    def listen(self, event: Event) -> None:
+        if event["event"] == "prepared":
+            self.prepared = event
+        elif event["event"] == "finished":
+            seconds = self.progress.elapsed
+            self.view.say(ending.finished(event, seconds, self.planned, self.config, self.out))
+
+    def confirm(self, plan: Plan) -> bool:
+        self.planned = plan.seconds
+        if self.args.json:
+            facts = {**asdict(plan), "seconds": plan.seconds, "range": plan.range, "out": str(self.out)}
+            write_json({"event": "plan", **facts})
+        self.view.say(describe(plan, self.config, self.out, self.prepared))
+        if self.args.plan:
+            return False
+        return self.args.yes or self.args.json or not can_answer() or countdown()
+
+    def _view(self) -> LiveView | PlainView:
+        if self.args.json or not is_watched():
+            return PlainView(self.progress)
+        name = printable(self.out.absolute().name)
+        metric = self.config.training.valid_metric
+        return LiveView(Frame(self.progress, name, in_short(self.config.model), metric))
+
+    def _listeners(self, stack: ExitStack) -> list[Listener]:
+        listeners: list[Listener] = [self.view, self.listen]
+        if self.args.json:
+            listeners.append(write_json)
+        if self.args.tensorboard:
+            try:
+                from dragoman.training.board import Board
+            except ImportError as error:
+                raise MissingExtra(
+                    "TensorBoard is not installed.", where=str(error), hint="pip install tensorboard"
+                ) from None
+            board = Board(self.out / "tensorboard")
+            stack.callback(board.close)
+            listeners.append(board)
+        return listeners
+
+    def _end(self, outcome: Outcome) -> int:
+        if outcome.reason == "planned":
+            self._say(f"Nothing is trained yet. Next: {command(without=('--plan',))}")
+        if outcome.reason == "asked":
+            self._say(f"Saved at update {outcome.step:,}. To go on:  {self._again()}")
+            return 128 + (outcome.signal or signal.SIGTERM)
+        return 0
+
+    def _tell_unfinished(self) -> bool:
+        folder = checkpoint.newest(self.out / "checkpoints")
+        if folder is None or (self.out / "model").exists():
+            return False
+        state = checkpoint.read_progress(folder)
+        left = (state.run["updates"] - state.step) * state.seconds / max(state.step, 1)
+        place = f"{state.step:,} of {state.run['updates']:,}"
+        self._say(f"An unfinished run is at update {place}, about {clock(left)} before its end.")
+        self._say(f"Next: {command(without=('--plan',))}")
+        return True
+
+    def _tell_interrupted(self) -> None:
+        folders = checkpoint.all_of(self.out / "checkpoints")
+        if folders:
+            step = int(folders[-1].name.removeprefix("step-"))
+            self._say(f"Stopped at once; update {step:,} is saved. To go on:  {self._again()}")
+        else:
+            self._say(f"Stopped before anything was trained. To begin:  {self._again()}")
+
+    def _again(self) -> str:
+        """The same command; one that would start over must not be repeated as it is."""
+        return command(without=("--force",)) or shlex.join(["dragoman", "train", "-o", str(self.out)])
+
+    def _say(self, line: str) -> None:
+        if os.environ.get("RANK", "0") == "0":
+            self.view.say([line])
+
+
+def command(without: tuple[str, ...]) -> str:
+    """What was typed, as a shell takes it again; nothing where this was not started by the command."""
+    words = [word for word in sys.argv[1:] if word not in without]
+    typed = [word for word in words if word != "--debug"][:1] == ["train"]
+    return shlex.join(["dragoman", *words]) if typed else ""
+
+
+def write_json(event: Event) -> None:
+    try:
+        sys.stdout.write(json.dumps(event, ensure_ascii=False) + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read along has left: no reason to stop training
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+
+@contextmanager
+def ending_at_sigterm() -> Iterator[None]:
+    """Before there is anything to save, SIGTERM ends the run as Ctrl-C does: the terminal is put in order."""
+
+    def end(number: int, frame: FrameType | None) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

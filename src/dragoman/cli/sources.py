@@ -1,0 +1,141 @@
+"""What the command line of `train` means: which settings, which files, which folder."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dragoman.cli.arguments import split_overrides
+from dragoman.config.load import parse_override
+from dragoman.data.recipes.build import RECIPES
+from dragoman.errors import DataError, UsageError
+
+FILES = "two text files (source, target), or one .tsv or .jsonl file; each may be .gz"
+ORDER = "dragoman train train.en train.de --valid val.en val.de -o en-de"
+
+
+class Sources(NamedTuple):
+    settings: Path | None
+    implied: dict[str, Any]  # by the command line, over the settings file
+    overrides: list[str]
+    out: Path
+
+
+def find(args: argparse.Namespace) -> Sources:
+    data, overrides = split_overrides(args.data)
+    held = {}
+    for option in ("valid", "test"):
+        files, more = split_overrides(getattr(args, option) or [])  # these options take all that follows them
+        overrides += more
+        if getattr(args, option) is not None:
+            held[option] = {"files": held_files(files, option)}
+    settings, train, out = places(data, args)
+    implied: dict[str, Any] = {"data": {**train, **held}}
+    if args.skip_bad:
+        implied["data"]["skip_bad"] = True
+    if args.budget:
+        implied["training"] = {"updates": None}  # those of a settings file give way
+        overrides.append(f"training.budget={args.budget}")
+    return Sources(settings, implied, overrides, out)
+
+
+def places(data: list[str], args: argparse.Namespace) -> tuple[Path | None, dict[str, Any], Path]:
+    """The settings file, the training files where they are named, and the run's folder."""
+    refuse_missing(data)
+    if len(data) == 1 and os.path.isdir(data[0]):
+        folder = Path(data[0])
+        return args.config or settings_of(folder), {}, args.out or folder
+    if not data and not args.config:
+        return settings_to_go_on_with(args.out), {}, args.out
+    if args.out is None:
+        raise UsageError(
+            "Where should the model go?",
+            where="the command line",
+            expected="-o DIR",
+            hint=f"dragoman train {shlex.join(data)}{' ' if data else ''}-o my-model",
+        )
+    if not data:
+        return args.config, {}, args.out
+    refuse_many(data)
+    return args.config, {"train": [{"files": data}]}, args.out
+
+
+def settings_of(folder: Path) -> Path:
+    """A task's settings, or those that an earlier run wrote."""
+    for name in ("dragoman.toml", "settings.toml"):
+        if (folder / name).is_file():
+            return folder / name
+    raise UsageError(
+        "This folder has no dragoman.toml.",
+        where=str(folder),
+        expected="a folder made by dragoman new, or data files",
+        hint="dragoman new dates, or dragoman train train.src train.tgt -o NAME",
+    )
+
+
+def settings_to_go_on_with(out: Path | None) -> Path:
+    if out is not None and (out / "settings.toml").is_file():
+        return out / "settings.toml"
+    raise UsageError(
+        "What should be trained on?",
+        where="the command line" if out is None else f"{out} holds no run to go on with",
+        expected=f"{FILES}; or a folder made by dragoman new",
+        hint=ORDER,
+    )
+
+
+def held_files(files: Sequence[str], option: str) -> list[str]:
+    if not 1 <= len(files) <= 2:
+        raise UsageError(
+            f"--{option} takes one or two files, and got {len(files)}.",
+            where=f"--{option} {shlex.join(files)}".rstrip(),
+            expected=FILES,
+            hint=f"It takes every name that follows, so the training files go first: {ORDER}",
+        )
+    refuse_missing(files)
+    return list(files)
+
+
+def refuse_many(files: Sequence[str]) -> None:
+    if len(files) > 2 or any(os.path.isdir(file) for file in files):
+        raise UsageError(
+            "These do not make one corpus.",
+            where=shlex.join(files),
+            expected=f"{FILES}; or one folder",
+            hint="Several corpora go into a settings file, [data] train = […]; then train -c FILE -o DIR",
+        )
+
+
+def refuse_missing(files: Sequence[str]) -> None:
+    for file in files:
+        if os.path.exists(file):
+            continue
+        if "=" in file:
+            parse_override(file)  # a setting that was misspelt says so
+        if file in RECIPES:
+            raise UsageError(
+                f"There is no folder {file} yet.",
+                where="the command line",
+                expected="a folder or data files",
+                hint=f"dragoman new {file}, then the same command",
+            )
+        raise DataError(
+            f"There is no such file: {file}",
+            where=os.path.abspath(file),
+            expected=FILES,
+            hint=neighbour(Path(file)),
+        )
+
+
+def neighbour(file: Path) -> str:
+    try:
+        names = os.listdir(file.parent)
+    except OSError:
+        return f"There is no folder {file.parent} either: check the path."
+    close = difflib.get_close_matches(file.name, names, n=1)
+    return f"Did you mean {file.parent / close[0]}?" if close else f"ls {shlex.quote(str(file.parent))}"
