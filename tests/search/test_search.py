@@ -8,7 +8,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from steppers import Bigram, Prefixes, Script, rescore, sentences
 
 from dragoman.config.search import SearchConfig
 from dragoman.search.beam import Stop, beam_search
@@ -19,6 +18,7 @@ from dragoman.search.greedy import greedy_search
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.scores import best_possible, length_normalised
 from dragoman.text.specials import BOS, EOS, PAD, UNK
+from search.steppers import Bigram, Prefixes, Script, rescore, sentences
 
 ALPHAS = [0.0, 0.6, 1.0]
 STOPS: list[Stop] = ["all", "n_best"]

@@ -8,8 +8,9 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from io import BufferedReader
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from dragoman.cli.arguments import split_overrides
 from dragoman.errors import ConfigError, DataError, MissingExtra, UsageError
@@ -105,10 +106,10 @@ def inputs(texts: Sequence[str], file: Path | None, model: str) -> Iterator[list
         with open_bytes(file) as source:
             refuse_other_formats(file, source)
             yield from incoming(source, str(file))
-    else:
+    elif sys.stdin is not None:  # it is where a parent has closed it
         if sys.stdin.isatty():
             talk(f"{model} is ready: type a line, or Ctrl-D to end.")
-        yield from incoming(sys.stdin.buffer, "stdin")
+        yield from incoming(cast("BufferedReader[Any]", sys.stdin.buffer), "stdin")
 
 
 def typed(text: str) -> str:

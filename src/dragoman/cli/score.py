@@ -149,16 +149,10 @@ def versus(rows: Sequence[Comparison], other: Path) -> list[str]:
 
 
 def next_command(model: str | None, files: Sequence[str], args: argparse.Namespace) -> str:
-    test = " ".join(files)
-    if model is None:
-        return (
-            f"dragoman score {test} --hyp {args.hyp} --against OTHER"
-            if not args.against
-            else "dragoman --help"
-        )
     if args.against:
-        return f"dragoman run {model} TEXT"
-    return " ".join(filter(None, ["dragoman score", model, test, "--against OTHER"]))
+        return f"dragoman run {model} TEXT" if model else "dragoman --help"
+    outputs = ["--hyp", str(args.hyp)] if args.hyp else [model or ""]
+    return " ".join(["dragoman score", *outputs, *files, "--against OTHER"])
 
 
 def say(line: str) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from io import BufferedReader
+from typing import Any, NamedTuple
 
 from dragoman.errors import DataError
 
@@ -12,27 +13,22 @@ BLOCK = 1 << 16  # bytes asked for at once: about a thousand sentences
 LONGEST_LINE = 1 << 20  # bytes
 
 
-class Source(Protocol):
-    def read1(self, size: int = -1, /) -> bytes:
-        """What is there, without waiting for more."""
-
-
 class Line(NamedTuple):
     text: str
     end: str  # "\\n", or nothing where the last line has none
 
 
-def incoming(source: Source, name: str) -> Iterator[list[Line]]:
+def incoming(source: BufferedReader[Any], name: str) -> Iterator[list[Line]]:
     """The lines of each read, so that what was typed is answered before more comes."""
     pending, number, is_start = b"", 0, True
     while block := source.read1(BLOCK):
         if is_start:
             block, is_start = block.removeprefix(codecs.BOM_UTF8), False
         *whole, pending = (pending + block).split(b"\n")
-        if len(pending) > LONGEST_LINE:
-            raise overlong(name, number + len(whole) + 1)
         yield from decoded(whole, "\n", name, number)
         number += len(whole)
+        if len(pending) > LONGEST_LINE:
+            raise overlong(name, number + 1)
     if pending:
         yield from decoded([pending], "", name, number)
 

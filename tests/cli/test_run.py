@@ -1,0 +1,157 @@
+"""`dragoman run`: arguments, stdin and files, line for line."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dragoman.cli.main import main
+
+Feed = Callable[[bytes], None]
+from inference.tiny_bundle import tiny_folder
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("run")
+    tiny_folder(folder / "model")
+    return str(folder)
+
+
+@pytest.fixture
+def feed(monkeypatch: pytest.MonkeyPatch) -> Feed:
+    def give(data: bytes) -> None:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(data))))
+
+    return give
+
+
+def test_a_text_prints_its_translation(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", model, "a b c"]) == 0
+    out, err = capsys.readouterr()
+    assert out.count("\n") == 1
+    assert out.strip()
+    assert f"Next: dragoman score {model}" in err
+
+
+def test_two_texts_print_two_lines_in_order(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["run", model, "a b c", "d e"])
+    both = capsys.readouterr().out
+    main(["run", model, "a b c"])
+    main(["run", model, "d e"])
+    assert capsys.readouterr().out == both
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_stdin_is_answered_line_for_line(
+    model: str, feed: Feed, capsys: pytest.CaptureFixture[str], end: bytes
+) -> None:
+    feed(b"a b\r\n\nc\n   \nd e f" + end)
+    assert main(["run", model]) == 0
+    lines = capsys.readouterr().out.split("\n")
+    assert len(lines) == 5 + (end == b"\n")
+    assert [line == "" for line in lines[:5]] == [False, True, False, True, False]
+
+
+def test_nothing_in_is_nothing_out(model: str, feed: Feed, capsys: pytest.CaptureFixture[str]) -> None:
+    feed(b"")
+    assert main(["run", model]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_a_file_goes_to_a_file(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, target = tmp_path / "in.txt", tmp_path / "out.txt"
+    source.write_text("a b\nc d e\n")
+    assert main(["run", model, "--file", str(source), "-o", str(target)]) == 0
+    assert capsys.readouterr().out == ""
+    main(["run", model, "a b", "c d e"])
+    assert target.read_text() == capsys.readouterr().out
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.txt"]
+
+
+def test_a_gzip_file_is_read(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "in.txt.gz"
+    source.write_bytes(gzip.compress(b"a b\n"))
+    assert main(["run", model, "--file", str(source)]) == 0
+    assert capsys.readouterr().out.count("\n") == 1
+
+
+def test_json_gives_an_object_a_line(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["run", model, "--json", "a b", "c"])
+    rows = [json.loads(line) for line in capsys.readouterr().out.split("\n")[:-1]]
+    assert [sorted(row) for row in rows] == [["score", "text", "truncated"]] * 2
+    assert all(row["score"] < 0 for row in rows)
+
+
+def test_settings_change_the_search(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["run", model, "--json", "a b c", "search.max_length=1", "--batch", "2"])
+    out, err = capsys.readouterr()
+    assert len(json.loads(out)["text"].split()) <= 1
+    assert ("Truncated: 1" in err) == json.loads(out)["truncated"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("search.sise=1", "Did you mean search.size"),
+        ("model.preset=rnn-small", "only search"),
+        ("search.size=0", "search.size"),
+    ],
+)
+def test_a_wrong_setting_is_explained(
+    model: str, setting: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", model, "a", setting]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_batch_of_none_is_explained(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", model, "a", "--batch", "0"]) == 2
+    assert "batch_sentences" in capsys.readouterr().err
+
+
+def test_text_and_file_together_are_refused(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", model, "a", "--file", "b"]) == 2
+    assert "not both" in capsys.readouterr().err
+
+
+def test_bytes_that_are_not_utf8_are_named_after_the_good_lines(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "latin.txt"
+    source.write_bytes(b"a b\ncaf\xe9\n")
+    assert main(["run", model, "--file", str(source)]) == 3
+    out, err = capsys.readouterr()
+    assert out.count("\n") == 1
+    assert f"{source}:2:4" in err
+    assert "iconv" in err
+
+
+def test_a_failed_run_leaves_no_output_file(model: str, tmp_path: Path) -> None:
+    source, target = tmp_path / "latin.txt", tmp_path / "out.txt"
+    source.write_bytes(b"caf\xe9\n")
+    target.write_text("from before\n")
+    assert main(["run", model, "--file", str(source), "-o", str(target)]) == 3
+    assert target.read_text() == "from before\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["latin.txt", "out.txt"]
+
+
+def test_an_argument_that_is_not_utf8_is_refused(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", model, "caf\udce9"]) == 3
+    assert "not UTF-8" in capsys.readouterr().err
+
+
+def test_a_missing_file_and_a_missing_model_have_their_sentences(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", model, "--file", str(tmp_path / "none.txt")]) == 3
+    assert main(["run", str(tmp_path / "none"), "a"]) == 1
+    err = capsys.readouterr().err
+    assert "no such file" in err
+    assert "no such folder" in err
+    assert "Traceback" not in err

@@ -1,0 +1,101 @@
+"""`dragoman score`: a model or a file of outputs, alone or against another."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dragoman.cli.main import main
+from inference.tiny_bundle import RNN, tiny_folder
+
+SOURCES = ["a b c", "d e", "f g h i", "", "a"]
+REFERENCES = ["x y z", "v w", "the fourth word", "", "b"]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("score")
+    tiny_folder(home / "one" / "model")
+    tiny_folder(home / "two" / "model", part=RNN)
+    (home / "test.src").write_text("".join(f"{line}\n" for line in SOURCES))
+    (home / "test.tgt").write_text("".join(f"{line}\n" for line in REFERENCES))
+    (home / "test.tsv").write_text("a b c\tx y z\nd e\tv w\n")
+    return home
+
+
+@pytest.fixture(autouse=True)
+def inside(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(home)
+
+
+def test_a_model_gets_a_table_with_intervals_and_signatures(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", "one", "test.src", "test.tgt"]) == 0
+    out, err = capsys.readouterr()
+    for word in ("BLEU", "chrF", "exact match", "WER", "CER", "5 sentences", "tok:13a", "nc:6"):
+        assert word in out
+    assert "Next: dragoman score one test.src test.tgt --against OTHER" in err
+
+
+def test_json_has_the_keys_of_the_report(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", "one", "test.tsv", "--json", "search.size=1"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    metrics = ["bleu", "chrf", "exact_match", "wer", "cer"]
+    assert sorted(report) == sorted([*metrics, "signature", "intervals", "sentences"])
+    assert report["sentences"] == 2
+
+
+def test_saved_outputs_score_like_the_model(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["score", "one", "test.src", "test.tgt", "--json", "--save", "out.txt"])
+    assert (home / "out.txt").read_text().count("\n") == len(SOURCES)
+    main(["score", "test.tgt", "--hyp", "out.txt", "--json"])
+    main(["score", "test.src", "test.tgt", "--hyp", "out.txt", "--json"])
+    first, second, third = capsys.readouterr().out.split("\n")[:3]
+    assert first == second == third
+
+
+def test_perfect_outputs_against_a_model(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", "test.src", "test.tgt", "--hyp", "test.tgt", "--against", "one", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["exact_match"] == 1.0
+    assert report["against"]["exact_match"]["value"] < 1.0
+    assert 0 < report["against"]["bleu"]["p"] <= 1
+
+
+def test_two_models_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", "one", "test.src", "test.tgt", "--against", "two"]) == 0
+    out = capsys.readouterr().out
+    assert "against two (paired bootstrap)" in out
+
+
+def test_a_model_against_itself_could_be_chance(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", "one", "test.src", "test.tgt", "--against", "one"]) == 0
+    assert capsys.readouterr().out.count("could be chance") == 5
+
+
+def test_lower_case_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", "test.tgt", "--hyp", "test.tgt", "-lc"]) == 0
+    assert "case:lc" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["one"], 2, "name no test set"),
+        (["none", "test.src", "test.tgt"], 1, "no such folder"),
+        (["one", "test.src"], 3, "do not make pairs"),
+        (["one", "test.src", "none.tgt"], 3, "no such file"),
+        (["one", "test.src", "test.tgt", "--hyp", "test.tgt"], 2, "no model to run"),
+        (["test.tgt", "--hyp", "test.tgt", "--against", "one"], 2, "source side"),
+        (["test.tsv", "--hyp", "test.tgt"], 3, "5 outputs for 2 references"),
+        (["one", "test.tsv", "training.updates=3"], 2, "only search"),
+    ],
+)
+def test_mistakes_are_explained(
+    arguments: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["score", *arguments]) == code
+    err = capsys.readouterr().err
+    assert said in err
+    assert "Traceback" not in err

@@ -1,0 +1,34 @@
+"""A process of its own, because MKL reads the wish for reproducibility once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+CODE = """
+import sys, torch
+sys.path.insert(0, {here!r})
+from dragoman.inference.same_bits import ask_for_same_bits
+ask_for_same_bits()
+torch.set_num_threads({threads})
+from inference.test_translator import RNN, TRANSFORMER, TEXTS, GREEDY, BEAM, Translator, tiny
+for part in (TRANSFORMER, RNN):
+    translate = Translator(tiny({{**part, "width": 256}}))
+    for search in (GREEDY, BEAM):
+        together = translate(TEXTS, search)
+        assert [translate([text], search)[0] for text in TEXTS[:20]] == together[:20]
+        few = search.model_copy(update={{"batch_sentences": 5}})
+        assert translate(TEXTS, few) == together
+"""
+
+
+@pytest.mark.skipif(not torch.backends.mkl.is_available(), reason="this torch multiplies without MKL")
+@pytest.mark.parametrize("threads", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_scores_have_the_same_bits_alone_and_in_any_batch(threads: int) -> None:
+    code = CODE.format(here=str(Path(__file__).parent.parent), threads=threads)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

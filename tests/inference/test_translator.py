@@ -1,0 +1,119 @@
+"""Texts in, results out: order, batches, empty lines, long lines."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.config.search import SearchConfig
+from dragoman.errors import ModelError
+from dragoman.inference.model import load
+from dragoman.inference.translator import LONGEST, Result, Translator, batches
+from inference.tiny_bundle import RNN, TRANSFORMER, WORDS, tiny, tiny_folder
+
+RANDOM = random.Random(0)
+TEXTS = [" ".join(RANDOM.choices(WORDS, k=RANDOM.randint(1, 9))) for _ in range(60)]
+GREEDY = SearchConfig(size=1, max_length=12)
+BEAM = SearchConfig(size=4, max_length=12, stop="n_best")
+
+
+def alike(a: Result, b: Result) -> bool:
+    """The score to rounding: bits are promised only where MKL was asked before its first product."""
+    return a._replace(score=0) == b._replace(score=0) and a.score == pytest.approx(b.score, abs=1e-5)
+
+
+@pytest.mark.parametrize("part", [TRANSFORMER, RNN], ids=["transformer", "rnn"])
+@pytest.mark.parametrize("search", [GREEDY, BEAM], ids=["greedy", "beam"])
+def test_a_text_becomes_the_same_alone_and_in_any_batch(part: dict[str, Any], search: SearchConfig) -> None:
+    translate = Translator(tiny(part))
+    together = translate(TEXTS, search)
+    assert len({result.text for result in together}) > 10
+    for size in (1, 7):
+        small = search.model_copy(update={"batch_sentences": size})
+        assert all(alike(a, b) for a, b in zip(translate(TEXTS, small), together, strict=True))
+    shuffled = list(range(len(TEXTS)))
+    RANDOM.shuffle(shuffled)
+    moved = translate([TEXTS[place] for place in shuffled], search)
+    assert all(alike(moved[i], together[place]) for i, place in enumerate(shuffled))
+    assert all(alike(translate([text], search)[0], together[i]) for i, text in enumerate(TEXTS[:10]))
+
+
+def test_empty_and_blank_texts_stay_empty_without_running_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    translate = Translator(tiny())
+    monkeypatch.setattr(translate, "_best", lambda *_: pytest.fail("the model was run"))
+    assert translate(["", " ", "\t", "\u2003\u00a0"]) == [Result("", 0.0, False, ())] * 4
+    assert translate([]) == []
+
+
+def test_empty_texts_among_others_do_not_move_them() -> None:
+    translate = Translator(tiny())
+    with_gaps = translate(["", "a b", " ", "c", ""])
+    assert [result.text == "" for result in with_gaps] == [True, False, True, False, True]
+    assert alike(with_gaps[1], translate(["a b"])[0])
+
+
+def test_the_same_text_twice_has_two_results() -> None:
+    first, second = Translator(tiny())(["a b c", "a b c"])
+    assert first == second
+
+
+@pytest.mark.parametrize("part", [{**TRANSFORMER, "max_positions": 16}, RNN], ids=["transformer", "rnn"])
+def test_an_input_too_long_is_read_in_part_and_says_so(part: dict[str, Any]) -> None:
+    translate = Translator(tiny(part))
+    longest = translate.longest_source
+    assert longest == (15 if part["kind"] == "transformer" else LONGEST - 1)
+    search = SearchConfig(size=1, max_length=3)
+    exact, longer = translate([" ".join("a" * n) for n in (longest, longest + 5)], search)
+    assert longer.truncated
+    assert (longer.text, longer.score) == (exact.text, pytest.approx(exact.score, abs=1e-5))
+
+
+def test_an_output_cut_at_the_longest_length_says_so() -> None:
+    translate = Translator(tiny())
+    results = translate(TEXTS, SearchConfig(size=1, max_length=1))
+    assert all(result.truncated == bool(result.tokens) for result in results)
+    assert any(result.truncated for result in results)
+
+
+def test_a_longest_length_beyond_the_positions_of_the_model_is_brought_down() -> None:
+    translate = Translator(tiny({**TRANSFORMER, "max_positions": 8}))
+    results = translate(TEXTS[:8], SearchConfig(size=2, max_length=500))
+    assert all(len(result.tokens) <= 8 for result in results)
+
+
+def test_batches_hold_one_length_each_and_every_sentence_once() -> None:
+    lengths = [3, 0, 1, 3, 3, 1, 0, 3]
+    assert list(batches(lengths, 2)) == [[2, 5], [0, 3], [4, 7]]
+
+
+def test_long_sentences_come_in_smaller_batches() -> None:
+    assert max(map(len, batches([1000] * 64, 64))) == 8
+    assert max(map(len, batches([100_000] * 64, 64))) == 4
+
+
+def test_a_loaded_model_takes_a_text_or_a_list(tmp_path: Path) -> None:
+    model = load(tiny_folder(tmp_path / "run" / "model").parent)
+    one = model("a b c")
+    assert isinstance(one.text, str)
+    assert alike(model(["a b c", ""])[0], one)
+    assert model(["a b c", ""])[1].text == ""
+    assert repr(model) == f"Model({str(tmp_path / 'run' / 'model')!r})"
+
+
+def test_a_loaded_model_answers_as_before_it_was_saved(tmp_path: Path) -> None:
+    saved = Translator(tiny())(TEXTS[:10])
+    loaded = load(tiny_folder(tmp_path / "model"))(TEXTS[:10])
+    assert all(alike(a, b) for a, b in zip(saved, loaded, strict=True))
+
+
+def test_a_damaged_model_is_refused(tmp_path: Path) -> None:
+    folder = tiny_folder(tmp_path / "model")
+    weights = folder / "weights.safetensors"
+    raw = bytearray(weights.read_bytes())
+    raw[-5] ^= 1
+    weights.write_bytes(raw)
+    with pytest.raises(ModelError, match="damaged"):
+        load(folder)

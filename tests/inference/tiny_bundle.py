@@ -1,0 +1,46 @@
+"""Tiny models with random weights: what they write is noise, but always the same noise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dragoman.config.load import validate
+from dragoman.models.bundle import Bundle, new_model, save_bundle
+from dragoman.text.build import learn
+
+TRANSFORMER: dict[str, Any] = {"kind": "transformer", "layers": 1, "width": 32, "heads": 2, "ffn": 64}
+RNN: dict[str, Any] = {"kind": "rnn", "layers": 1, "width": 32, "embedding": 32}
+WORDS = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p"]
+
+
+def tiny(part: dict[str, Any] = TRANSFORMER, *, seed: int = 1, **search: Any) -> Bundle:
+    config = validate(
+        {
+            "data": {"train": "train.tsv"},
+            "text": {"kind": "word", "size": 100},
+            "model": {"encoder": part, "decoder": part},
+            "training": {"seed": seed},
+            "search": {"size": 3, "max_length": 12, **search},
+        }
+    )
+    text = learn(config.text, lambda: iter([" ".join(WORDS)]), lambda: iter([" ".join(WORDS)]))
+    model = new_model(config, text).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(3.0)  # so that outputs depend on inputs
+    return Bundle(config, text, model)
+
+
+def tiny_folder(folder: Path, **options: Any) -> Path:
+    bundle = tiny(**options)
+    save_bundle(
+        folder,
+        bundle.config,
+        bundle.text,
+        {n: p.detach() for n, p in bundle.model.named_parameters()},
+        "A tiny model.\n",
+    )
+    return folder
