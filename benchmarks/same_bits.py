@@ -2,9 +2,10 @@
 
     python benchmarks/same_bits.py [--updates 200] [--kills 20] [--only kills|ranks]
 
-A small model with dropout learns generated dates. (1) `dragoman train` is killed with SIGKILL at random moments, also
-inside saves, and started again each time until it is done. (2) It runs on 1 rank and on 2 (torchrun, gloo), as a
-Transformer and as a recurrent network. Every loss in events.jsonl and the SHA-256 of the weights must be the same.
+A small model with dropout learns generated dates. (1) `dragoman train` is killed with SIGKILL at random
+moments, also inside saves, and started again each time until it is done. (2) It runs on 1 rank and on 2
+(torchrun, gloo), as a Transformer and as a recurrent network. Every loss in events.jsonl and the SHA-256 of the
+weights must be the same.
 """
 
 from __future__ import annotations

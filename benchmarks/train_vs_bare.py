@@ -101,10 +101,11 @@ def bare(precision: str, folder: Path) -> Iterator[tuple[int, float]]:
             self.bias = nn.Parameter(torch.zeros(vocabulary))
             self.transformer = nn.Transformer(256, 4, 3, 3, 1024, 0.1, batch_first=True, norm_first=True)
             self.dropout = nn.Dropout(0.1)
-            self.register_buffer("positions", sinusoids(1024, 256))
+            self.positions = nn.Buffer(sinusoids(1024, 256))
 
         def embed(self, y: torch.Tensor) -> torch.Tensor:
-            return self.dropout(self.embedding(y) * 16.0 + self.positions[: y.shape[1]])
+            x: torch.Tensor = self.dropout(self.embedding(y) * 16.0 + self.positions[: y.shape[1]])
+            return x
 
         def forward(self, src: torch.Tensor, pad: torch.Tensor, tgt: torch.Tensor) -> torch.Tensor:
             causal = nn.Transformer.generate_square_subsequent_mask(tgt.shape[1])
@@ -142,7 +143,7 @@ TRAINERS: dict[str, Callable[[str, Path], Iterator[tuple[int, float]]]] = {"drag
 
 
 def work(name: str, precision: str, folder: Path) -> None:
-    """A worker: for each number read from stdin, so many updates; answers tokens, seconds and the last loss."""
+    """For each number read from stdin, so many updates; answers tokens, seconds and the last loss."""
     updates = TRAINERS[name](precision, folder)
     for line in sys.stdin:
         start, tokens, loss = time.perf_counter(), 0, 0.0

@@ -13,7 +13,9 @@ def test_equals_torch(smoothing: float) -> None:
     torch.manual_seed(0)
     z, y = torch.randn(9, 13, dtype=torch.float64), torch.randint(0, 13, (9,))
     ours = cross_entropy(torch.log_softmax(z, dim=1), y, smoothing)
-    assert torch.allclose(ours.loss, F.cross_entropy(z, y, label_smoothing=smoothing, reduction="sum"), atol=1e-12)
+    assert torch.allclose(
+        ours.loss, F.cross_entropy(z, y, label_smoothing=smoothing, reduction="sum"), atol=1e-12
+    )
     assert torch.allclose(ours.nll, F.cross_entropy(z, y, reduction="sum"), atol=1e-12)
 
 

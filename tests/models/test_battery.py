@@ -38,7 +38,10 @@ def model_of(pair: tuple[str, str], tied: str = "all") -> Seq2Seq:
 def batch_of(lengths: list[tuple[int, int]], seed: int = 0) -> Batch:
     draw = torch.Generator().manual_seed(seed)
     S, T = max(s for s, _ in lengths), max(t for _, t in lengths)
-    src, tgt = torch.zeros(len(lengths), S, dtype=torch.long), torch.zeros(len(lengths), T + 1, dtype=torch.long)
+    src, tgt = (
+        torch.zeros(len(lengths), S, dtype=torch.long),
+        torch.zeros(len(lengths), T + 1, dtype=torch.long),
+    )
     for row, (s, t) in enumerate(lengths):
         src[row, :s] = torch.randint(4, V, (s,), generator=draw)
         tgt[row, : t + 1] = torch.randint(4, V, (t + 1,), generator=draw)
@@ -84,7 +87,9 @@ def test_hypotheses_side_by_side_and_reordered_step_like_single_ones(pair: tuple
     h, _, _ = model.decoder.step(torch.tensor([9, 10, 11, 12]), state)
     for row, (sentence, first, second) in enumerate([(0, 6, 9), (0, 5, 10), (1, 7, 11), (1, 7, 12)]):
         s = 4 if sentence == 0 else 6
-        alone = model.start(batch.src[sentence : sentence + 1, :s], batch.src_keep[sentence : sentence + 1, :s], 1)
+        alone = model.start(
+            batch.src[sentence : sentence + 1, :s], batch.src_keep[sentence : sentence + 1, :s], 1
+        )
         _, alone, _ = model.decoder.step(torch.tensor([first]), alone)
         expected, _, _ = model.decoder.step(torch.tensor([second]), alone)
         assert torch.allclose(h[row], expected[0], atol=1e-12)

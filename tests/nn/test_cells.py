@@ -4,8 +4,9 @@ import pytest
 import torch
 from torch import nn
 
-from dragoman.nn.cells.gru import GRUCell, GRUState
-from dragoman.nn.cells.lstm import LSTMCell, LSTMState
+from dragoman.nn.cells.cell import CellState
+from dragoman.nn.cells.gru import GRUCell
+from dragoman.nn.cells.lstm import LSTMCell
 from dragoman.nn.cells.unroll import last, reorder, reversal, unroll
 from dragoman.nn.fast.recurrent import run
 
@@ -16,7 +17,7 @@ def test_lstm_cell_equals_torch() -> None:
     theirs.weight_ih.data, theirs.weight_hh.data = ours.W_x.data, ours.W_h.data
     theirs.bias_ih.data, theirs.bias_hh.data = ours.b.data, torch.zeros_like(ours.b)
     x, h, c = (torch.randn(2, n, dtype=torch.float64) for n in (3, 5, 5))
-    state = ours(x, LSTMState(h, c))
+    state = ours(x, CellState(h, c))
     h_t, c_t = theirs(x, (h, c))
     assert torch.allclose(state.h, h_t, atol=1e-12)
     assert torch.allclose(state.c, c_t, atol=1e-12)
@@ -33,7 +34,7 @@ def test_gru_cell_equals_torch() -> None:
     )
     theirs.bias_hh.data = torch.cat((torch.zeros(10, dtype=torch.float64), ours.b_h.data))
     x, h = (torch.randn(2, n, dtype=torch.float64) for n in (3, 5))
-    assert torch.allclose(ours(x, GRUState(h)).h, theirs(x, h), atol=1e-12)
+    assert torch.allclose(ours(x, ours.begin(h)).h, theirs(x, h), atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", [LSTMCell, GRUCell])

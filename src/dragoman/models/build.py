@@ -17,6 +17,7 @@ from dragoman.models.seq2seq import Seq2Seq
 from dragoman.nn.attention.multihead import CrossAttention, SelfAttention
 from dragoman.nn.attention.scores import Additive, Multiplicative
 from dragoman.nn.bridge import ProjectedBridge
+from dragoman.nn.cells.cell import Cell
 from dragoman.nn.cells.gru import GRUCell
 from dragoman.nn.cells.lstm import LSTMCell
 from dragoman.nn.embedding import PlainEmbedding, PositionedEmbedding, embedding_matrix
@@ -27,7 +28,7 @@ from dragoman.nn.transformer.feedforward import FeedForward, GELUFeedForward
 from dragoman.nn.transformer.residual import PostNorm, PreNorm
 from dragoman.protocols import Decoder, Encoder
 
-CELLS: dict[str, type[LSTMCell] | type[GRUCell]] = {"lstm": LSTMCell, "gru": GRUCell}
+CELLS: dict[str, type[LSTMCell | GRUCell]] = {"lstm": LSTMCell, "gru": GRUCell}
 POSITIONS: dict[str, type[Sinusoidal] | type[Learned]] = {"sinusoidal": Sinusoidal, "learned": Learned}
 RESIDUALS: dict[str, type[PreNorm] | type[PostNorm]] = {"pre": PreNorm, "post": PostNorm}
 FEED_FORWARDS: dict[str, type[FeedForward] | type[GELUFeedForward]] = {
@@ -110,7 +111,7 @@ def score(part: RNNDecoderPart, memory: int) -> Additive | Multiplicative:
             assert_never(part.attention)
 
 
-def stack(part: RNNEncoderPart | RNNDecoderPart, first: int, rest: int) -> list[LSTMCell | GRUCell]:
+def stack(part: RNNEncoderPart | RNNDecoderPart, first: int, rest: int) -> list[Cell]:
     """The cells of a stack: the first reads embeddings, the others the layer below."""
     return [CELLS[part.cell](first if layer == 0 else rest, part.width) for layer in range(part.layers)]
 

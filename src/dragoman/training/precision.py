@@ -16,6 +16,6 @@ def resolve(precision: str) -> torch.dtype:
 
 def multiplies_bf16_fast() -> bool:
     if torch.cuda.is_available():
-        return torch.cuda.is_bf16_supported()
+        return bool(torch.cuda.is_bf16_supported())
     cpuinfo = Path("/proc/cpuinfo")
     return cpuinfo.exists() and " amx_bf16" in cpuinfo.read_text(encoding="utf-8", errors="replace")

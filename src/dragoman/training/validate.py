@@ -87,7 +87,7 @@ class Validator:
                 found = self.search(self.model, *collate_sources([ids[k] for k in rows]))
                 for k, hypotheses in zip(rows, found, strict=True):
                     outputs[k] = self.text.tgt.decode(hypotheses[0].tokens)
-        report = score(outputs, [pair.tgt for pair in self.decoded])
+        report = score(outputs, [pair.tgt for pair in self.decoded], lowercase=self.text.lowercase)
         shown = self.decoded[0]
         sample = {"src": shown.src, "out": outputs[0], "ref": shown.tgt}
         return {name: report.scores[name].value for name in ("bleu", "chrf", "exact_match")}, sample

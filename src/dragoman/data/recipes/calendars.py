@@ -1,8 +1,8 @@
 """How dates are written: for each language its month names, its weekdays and its forms.
 
 In a form, {d} is the day and {dd} the same with two digits, {nth} the day as an ordinal, {m} and {mm} the
-month as a number, {roman} as a Roman one, {month} and {mon} its name in full and cut short, {y} the year,
-{weekday} the day of the week. {day_words}, {month_words} and {year_words} are spelled out.
+month as a number, {month} and {mon} its name in full and cut short, {y} the year, {weekday} the day of the
+week.
 """
 
 from __future__ import annotations
@@ -18,17 +18,7 @@ class Calendar(NamedTuple):
     forms: tuple[str, ...]
 
 
-ROMAN = "I II III IV V VI VII VIII IX X XI XII"
-ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen"
-)
-TENS = "- - twenty thirty forty fifty sixty seventy eighty ninety"
-ORDINALS = (
-    "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
-    "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
-)
-HAN = "〇一二三四五六七八九"
+NUMBERS = "1 2 3 4 5 6 7 8 9 10 11 12"
 
 
 def write(day: date, language: str, form: str) -> str:
@@ -40,14 +30,10 @@ def write(day: date, language: str, form: str) -> str:
         nth=ordinal(day.day, language),
         m=day.month,
         mm=f"{day.month:02}",
-        roman=ROMAN.split()[day.month - 1],
         month=calendar.months.split()[day.month - 1],
         mon=calendar.short.split()[day.month - 1],
         y=day.year,
         weekday=calendar.weekdays.split()[day.weekday()],
-        day_words=day_words(day.day, language),
-        month_words=han(day.month),
-        year_words=year_words(day.year, language),
     )
 
 
@@ -65,37 +51,6 @@ def ordinal(n: int, language: str) -> str:
     return str(n)
 
 
-def day_words(n: int, language: str) -> str:
-    if language in ("ja", "zh"):
-        return han(n)
-    if n <= 20:
-        return ORDINALS.split()[n]
-    return "thirtieth" if n == 30 else f"{TENS.split()[n // 10]}-{ORDINALS.split()[n % 10]}"
-
-
-def year_words(year: int, language: str) -> str:
-    if language in ("ja", "zh"):
-        return "".join(HAN[int(digit)] for digit in str(year))
-    century, rest = divmod(year, 100)
-    if 2000 <= year < 2010:
-        return "two thousand" + (f" and {ONES.split()[rest]}" if rest else "")
-    if rest == 0:
-        return f"{below_hundred(century)} hundred"
-    return f"{below_hundred(century)} {'oh ' if rest < 10 else ''}{below_hundred(rest)}"
-
-
-def below_hundred(n: int) -> str:
-    if n < 20:
-        return ONES.split()[n]
-    return TENS.split()[n // 10] + (f"-{ONES.split()[n % 10]}" if n % 10 else "")
-
-
-def han(n: int) -> str:
-    """Below a hundred: 3 三, 10 十, 13 十三, 23 二十三."""
-    tens, ones = divmod(n, 10)
-    return ("" if tens < 2 else HAN[tens]) + ("十" if tens else "") + (HAN[ones] if ones else "")
-
-
 CALENDARS = {
     "en": Calendar(
         months="January February March April May June July August September October November December",
@@ -111,10 +66,6 @@ CALENDARS = {
             "{dd}-{mon}-{y}",
             "{weekday}, {month} {d}, {y}",
             "{weekday} {d} {month} {y}",
-            "{day_words} of {month} {year_words}",
-            "the {day_words} of {month} {year_words}",
-            "{month} the {day_words}, {year_words}",
-            "{month} {day_words}, {year_words}",
         ),
     ),
     "de": Calendar(
@@ -191,25 +142,22 @@ CALENDARS = {
             "{d} {month} {y}",
             "{d} {month} {y} r.",
             "{d} {mon} {y}",
-            "{d} {roman} {y}",
-            "{d}.{roman}.{y}",
             "{weekday}, {d} {month} {y} r.",
         ),
     ),
     "ja": Calendar(
-        months=ROMAN,  # the forms below write months as numbers
-        short=ROMAN,
+        months=NUMBERS,
+        short=NUMBERS,
         weekdays="月 火 水 木 金 土 日",
         forms=("{y}年{m}月{d}日", "{y}年{m}月{d}日（{weekday}）", "{y}年{m}月{d}日{weekday}曜日"),
     ),
     "zh": Calendar(
-        months=ROMAN,
-        short=ROMAN,
+        months=NUMBERS,
+        short=NUMBERS,
         weekdays="一 二 三 四 五 六 日",
         forms=(
             "{y}年{m}月{d}日",
             "{y}年{m}月{d}日星期{weekday}",
-            "{year_words}年{month_words}月{day_words}日",
         ),
     ),
 }

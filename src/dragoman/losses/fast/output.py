@@ -58,7 +58,7 @@ def output_loss(
     smoothing: float,
 ) -> LossSum:
     if torch.is_grad_enabled():
-        return LossSum(*_OutputLoss.apply(h, W, b, y, smoothing))
+        return LossSum(*_OutputLoss.apply(h, W, b, y, smoothing))  # type: ignore[no-untyped-call]
     losses = []
     with torch.no_grad():
         for start in range(0, h.shape[0], _SLICE):

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from dragoman.nn.attention.attend import attend, padding_bias
 from dragoman.nn.attention.scores import Additive, Multiplicative
 from dragoman.nn.bridge import ProjectedBridge
-from dragoman.nn.cells.unroll import Cell, CellState
+from dragoman.nn.cells.cell import Cell, CellState
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.embedding import PlainEmbedding
 from dragoman.nn.fast.recurrent import run

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from dragoman.nn.cells.unroll import Cell, last, reorder, reversal
+from dragoman.nn.cells.cell import Cell
+from dragoman.nn.cells.unroll import last, reorder, reversal
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.embedding import PlainEmbedding
 from dragoman.nn.fast.recurrent import run

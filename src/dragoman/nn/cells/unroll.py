@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import torch
 
-from dragoman.nn.cells.gru import GRUCell, GRUState
-from dragoman.nn.cells.lstm import LSTMCell, LSTMState
+from dragoman.nn.cells.cell import Cell, CellState
 from dragoman.shapes import Bool, Float, Int, Tensor
-
-Cell = LSTMCell | GRUCell
-CellState = LSTMState | GRUState
 
 
 def unroll(cell: Cell, x: Float[Tensor, "B T X"], state: CellState) -> Float[Tensor, "B T D"]:
     """h_1 … h_T from a first state."""
     hs = []
     for x_t in x.unbind(dim=1):
-        state = cell(x_t, state)  # type: ignore[arg-type]
+        state = cell(x_t, state)
         hs.append(state.h)
     return torch.stack(hs, dim=1)
 

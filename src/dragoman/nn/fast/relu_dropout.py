@@ -34,4 +34,4 @@ def relu_dropout(a: Float[Tensor, "*shape"], dropout: Dropout) -> Float[Tensor, 
     """Overwrites `a`, which must be a fresh product that nothing else reads."""
     if not dropout.active:
         return F.relu(a)
-    return _ReluDropout.apply(a, dropout.mask(a), dropout.scale)
+    return _ReluDropout.apply(a, dropout.mask(a), dropout.scale)  # type: ignore[no-untyped-call]

@@ -1,0 +1,50 @@
+"""What every recurrent cell has: W_x for the input, W_h for the last state, b; and a state with h in it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from dragoman.shapes import Float, Tensor
+
+
+class CellState(NamedTuple):
+    """h is what the cell shows; c is what it keeps to itself, empty where it has nothing of the kind."""
+
+    h: Float[Tensor, "B D"]
+    c: Float[Tensor, "B C"]
+
+
+class Cell(nn.Module, ABC):
+    """The gates' matrices stand on top of each other, so each of W_x and W_h is one product."""
+
+    def __init__(self, input_size: int, size: int, gates: int) -> None:
+        super().__init__()
+        self.size = size
+        self.W_x = nn.Parameter(torch.empty(gates * size, input_size))
+        self.W_h = nn.Parameter(torch.empty(gates * size, size))
+        self.b = nn.Parameter(torch.zeros(gates * size))
+        nn.init.xavier_uniform_(self.W_x)
+        for W in self.W_h.chunk(gates):
+            nn.init.orthogonal_(W)
+
+    @abstractmethod
+    def begin(self, h: Float[Tensor, "B D"]) -> CellState:
+        """A first state that shows h."""
+
+    @abstractmethod
+    def gate(self, a: Float[Tensor, "B G"], state: CellState) -> CellState:
+        """The step for an input that has already been multiplied: a = W_x x + b."""
+
+    def zero(self, rows: int) -> CellState:
+        return self.begin(self.b.new_zeros(rows, self.size))
+
+    def forward(self, x: Float[Tensor, "B X"], state: CellState) -> CellState:
+        return self.gate(F.linear(x, self.W_x, self.b), state)
+
+    if TYPE_CHECKING:
+        __call__ = forward
