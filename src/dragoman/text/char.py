@@ -6,7 +6,6 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Self
 
 from dragoman.text.specials import textual
 from dragoman.text.vocabulary import Vocabulary
@@ -20,14 +19,14 @@ class Char:
         self.size = len(vocabulary)
 
     @classmethod
-    def learn(cls, lines: Iterable[str], size: int) -> Self:
+    def learn(cls, lines: Iterable[str], size: int) -> Char:
         counts: Counter[str] = Counter()
         for line in lines:
             counts.update(line)
         return cls(Vocabulary.most_frequent(counts, size))
 
     @classmethod
-    def load(cls, folder: Path, name: str) -> Self:
+    def load(cls, folder: Path, name: str) -> Char:
         return cls(Vocabulary.load(folder / f"{name}.json"))
 
     def encode(self, text: str) -> list[int]:

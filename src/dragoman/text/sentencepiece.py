@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Self
 
 from sentencepiece import SentencePieceProcessor
 
@@ -32,7 +31,7 @@ class SentencePiece:
         self._pieces: list[str] = [self._processor.id_to_piece(id) for id in range(self.size)]
 
     @classmethod
-    def load(cls, folder: Path, name: str, rate: float) -> Self:
+    def load(cls, folder: Path, name: str, rate: float) -> SentencePiece:
         file = folder / f"{name}.model"
         try:
             tokenizer = cls(file.read_bytes(), rate)

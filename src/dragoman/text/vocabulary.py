@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Self
 
 from dragoman.errors import ModelError
 from dragoman.text.specials import SPECIALS, UNK, UNKNOWN, check
@@ -18,14 +17,14 @@ class Vocabulary:
         self._ids = {entry: id for id, entry in enumerate(self.entries) if id >= len(SPECIALS)}
 
     @classmethod
-    def most_frequent(cls, counts: dict[str, int], size: int, always: Iterable[str] = ()) -> Self:
+    def most_frequent(cls, counts: dict[str, int], size: int, always: Iterable[str] = ()) -> Vocabulary:
         """At most `size` entries: `always`, then by count; alphabetical where counts are equal."""
         first = list(always)
         ranked = sorted(counts.keys() - set(first), key=lambda entry: (-counts[entry], entry))
         return cls([*first, *ranked][: size - len(SPECIALS)])
 
     @classmethod
-    def load(cls, file: Path) -> Self:
+    def load(cls, file: Path) -> Vocabulary:
         try:
             entries = json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):

@@ -6,7 +6,6 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Self
 
 from dragoman.text.specials import textual
 from dragoman.text.vocabulary import Vocabulary
@@ -20,13 +19,13 @@ class Word:
         self.size = len(vocabulary)
 
     @classmethod
-    def learn(cls, lines: Iterable[str], size: int) -> Self:
+    def learn(cls, lines: Iterable[str], size: int) -> Word:
         counts = Counter(word for line in lines for word in line.split(" "))
         # The empty word lies between two spaces; with it, joining is exact.
         return cls(Vocabulary.most_frequent(counts, size, always=[""]))
 
     @classmethod
-    def load(cls, folder: Path, name: str) -> Self:
+    def load(cls, folder: Path, name: str) -> Word:
         return cls(Vocabulary.load(folder / f"{name}.json"))
 
     def encode(self, text: str) -> list[int]:
