@@ -40,9 +40,13 @@ def train(
     file, base, home = sources(data, out, config)
     if valid is not None:
         base = merge(base, {"data": {"valid": {"files": names(valid)}}})
-    given = {**({"training.budget": budget} if budget else {}), **(settings or {})}
+    if budget is not None:  # the updates of a settings file give way
+        base = merge(base, {"training": {"updates": None, "budget": budget}})
     run = Run(
-        load_config(file, base=merge(base, tree(given))), home, [listener] if listener else [], lambda _: True
+        load_config(file, base=merge(base, tree(settings or {}))),
+        home,
+        [listener] if listener else [],
+        lambda _: True,
     )
     outcome = run.train(force=force)
     if outcome.reason == "asked":

@@ -1,0 +1,17 @@
+"""Sphinx settings: Markdown pages (MyST) in the furo theme. `sphinx-build -W docs docs/_build`."""
+
+from importlib.metadata import version
+
+project = "Dragoman"
+author = "The Dragoman developers"
+copyright = "The Dragoman developers"
+release = version("dragoman")
+
+extensions = ["myst_parser"]
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["_build"]
+myst_heading_anchors = 3
+nitpicky = True
+
+html_theme = "furo"
+html_title = f"Dragoman {release}"

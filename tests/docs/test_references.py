@@ -1,0 +1,94 @@
+"""What the pages name is there: files, folders, functions, links, settings."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from docs.pages import PAGES, ROOT, name_of
+from dragoman.config.names import all_names, sections_at
+from dragoman.config.presets import PRESETS
+
+SOURCE = ROOT / "src" / "dragoman"
+TREES = ("src", "tests", "docs", "scripts", "benchmarks")
+
+
+def prose(page: Path) -> str:
+    """The page without its blocks."""
+    return re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+
+
+@cache
+def definitions(file: Path) -> set[str]:
+    """Functions, classes, methods and module-level names, as `name` or `Class.name`."""
+    names: set[str] = set()
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        match node:
+            case ast.FunctionDef(name=name):
+                names.add(name)
+            case ast.ClassDef(name=name, body=body):
+                names.add(name)
+                names |= {f"{name}.{n.name}" for n in body if isinstance(n, ast.FunctionDef)}
+            case ast.Assign(targets=targets):
+                names |= {t.id for t in targets if isinstance(t, ast.Name)}
+    return names
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_named_files_exist(page: Path) -> None:
+    words = re.findall(r"`([^`\s]+)`", prose(page))
+    paths = [w for w in words if w.split("/")[0] in TREES or re.fullmatch(r"(\w+/)*\w+\.py", w)]
+    missing = [p for p in paths if not (ROOT / p).exists() and not (SOURCE / p).exists()]
+    assert not missing
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_named_symbols_are_in_their_files(page: Path) -> None:
+    pairs = re.findall(r"`([A-Za-z_][\w.]*)`\s+\(`((?:\w+/)*\w+\.py)`\)", prose(page))
+    missing = [f"{symbol} in {file}" for symbol, file in pairs if symbol not in definitions(SOURCE / file)]
+    assert not missing
+    assert pairs or page.name != "tour.md"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    links = [*re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", text), *re.findall(r"<([\w/.]+)>`", text)]
+    local = [link for link in links if "://" not in link]
+    assert not [link for link in local if not (page.parent / link).exists()]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_named_settings_exist(page: Path) -> None:
+    sections = {name.split(".")[0] for name in all_names()}
+    known = {*all_names(), "model.encoder", "model.decoder", "data.train", "data.valid", "data.test"}
+    words = re.findall(r'[`"\s]((?:[a-z_]+\.)+[a-z_]+)(?=[=`"])', page.read_text(encoding="utf-8"))
+    unknown = [
+        w for w in words if w.split(".")[0] in sections and w not in known and not w.endswith((".py", ".de"))
+    ]
+    assert not [name for name in unknown if not sections_at(tuple(name.split(".")))]
+
+
+def test_presets_of_the_readme_are_all_there_are() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"`((?:transformer|rnn|gru)-\w+)`", text)) == set(PRESETS)
+
+
+def test_tree_of_the_readme_is_the_tree() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    tree = re.search(r"^src/dragoman/\n((?:  \S.*\n)+)", text, re.M)
+    assert tree
+    named = {line.split()[0].rstrip("/") for line in tree[1].split("\n")[:-1]}
+    there = {p.name for p in SOURCE.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
+    assert named == {name for name in there if not name.startswith("__")}
+
+
+def test_six_files_are_short() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    files = re.findall(r"^\d\. `(src/dragoman/[\w/]+\.py)`", text, re.M)
+    assert len(files) == 6
+    assert all((ROOT / file).read_text(encoding="utf-8").count("\n") <= 160 for file in files)
