@@ -97,9 +97,9 @@ class Session:
 
     def _end(self, outcome: Outcome) -> int:
         if outcome.reason == "planned":
-            self._say(f"Nothing is trained yet. Next: {command(without=('--plan',))}")
+            self._say(f"Nothing is trained yet. Next: {self._command('--plan')}")
         if outcome.reason == "asked":
-            self._say(f"Saved at update {outcome.step:,}. To go on:  {self._again()}")
+            self._say(f"Saved at update {outcome.step:,}. To go on:  {self._command('--force')}")
             return 128 + (outcome.signal or signal.SIGTERM)
         return 0
 
@@ -111,31 +111,31 @@ class Session:
         left = (state.run["updates"] - state.step) * state.seconds / max(state.step, 1)
         place = f"{state.step:,} of {state.run['updates']:,}"
         self._say(f"An unfinished run is at update {place}, about {clock(left)} before its end.")
-        self._say(f"Next: {command(without=('--plan',))}")
+        self._say(f"Next: {self._command('--plan')}")
         return True
 
     def _tell_interrupted(self) -> None:
         folders = checkpoint.all_of(self.out / "checkpoints")
         if folders:
             step = int(folders[-1].name.removeprefix("step-"))
-            self._say(f"Stopped at once; update {step:,} is saved. To go on:  {self._again()}")
+            self._say(f"Stopped at once; update {step:,} is saved. To go on:  {self._command('--force')}")
         else:
-            self._say(f"Stopped before anything was trained. To begin:  {self._again()}")
+            self._say(f"Stopped before anything was trained. To begin:  {self._command()}")
 
-    def _again(self) -> str:
-        """The same command; one that would start over must not be repeated as it is."""
-        return command(without=("--force",)) or shlex.join(["dragoman", "train", "-o", str(self.out)])
+    def _command(self, *without: str) -> str:
+        """What was typed, without what must not be done again; or the shortest that does the same."""
+        return typed(without) or shlex.join(["dragoman", "train", "-o", str(self.out)])
 
     def _say(self, line: str) -> None:
         if os.environ.get("RANK", "0") == "0":
             self.view.say([line])
 
 
-def command(without: tuple[str, ...]) -> str:
-    """What was typed, as a shell takes it again; nothing where this was not started by the command."""
+def typed(without: tuple[str, ...]) -> str:
+    """The command as a shell takes it again; nothing where this was not started by one."""
     words = [word for word in sys.argv[1:] if word not in without]
-    typed = [word for word in words if word != "--debug"][:1] == ["train"]
-    return shlex.join(["dragoman", *words]) if typed else ""
+    is_ours = [word for word in words if word != "--debug"][:1] == ["train"]
+    return shlex.join(["dragoman", *words]) if is_ours else ""
 
 
 def write_json(event: Event) -> None:
