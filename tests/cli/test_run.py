@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.main import main
+from inference.tiny_bundle import tiny_folder
 
 Feed = Callable[[bytes], None]
-from inference.tiny_bundle import tiny_folder
 
 
 @pytest.fixture(scope="module")
