@@ -82,11 +82,12 @@ def test_the_report_has_exactly_the_keys_promised_and_is_json() -> None:
         assert low <= report[metric] <= high
 
 
-def test_values_alone_are_those_of_the_report() -> None:
-    report = score(POOR, REFERENCES).to_json()
-    assert values(POOR, REFERENCES) == {
-        metric: pytest.approx(report[metric]) for metric in report["intervals"]
-    }
+@pytest.mark.parametrize("lowercase", [False, True])
+def test_values_alone_are_those_of_the_report(lowercase: bool) -> None:
+    shouting = [line.upper() for line in POOR]
+    report = score(shouting, REFERENCES, lowercase=lowercase).to_json()
+    for metric, value in values(shouting, REFERENCES, lowercase=lowercase).items():
+        assert value == pytest.approx(report[metric])
 
 
 def test_lower_case_reaches_every_metric() -> None:

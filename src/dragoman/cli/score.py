@@ -123,6 +123,8 @@ def outputs_of(system: Path, test: TestSet, overrides: Sequence[str]) -> list[st
             hint=f"dragoman score {system} test.src test.tgt",
         )
     model = load_model(str(system))
+    if model.translator.text.lowercase:
+        talk(f"{system} writes lower case: with -lc capitals do not count.")
     results = model(test.sources, search_settings(model.folder, overrides))
     report_truncated([line for line, result in enumerate(results, start=1) if result.truncated])
     return [shown(result, as_json=False) for result in results]

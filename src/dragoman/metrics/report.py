@@ -29,29 +29,36 @@ class Report:
         }
 
 
-def values(hypotheses: Sequence[str], references: Sequence[str]) -> dict[str, float]:
+def values(
+    hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False
+) -> dict[str, float]:
     """The scores alone, without the cost of intervals."""
     check(hypotheses, references)
+    outputs, wanted = (as_compared(side, lowercase=lowercase) for side in (hypotheses, references))
     return {
-        "bleu": float(bleu.metric().corpus_score(hypotheses, [references]).score),
-        "chrf": float(chrf.metric().corpus_score(hypotheses, [references]).score),
-        "exact_match": exact_match(hypotheses, references).value,
-        "wer": wer(hypotheses, references).value,
-        "cer": cer(hypotheses, references).value,
+        "bleu": float(bleu.metric().corpus_score(outputs, [wanted]).score),
+        "chrf": float(chrf.metric().corpus_score(outputs, [wanted]).score),
+        "exact_match": exact_match(outputs, wanted).value,
+        "wer": wer(outputs, wanted).value,
+        "cer": cer(outputs, wanted).value,
     }
 
 
 def score(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Report:
     check(hypotheses, references)
-    sides = [[text.lower() if lowercase else text for text in side] for side in (hypotheses, references)]
+    outputs, wanted = (as_compared(side, lowercase=lowercase) for side in (hypotheses, references))
     scores = {
         "bleu": bleu.bleu(hypotheses, references, lowercase=lowercase),
         "chrf": chrf.chrf(hypotheses, references, lowercase=lowercase),
-        "exact_match": exact_match(*sides).score(),
-        "wer": wer(*sides).score(),
-        "cer": cer(*sides).score(),
+        "exact_match": exact_match(outputs, wanted).score(),
+        "wer": wer(outputs, wanted).score(),
+        "cer": cer(outputs, wanted).score(),
     }
     return Report(scores, len(references))
+
+
+def as_compared(texts: Sequence[str], *, lowercase: bool) -> list[str]:
+    return [text.lower() if lowercase else text for text in texts]
 
 
 def check(hypotheses: Sequence[str], references: Sequence[str]) -> None:
