@@ -19,7 +19,7 @@ class SearchConfig(Section):
     )
     max_length: int = Field(default=256, ge=1, description="Longest output in tokens.")
     stop: Literal["all", "n_best"] = Field(
-        default="all",
-        description="Stop when no open hypothesis can win any more, or as soon as `size` are finished.",
+        default="n_best",
+        description='"n_best": as soon as `size` hypotheses are finished. "all": when no open one can win any more.',
     )
     batch_sentences: int = Field(default=64, ge=1, description="Sentences decoded together.")

@@ -84,18 +84,28 @@ def weights_of(folder: Path) -> dict[str, torch.Tensor]:
     return load_file(folder / WEIGHTS)
 
 
-def average(folders: list[Path]) -> dict[str, torch.Tensor]:
-    """The mean of the weights of several checkpoints, summed in fp64."""
-    total = {name: tensor.double() for name, tensor in weights_of(folders[0]).items()}
-    for folder in folders[1:]:
+def average(last: dict[str, torch.Tensor], folders: list[Path]) -> dict[str, torch.Tensor]:
+    """The mean of the last weights and those of some checkpoints, summed in fp64."""
+    total = {name: tensor.double() for name, tensor in last.items()}
+    for folder in folders:
         for name, tensor in weights_of(folder).items():
             total[name] += tensor
-    return {name: (tensor / len(folders)).float() for name, tensor in total.items()}
+    return {name: (tensor / (1 + len(folders))).float() for name, tensor in total.items()}
 
 
-def prune(home: Path, newest_kept: int, best_step: int) -> None:
-    """Forget old checkpoints, but never the best one."""
+def regular(home: Path, every: int) -> list[Path]:
+    """The checkpoints of the schedule. A run that was asked to stop has others too, which must not count."""
+    return [folder for folder in all_of(home) if step_of(folder) % every == 0]
+
+
+def step_of(folder: Path) -> int:
+    return int(folder.name.removeprefix("step-"))
+
+
+def prune(home: Path, every: int, newest_kept: int, best_step: int) -> None:
+    """Forget old checkpoints, but neither the newest nor the best one."""
     folders = all_of(home)
-    for folder in folders[:-newest_kept]:
-        if folder.name != f"step-{best_step:08d}":
+    kept = {*regular(home, every)[-newest_kept:], *folders[-1:]}
+    for folder in folders:
+        if folder not in kept and step_of(folder) != best_step:
             shutil.rmtree(folder, ignore_errors=True)

@@ -19,10 +19,15 @@ def finish(
     config: Config, out: Path, data: TrainingData, loop: Loop, progress: Progress, reason: str
 ) -> None:
     """The mean of the last checkpoints, or the best one where that is better on the held-out pairs."""
-    folders = [folder for folder in checkpoint.all_of(loop.home) if verify_folder(folder) is None]
-    choices = {"average": checkpoint.average(folders[-config.training.average :])}
+    flat = loop.stepper.flat
+    last = {name: view.clone() for name, view in flat.views(flat.master).items()}
+    folders = [f for f in checkpoint.regular(loop.home, loop.checkpoint_every) if verify_folder(f) is None]
+    before = [f for f in folders if checkpoint.step_of(f) < progress.step]
+    choices = {
+        "average": checkpoint.average(last, before[max(0, len(before) + 1 - config.training.average) :])
+    }
     for folder in folders:
-        if folder.name == f"step-{progress.best_step:08d}":
+        if checkpoint.step_of(folder) == progress.best_step:
             choices["best"] = checkpoint.weights_of(folder)
     verdicts = {name: loop.validator(weights) for name, weights in choices.items()}
     chosen = max(verdicts, key=lambda name: verdicts[name].value(config.training.valid_metric))

@@ -119,6 +119,7 @@ class Loop:
             return
         start = time.perf_counter()
         folder = checkpoint.save(self.home, progress, self.stepper.flat, self.stepper.adam)
-        checkpoint.prune(self.home, max(self.config.keep, self.config.average), progress.best_step)
+        kept = max(self.config.keep, self.config.average)
+        checkpoint.prune(self.home, self.checkpoint_every, kept, progress.best_step)
         seconds = round(time.perf_counter() - start, 3)
         self.events.tell("checkpoint", step=progress.step, folder=folder.name, seconds=seconds)

@@ -15,7 +15,7 @@ from dragoman.config.search import SearchConfig
 from dragoman.data.collate import collate, collate_sources
 from dragoman.data.pair import Pair
 from dragoman.errors import DataError
-from dragoman.metrics.report import score
+from dragoman.metrics.report import values
 from dragoman.models.bundle import new_model
 from dragoman.search.build import build as build_search
 from dragoman.text.pair import TextPair
@@ -87,7 +87,7 @@ class Validator:
                 found = self.search(self.model, *collate_sources([ids[k] for k in rows]))
                 for k, hypotheses in zip(rows, found, strict=True):
                     outputs[k] = self.text.tgt.decode(hypotheses[0].tokens)
-        report = score(outputs, [pair.tgt for pair in self.decoded], lowercase=self.text.lowercase)
+        scores = values(outputs, [pair.tgt for pair in self.decoded], lowercase=self.text.lowercase)
         shown = self.decoded[0]
         sample = {"src": shown.src, "out": outputs[0], "ref": shown.tgt}
-        return {name: report.scores[name].value for name in ("bleu", "chrf", "exact_match")}, sample
+        return {name: scores[name] for name in ("bleu", "chrf", "exact_match")}, sample

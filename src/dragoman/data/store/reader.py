@@ -56,7 +56,7 @@ class Reader:
             out[place] = ids[a:b], ids[b:c]
         return out
 
-    def records(self, rows: Rows) -> NDArray[np.void]:
+    def records(self, rows: Rows) -> NDArray[Any]:
         """Index records of ascending rows."""
         if not len(rows):
             return np.empty(0, RECORD)

@@ -1,0 +1,137 @@
+"""A run that was interrupted anywhere gives the bits of one that was not; so does a run on two ranks."""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from safetensors.numpy import load_file
+
+from dragoman.config.load import load
+from dragoman.data.recipes.reverse import splits
+from dragoman.training.run import Run
+
+UPDATES = 14
+TRANSFORMER = {"kind": "transformer", "layers": 1, "width": 16, "heads": 2, "ffn": 32, "dropout": 0.2}
+RNN = {"kind": "rnn", "width": 12, "embedding": 16, "dropout": 0.2}
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("words")
+    for name, pairs in splits().items():
+        lines = [f"{src}\t{tgt}\n" for src, tgt in pairs[:600]]
+        (folder / f"{name}.tsv").write_text("".join(lines), encoding="utf-8")
+    return folder
+
+
+def settings(words: Path, part: dict[str, Any], **training: Any) -> dict[str, Any]:
+    return {
+        "data": {
+            "train": [{"files": [str(words / "train.tsv")]}],
+            "valid": {"files": [str(words / "valid.tsv")]},
+        },
+        "text": {"kind": "char", "sampling": 0.0},
+        "model": {"encoder": part, "decoder": part},
+        "training": {
+            "updates": UPDATES,
+            "batch_tokens": 300,
+            "micro_batches": 2,
+            "threads": 1,
+            "warmup": 4,
+            "checkpoint_every": 3,
+            "validate_every": 7,
+            "valid_decode": 5,
+            "precision": "fp32",
+            **training,
+        },
+    }
+
+
+class StopAt:
+    """A listener that asks the run to stop at a step, as Ctrl-C would."""
+
+    def __init__(self, step: int) -> None:
+        self.step = step
+
+    def __call__(self, event: dict[str, Any]) -> None:
+        if event["event"] == "step" and event["step"] == self.step:
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+def record(out: Path) -> tuple[list[tuple[Any, ...]], str]:
+    events = [
+        json.loads(line) for line in (out / "events.jsonl").read_text(encoding="utf-8").split("\n") if line
+    ]
+    steps = [(e["step"], e["loss"], e["nll"], e["norm"]) for e in events if e["event"] == "step"]
+    digest = hashlib.sha256()
+    for name, tensor in sorted(load_file(out / "model" / "weights.safetensors").items()):
+        digest.update(name.encode() + tensor.tobytes())
+    return steps, digest.hexdigest()
+
+
+@pytest.mark.parametrize(("part", "precision"), [(TRANSFORMER, "fp32"), (TRANSFORMER, "bf16"), (RNN, "fp32")])
+def test_stopped_and_resumed_equals_uninterrupted(
+    words: Path, tmp_path: Path, part: dict[str, Any], precision: str
+) -> None:
+    config = load(None, base=settings(words, part, precision=precision))
+    Run(config, tmp_path / "whole", [], lambda _: True).train()
+    for stop in (1, 5, 9, 12):
+        outcome = Run(config, tmp_path / "halved", [StopAt(stop)], lambda _: True).train()
+        assert outcome.reason == "asked"
+        assert outcome.signal == signal.SIGINT
+    assert Run(config, tmp_path / "halved", [], lambda _: True).train().reason == "done"
+    assert record(tmp_path / "halved") == record(tmp_path / "whole")
+
+
+def test_a_damaged_checkpoint_is_passed_over(words: Path, tmp_path: Path) -> None:
+    config = load(None, base=settings(words, TRANSFORMER))
+    Run(config, tmp_path / "whole", [], lambda _: True).train()
+    Run(config, tmp_path / "hurt", [StopAt(9)], lambda _: True).train()
+    newest = sorted((tmp_path / "hurt" / "checkpoints").iterdir())[-1]
+    weights = newest / "weights.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-8] + b"12345678")
+    Run(config, tmp_path / "hurt", [], lambda _: True).train()
+    assert record(tmp_path / "hurt") == record(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("part", [TRANSFORMER, RNN], ids=["transformer", "rnn"])
+def test_two_ranks_give_the_bits_of_one(words: Path, tmp_path: Path, part: dict[str, Any]) -> None:
+    tables = settings(words, part)
+    config = load(None, base=tables)
+    Run(config, tmp_path / "one", [], lambda _: True).train()
+    script = tmp_path / "ranks.py"
+    script.write_text(
+        "import json, sys\n"
+        "from pathlib import Path\n"
+        "from dragoman.config.load import load\n"
+        "from dragoman.training.run import Run\n"
+        "Run(load(None, base=json.loads(sys.argv[1])), Path(sys.argv[2]), [], lambda _: True).train()\n",
+        encoding="utf-8",
+    )
+    start = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command = [*start, str(script), json.dumps(tables), str(tmp_path / "two")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+    assert done.returncode == 0, done.stderr
+    assert record(tmp_path / "two") == record(tmp_path / "one")
+
+
+def test_other_settings_are_refused(words: Path, tmp_path: Path) -> None:
+    Run(load(None, base=settings(words, TRANSFORMER)), tmp_path, [StopAt(4)], lambda _: True).train()
+    with pytest.raises(Exception, match=r"training\.lr was 0\.001, is 0\.5"):
+        Run(load(None, base=settings(words, TRANSFORMER, lr=0.5)), tmp_path, [], lambda _: True).train()
+
+
+def test_subword_regularisation_resumes_too(words: Path, tmp_path: Path) -> None:
+    tables = settings(words, TRANSFORMER)
+    tables["text"] = {"kind": "bpe", "size": 320, "sampling": 0.3}
+    config = load(None, base=tables)
+    Run(config, tmp_path / "whole", [], lambda _: True).train()
+    Run(config, tmp_path / "halved", [StopAt(5)], lambda _: True).train()
+    Run(config, tmp_path / "halved", [], lambda _: True).train()
+    assert record(tmp_path / "halved") == record(tmp_path / "whole")
