@@ -1,11 +1,11 @@
 """Sphinx settings: Markdown pages (MyST) in the furo theme. `sphinx-build -W docs docs/_build`."""
 
-from importlib.metadata import version
+import importlib.metadata
 
 project = "Dragoman"
 author = "The Dragoman developers"
 copyright = "The Dragoman developers"
-release = version("dragoman")
+version = release = importlib.metadata.version("dragoman")
 
 extensions = ["myst_parser"]
 source_suffix = {".md": "markdown"}

@@ -54,12 +54,15 @@ def train(
     return load(home)
 
 
-def score(model: Model | File, *test: File) -> Report:
-    """Translate the source side of a test set and measure the result against its target side."""
+def score(model: Model | File, *test: File, lowercase: bool = False) -> Report:
+    """Translate the source side of a test set and measure the result against its target side.
+
+    With `lowercase` capitals do not count.
+    """
     loaded = model if isinstance(model, Model) else load(model)
     pairs = list(open_pairs(test))
     outputs = [result.text for result in loaded([pair.src for pair in pairs])]
-    return measure(outputs, [pair.tgt for pair in pairs])
+    return measure(outputs, [pair.tgt for pair in pairs], lowercase=lowercase)
 
 
 def sources(data: Sequence[File], out: File | None, config: File | None) -> tuple[Path | None, Table, Path]:

@@ -1,9 +1,9 @@
 """Every command on every page is run, in the order of the page, as a reader would type it.
 
 `<!-- test: section.key=value … -->` above a block shortens its training; `<!-- test: exit=3 -->` says that
-its last command fails. Output that is shown must be what is printed, where training was not shortened. Above a
-block of Python, `<!-- test: this => that -->` replaces this by that. A block of TOML whose first line is a
-comment with a file's name is written to that file.
+its last command fails. Output that is shown must be what is printed, where training was not shortened.
+Above a block of Python, `<!-- test: this => that -->` replaces this by that. A block of TOML whose first line
+is a comment with a file's name is written to that file.
 """
 
 from __future__ import annotations
@@ -51,15 +51,15 @@ class Reader:
 
     def follow(self, block: Block, *, in_full: bool = False) -> None:
         settings = "" if in_full else block.settings
-        for command in block.commands:
+        commands = block.commands
+        for command in commands:
             if command.text.startswith(NOT_RUN):
                 continue
-            is_last = command is block.commands[-1]
-            text = command.text.replace("dragoman train", f"dragoman train {settings}".rstrip())
+            code = block.exit_code if command is commands[-1] else 0
+            is_training = command.text.startswith("dragoman train")
+            text = f"{command.text} {settings}".rstrip() if is_training else command.text
             done = self.run(["sh", "-c", text])
-            assert done.returncode == (block.exit_code if is_last else 0), (
-                f"$ {text}\n{done.stdout}{done.stderr}"
-            )
+            assert done.returncode == code, f"$ {text}\n{done.stdout}{done.stderr}"
             assert "Traceback" not in done.stderr, done.stderr
             if command.output and not settings:
                 assert done.stdout == "".join(f"{line}\n" for line in command.output), f"$ {text}"
