@@ -20,6 +20,6 @@ class SearchConfig(Section):
     max_length: int = Field(default=256, ge=1, description="Longest output in tokens.")
     stop: Literal["all", "n_best"] = Field(
         default="n_best",
-        description='"n_best": as soon as `size` hypotheses are finished. "all": when no open one can win any more.',
+        description='"n_best": when `size` hypotheses are finished; "all": when no open one can win.',
     )
     batch_sentences: int = Field(default=64, ge=1, description="Sentences decoded together.")

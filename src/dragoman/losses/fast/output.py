@@ -6,15 +6,27 @@ as soon as the logits are, so it is multiplied out in the forward pass and only 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch.nn import functional as F
 
+from dragoman.losses.cross_entropy import cross_entropy
 from dragoman.protocols import LossSum
 from dragoman.shapes import Float, Int, Tensor
 
 _SLICE = 512  # rows: the logits of a slice stay near the caches
+
+
+def slices(rows: int) -> Iterator[slice]:
+    """Slices of 512 rows, then of 256, 128 …: few sizes, for oneDNN compiles a kernel for each."""
+    start, size = 0, _SLICE
+    while start < rows:
+        while size > rows - start:
+            size //= 2
+        yield slice(start, start + size)
+        start += size
 
 
 class _OutputLoss(torch.autograd.Function):
@@ -28,10 +40,9 @@ class _OutputLoss(torch.autograd.Function):
             torch.zeros_like(b, dtype=torch.float32),
         )
         nll, spread = h.new_zeros((), dtype=torch.float32), h.new_zeros((), dtype=torch.float32)
-        for start in range(0, h.shape[0], _SLICE):
-            rows = slice(start, start + _SLICE)
+        for rows in slices(len(h)):
             y_r = y[rows].unsqueeze(1)
-            log_p = torch.log_softmax(F.linear(h[rows], W, b), dim=1, dtype=torch.float32)
+            log_p = torch.log_softmax(F.linear(h[rows], W, b).float(), dim=1)
             nll -= log_p.gather(1, y_r).sum()
             spread -= log_p.sum()
             g = log_p.exp_().sub_(smoothing / W.shape[0])  # d loss / d logits = p − target
@@ -59,10 +70,9 @@ def output_loss(
 ) -> LossSum:
     if torch.is_grad_enabled():
         return LossSum(*_OutputLoss.apply(h, W, b, y, smoothing))  # type: ignore[no-untyped-call]
-    losses = []
     with torch.no_grad():
-        for start in range(0, h.shape[0], _SLICE):
-            log_p = torch.log_softmax(F.linear(h[start : start + _SLICE], W, b), dim=1, dtype=torch.float32)
-            nll = -log_p.gather(1, y[start : start + _SLICE].unsqueeze(1)).sum()
-            losses.append(LossSum((1.0 - smoothing) * nll - smoothing * log_p.mean(dim=1).sum(), nll))
-    return LossSum(torch.stack([x.loss for x in losses]).sum(), torch.stack([x.nll for x in losses]).sum())
+        parts = [
+            cross_entropy(torch.log_softmax(F.linear(h[rows], W, b).float(), dim=1), y[rows], smoothing)
+            for rows in slices(len(h))
+        ]
+    return LossSum(*(torch.stack(sums).sum() for sums in zip(*parts, strict=True)))

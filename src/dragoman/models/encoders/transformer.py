@@ -9,6 +9,7 @@ from torch import nn
 
 from dragoman.nn.attention.attend import padding_bias
 from dragoman.nn.embedding import PositionedEmbedding
+from dragoman.nn.flat import lay_flat, sentences
 from dragoman.nn.stack import Stack
 from dragoman.nn.transformer.encoder_layer import EncoderLayer
 from dragoman.protocols import Memory
@@ -23,12 +24,13 @@ class TransformerEncoder(nn.Module):
         self.norm = norm
 
     def forward(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory:
-        x = self.embed(src)
+        shape = (src.shape[0], src.shape[1])
+        x = lay_flat(self.embed(src))
         bias = None if bool(keep.all()) else padding_bias(keep, x.dtype)
         for layer in self.layers:
-            x = layer(x, bias)
-        x = self.norm(x)
-        return Memory(x, keep, mean(x, keep))
+            x = layer(x, shape, bias)
+        states = sentences(self.norm(x), shape)
+        return Memory(states, keep, mean(states, keep))
 
     if TYPE_CHECKING:
         __call__ = forward

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch import nn
 
-from dragoman.nn.attention.multihead import CrossAttention, KeyValue, SelfAttention
+from dragoman.nn.attention.multihead import CrossAttention, KeyValue, SelfAttention, Shape
 from dragoman.nn.transformer.feedforward import FeedForward, GELUFeedForward
 from dragoman.nn.transformer.residual import Residual
 from dragoman.shapes import Float, Tensor
@@ -29,28 +29,29 @@ class DecoderLayer(nn.Module):
         self.around_attention, self.around_cross, self.around_ffn = around
 
     def forward(
-        self, x: Float[Tensor, "B T D"], causal: Float[Tensor, "1 T T"], kv: KeyValue, bias: Bias
-    ) -> Float[Tensor, "B T D"]:
-        x = self.around_attention(x, lambda z: self.attention(z, causal))
-        x = self.around_cross(x, lambda z: self.cross(z, kv, bias))
+        self, x: Float[Tensor, "N D"], shape: Shape, causal: Float[Tensor, "1 T T"], kv: KeyValue, bias: Bias
+    ) -> Float[Tensor, "N D"]:
+        x = self.around_attention(x, lambda z: self.attention(z, shape, causal))
+        x = self.around_cross(x, lambda z: self.cross(z, shape, kv, bias))
         return self.around_ffn(x, self.ffn)
 
     def step(
-        self, x: Float[Tensor, "N 1 D"], past: KeyValue, kv: KeyValue, bias: Bias
-    ) -> tuple[Float[Tensor, "N 1 D"], KeyValue, Float[Tensor, "N S"]]:
+        self, x: Float[Tensor, "N D"], past: KeyValue, kv: KeyValue, bias: Bias
+    ) -> tuple[Float[Tensor, "N D"], KeyValue, Float[Tensor, "N S"]]:
         """One target step. The W hypotheses of a sentence look at its memory together, as W queries."""
+        shape = len(kv.k), len(x) // len(kv.k)
         seen: list[KeyValue] = []
         weights: list[Tensor] = []
 
-        def attend_past(z: Float[Tensor, "N 1 D"]) -> Float[Tensor, "N 1 D"]:
+        def attend_past(z: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
             c, now = self.attention.step(z, past)
             seen.append(now)
             return c
 
-        def attend_memory(z: Float[Tensor, "N 1 D"]) -> Float[Tensor, "N 1 D"]:
-            c, alpha = self.cross.look(z.view(kv.k.shape[0], -1, z.shape[2]), kv, bias)
+        def attend_memory(z: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
+            c, alpha = self.cross.look(z, shape, kv, bias)
             weights.append(alpha.flatten(0, 1))
-            return c.reshape(z.shape)
+            return c
 
         x = self.around_attention(x, attend_past)
         x = self.around_cross(x, attend_memory)

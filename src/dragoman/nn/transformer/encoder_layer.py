@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch import nn
 
-from dragoman.nn.attention.multihead import SelfAttention
+from dragoman.nn.attention.multihead import SelfAttention, Shape
 from dragoman.nn.transformer.feedforward import FeedForward, GELUFeedForward
 from dragoman.nn.transformer.residual import Residual
 from dragoman.shapes import Float, Tensor
@@ -27,9 +27,9 @@ class EncoderLayer(nn.Module):
         self.around_ffn = around_ffn
 
     def forward(
-        self, x: Float[Tensor, "B S D"], bias: Float[Tensor, "b t S"] | None
-    ) -> Float[Tensor, "B S D"]:
-        x = self.around_attention(x, lambda z: self.attention(z, bias))
+        self, x: Float[Tensor, "N D"], shape: Shape, bias: Float[Tensor, "b t S"] | None
+    ) -> Float[Tensor, "N D"]:
+        x = self.around_attention(x, lambda z: self.attention(z, shape, bias))
         return self.around_ffn(x, self.ffn)
 
     if TYPE_CHECKING:

@@ -20,10 +20,8 @@ class FeedForward(nn.Module):
         self.W_1, self.W_2 = projections(size, inner)
         self.dropout = Dropout(dropout)
 
-    def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
-        # Flat, because a product of three axes is a view, which cannot be overwritten without a copy.
-        h = relu_dropout(self.W_1(x.flatten(0, 1)), self.dropout)
-        return self.W_2(h).view(x.shape)
+    def forward(self, x: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
+        return self.W_2(relu_dropout(self.W_1(x), self.dropout))
 
     if TYPE_CHECKING:
         __call__ = forward
@@ -37,7 +35,7 @@ class GELUFeedForward(nn.Module):
         self.W_1, self.W_2 = projections(size, inner)
         self.dropout = Dropout(dropout)
 
-    def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+    def forward(self, x: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
         return self.W_2(self.dropout(F.gelu(self.W_1(x))))
 
     if TYPE_CHECKING:

@@ -21,7 +21,7 @@ class PreNorm(nn.Module):
         self.norm = nn.LayerNorm(size)
         self.dropout = Dropout(dropout)
 
-    def forward(self, x: Float[Tensor, "B T D"], f: Sublayer) -> Float[Tensor, "B T D"]:
+    def forward(self, x: Float[Tensor, "N D"], f: Sublayer) -> Float[Tensor, "N D"]:
         return self.dropout.add(x, f(self.norm(x)))
 
     if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class PostNorm(nn.Module):
         self.norm = nn.LayerNorm(size)
         self.dropout = Dropout(dropout)
 
-    def forward(self, x: Float[Tensor, "B T D"], f: Sublayer) -> Float[Tensor, "B T D"]:
+    def forward(self, x: Float[Tensor, "N D"], f: Sublayer) -> Float[Tensor, "N D"]:
         return self.norm(self.dropout.add(x, f(x)))
 
     if TYPE_CHECKING:
