@@ -4,8 +4,8 @@
 
 A small model with dropout learns generated dates. (1) `dragoman train` is killed with SIGKILL at random
 moments, also inside saves, and started again each time until it is done. (2) It runs on 1 rank and on 2
-(torchrun, gloo), as a Transformer and as a recurrent network. Every loss in events.jsonl and the SHA-256 of the
-weights must be the same.
+(torchrun, gloo), as a Transformer and as a recurrent network. Every loss in events.jsonl and the SHA-256 of
+the weights must be the same.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -79,35 +80,50 @@ def record(out: Path) -> dict[str, Any]:
     return {"steps": steps, "weights": weights.hexdigest()}
 
 
-def kill_until_done(arguments: list[str], kills: int, rng: random.Random, longest: float) -> int:
-    """Start the run, kill it at a random moment, start it again …; how many kills hit a living run."""
+def kill_until_done(arguments: list[str], out: Path, kills: int, updates: int) -> dict[str, int]:
+    """Start the run, kill it, start it again … until it has been killed so often, then let it finish."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    killed = 0
+    rng = random.Random(1)
+    struck = {"start-up": 0, "update": 0, "save": 0}
     while True:
         process = subprocess.Popen(
             arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment
         )
-        if killed < kills:
-            time.sleep(wait(process, Path(arguments[arguments.index("-o") + 1]), rng, longest))
+        moment = rng.choice(["start-up", "update", "update", "save", "save"])
+        if sum(struck.values()) < kills:
+            await_moment(moment, process, out, rng, most=2 * updates // kills - 2)
             process.send_signal(signal.SIGKILL)
         _, stderr = process.communicate()
         if process.returncode == 0:
-            return killed
+            return struck
         if process.returncode != -signal.SIGKILL:
             raise SystemExit(stderr.decode())
-        killed += 1
+        struck[moment] += 1
 
 
-def wait(process: subprocess.Popen[bytes], out: Path, rng: random.Random, longest: float) -> float:
-    """Every second kill waits for a save to begin and strikes within it; the others strike anywhere."""
-    if rng.random() < 0.5:
-        return rng.uniform(2.0, longest)
-    home, until = out / "checkpoints", time.monotonic() + longest
-    while time.monotonic() < until and process.poll() is None:
-        if any(home.glob(".*.tmp")):
-            return rng.uniform(0.0, 0.01)
-        time.sleep(0.0005)
-    return 0.0
+def await_moment(
+    moment: str, process: subprocess.Popen[bytes], out: Path, rng: random.Random, *, most: int
+) -> None:
+    """Until a random time of the start, a random update of this life, or the middle of a save in it."""
+    if moment == "start-up":
+        time.sleep(rng.uniform(0.0, 3.0))
+        return
+    goal = last_step(out) + rng.randint(1, most)
+    while process.poll() is None and last_step(out) < goal:
+        time.sleep(0.002)
+    while moment == "save" and process.poll() is None and not any((out / "checkpoints").glob(".*.tmp")):
+        time.sleep(0.0002)
+    time.sleep(rng.uniform(0.0, 0.01))
+
+
+def last_step(out: Path) -> int:
+    file = out / "events.jsonl"
+    steps = (
+        re.findall(r'"event": "step", "step": (\d+)', file.read_text(encoding="utf-8"))
+        if file.exists()
+        else []
+    )
+    return int(steps[-1]) if steps else 0
 
 
 def main() -> None:
@@ -117,7 +133,6 @@ def main() -> None:
     parser.add_argument("--updates", type=int, default=200)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--only", choices=("kills", "ranks"))
-    parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -127,19 +142,17 @@ def main() -> None:
         whole = {}
         for architecture in PRESETS:
             out = home / f"{architecture}-1"
-            started = time.monotonic()
             run(command(data, out, settings(architecture, args.updates, every=5)))
-            whole[architecture] = record(out), time.monotonic() - started
+            whole[architecture] = record(out)
         if args.only != "ranks":
-            expected, seconds = whole["transformer"]
+            expected = whole["transformer"]
             out = home / "killed"
             arguments = command(data, out, settings("transformer", args.updates, every=5))
-            killed = kill_until_done(arguments, args.kills, random.Random(args.seed), max(6.0, seconds / 3))
-            rows.append(
-                {"test": "kill -9", "kills": killed, "updates": args.updates, "same": record(out) == expected}
-            )
+            struck = kill_until_done(arguments, out, args.kills, args.updates)
+            same = record(out) == expected
+            rows.append({"test": "kill -9", "kills": struck, "updates": args.updates, "same": same})
         if args.only != "kills":
-            for architecture, (expected, _) in whole.items():
+            for architecture, expected in whole.items():
                 out = home / f"{architecture}-2"
                 run(command(data, out, settings(architecture, args.updates, every=5), ranks=2))
                 same = record(out) == expected
