@@ -11,7 +11,8 @@ from jaxtyping import install_import_hook
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 settings.register_profile("busy", deadline=None)  # a deadline fails on a busy machine, not on a bug
 settings.load_profile("busy")
-_hook = install_import_hook("dragoman", "beartype.beartype")
+_TENSORS = ("protocols", "nn", "losses", "search", "models", "training", "inference", "data.collate")
+_hook = install_import_hook([f"dragoman.{name}" for name in _TENSORS], "beartype.beartype")
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("DRAGOMAN_DATA", ROOT.parent / "shared" / "data"))

@@ -20,7 +20,7 @@ import torch
 from dragoman.data.loader import GlobalBatch, Loader, fixed_batches
 from dragoman.data.pair import Pair
 from dragoman.data.prefetch import prefetch
-from dragoman.data.prepare import prepare
+from dragoman.data.prepare import Wanted, prepare
 from dragoman.data.store.reader import Reader
 from dragoman.data.store.writer import Writer
 from dragoman.errors import DataError, UsageError
@@ -266,7 +266,7 @@ def test_another_process_sees_the_same_and_ends_with_its_stream_open(stores: lis
 def prepared(pairs: Sequence[tuple[str, str]], folder: Path, **more: object) -> Reader:
     settings: dict[str, object] = {
         "origin": "a.tsv",
-        "max_length": 5,
+        "wanted": Wanted(5),
         "shard_pairs": 10,
         "fingerprint": "x",
         **more,
@@ -286,9 +286,8 @@ def test_prepare_drops_and_counts_what_cannot_be_learnt_from(tmp_path: Path):
         ("abcde", "x"),
     ]
     done: list[tuple[int, int]] = []
-    reader = prepared(
-        pairs, tmp_path, skip=lambda pair: pair.src == "held", progress=lambda *now: done.append(now)
-    )
+    wanted = Wanted(5, skip=lambda pair: pair.src == "held")
+    reader = prepared(pairs, tmp_path, wanted=wanted, progress=lambda *now: done.append(now))
     assert reader.manifest.counts == {"read": 7, "skipped": 1, "empty": 2, "too_long": 2, "kept": 2}
     assert [src.tolist() for src, _ in reader.read(np.arange(2))] == [
         TEXT.src.encode("ab"),

@@ -16,7 +16,7 @@ from dragoman.config.text import TextConfig
 from dragoman.data.clean.clean import clean
 from dragoman.data.holdout import HeldOut, hold_out
 from dragoman.data.pair import Pair
-from dragoman.data.prepare import prepare
+from dragoman.data.prepare import Wanted, prepare
 from dragoman.data.readers.bad import OnBad, Skipped, refuse
 from dragoman.data.readers.build import open_pairs
 from dragoman.data.store.layout import digest, fingerprint, stamp
@@ -135,11 +135,10 @@ def build_store(
         clean(pairs) if data.clean else pairs(),
         text,
         folder,
+        wanted=Wanted(data.max_length, skip),
         origin=name,
-        max_length=data.max_length,
         shard_pairs=data.shard_pairs,
         fingerprint=made_from,
-        skip=skip,
         progress=partial(progress, name) if progress else None,
     )
 

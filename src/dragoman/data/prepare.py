@@ -24,6 +24,13 @@ Progress = Callable[[int, int], None]  # pairs and bytes of text done so far
 Skip = Callable[[Pair], bool]
 
 
+class Wanted(NamedTuple):
+    """Which pairs to keep."""
+
+    max_length: int  # tokens a side
+    skip: Skip | None = None  # a pair that is held out
+
+
 class Encoded(NamedTuple):
     """A block of pairs: the ids of those worth keeping, and what became of all."""
 
@@ -37,18 +44,17 @@ def prepare(
     text: TextPair,
     folder: Path,
     *,
+    wanted: Wanted,
     origin: str,
-    max_length: int,
     shard_pairs: int,
     fingerprint: str,
-    skip: Skip | None = None,
     progress: Progress | None = None,
 ) -> Reader:
     """Encode, drop what cannot be learnt from, write. `manifest.counts` says what was dropped and why."""
     counts = {"read": 0, "skipped": 0, "empty": 0, "too_long": 0, "kept": 0}
     size = 0
     vocabulary = max(text.src.size, text.tgt.size)
-    work = partial(encode, text=text, max_length=max_length, skip=skip)
+    work = partial(encode, text=text, wanted=wanted)
     with (
         Writer(
             folder, vocabulary=vocabulary, shard_pairs=shard_pairs, fingerprint=fingerprint, counts=counts
@@ -62,7 +68,7 @@ def prepare(
             if progress is not None:
                 progress(counts["read"], size)
         if not counts["kept"]:
-            raise nothing_left(origin, counts, max_length)
+            raise nothing_left(origin, counts, wanted.max_length)
     return Reader(folder)
 
 
@@ -80,16 +86,17 @@ def in_threads(
             yield waiting.popleft().result()
 
 
-def encode(block: list[Pair], text: TextPair, max_length: int, skip: Skip | None) -> Encoded:
-    wanted = [pair for pair in block if not skip(pair)] if skip else block
-    src_ids = text.src.encode_batch([pair.src for pair in wanted])
-    tgt_ids = text.tgt.encode_batch([pair.tgt for pair in wanted])
+def encode(block: list[Pair], text: TextPair, wanted: Wanted) -> Encoded:
+    most, skip = wanted
+    shown = [pair for pair in block if not skip(pair)] if skip else block
+    src_ids = text.src.encode_batch([pair.src for pair in shown])
+    tgt_ids = text.tgt.encode_batch([pair.tgt for pair in shown])
     both = list(zip(src_ids, tgt_ids, strict=True))
-    kept = [(src, tgt) for src, tgt in both if 0 < len(src) <= max_length and 0 < len(tgt) <= max_length]
+    kept = [(src, tgt) for src, tgt in both if 0 < len(src) <= most and 0 < len(tgt) <= most]
     empty = sum(not src or not tgt for src, tgt in both) if len(kept) < len(both) else 0
     counts = {
         "read": len(block),
-        "skipped": len(block) - len(wanted),
+        "skipped": len(block) - len(shown),
         "empty": empty,
         "too_long": len(both) - empty - len(kept),
         "kept": len(kept),
