@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from rich.cells import cell_len, set_cell_size
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions
 from rich.text import Text
 
 from dragoman.cli.progress import METRICS, Progress, Validation
@@ -40,7 +40,7 @@ class Frame:
     model: str
     metric: str  # that decides which checkpoint is best
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         width = max(options.max_width - 1, 8)  # a full last column makes some terminals break the line
         for line in self.lines(width, console.size.height):
             line.no_wrap, line.overflow = True, "ellipsis"
@@ -116,7 +116,7 @@ class Frame:
             left.append(Text("".join(f"{cell(row, name):>{COLUMNS[name]}}" for name in names)))
             left[-1].append(" ★ " if best else "   ", "yellow")
         beside = ["", *self.figures(width - len(heading) - 5)] if width >= WIDE else []
-        for line, figure in zip_longest(left, beside):
+        for line, figure in zip_longest(left, beside[: rows + 1]):
             row_text = line or Text()
             if figure:
                 row_text.pad_right(max(0, len(heading) + 5 - len(row_text)))

@@ -40,7 +40,7 @@ class Pace:
         self._updates += 1
         if self._updates > 1:  # the first also pays for memory and kernels
             self._seconds.add(seconds)
-            self._tokens.add(tokens)
+            self._tokens.add(float(tokens))
 
     def pause(self, seconds: float) -> None:
         self._pauses += seconds

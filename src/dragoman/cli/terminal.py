@@ -6,26 +6,26 @@ import os
 import select
 import sys
 import time
-from typing import TextIO
 
+STDIN, STDERR = 0, 2
 SECONDS = 10
 REFUSALS = {"q", "Q", "n", "N", "\x1b", "\x04"}
 
 
 def is_watched() -> bool:
     """Whether a picture that changes in place can be seen: not in a file, not from the background."""
-    return os.environ.get("TERM", "dumb") != "dumb" and is_ours(sys.stderr)
+    return os.environ.get("TERM", "dumb") != "dumb" and is_ours(STDERR)
 
 
 def can_answer() -> bool:
-    return is_ours(sys.stderr) and is_ours(sys.stdin)
+    return is_ours(STDERR) and is_ours(STDIN)
 
 
-def is_ours(stream: TextIO) -> bool:
+def is_ours(file: int) -> bool:
     """A job in the background that reads from its terminal, or changes it, is stopped by the system."""
     try:
-        return stream.isatty() and os.tcgetpgrp(stream.fileno()) == os.getpgrp()
-    except (OSError, ValueError):  # closed, or not the terminal that controls this process
+        return os.isatty(file) and os.tcgetpgrp(file) == os.getpgrp()
+    except OSError:  # not the terminal that controls this process
         return False
 
 
@@ -34,22 +34,21 @@ def countdown(seconds: int = SECONDS) -> bool:
     import termios
     import tty
 
-    keyboard = sys.stdin.fileno()
-    before = termios.tcgetattr(keyboard)
+    before = termios.tcgetattr(STDIN)
     end = time.monotonic() + seconds
     try:
-        tty.setcbreak(keyboard, termios.TCSADRAIN)
+        tty.setcbreak(STDIN, termios.TCSADRAIN)
         while (left := end - time.monotonic()) > 0:
             sys.stderr.write(f"\r\x1b[KStarts in {left:.0f} s. Enter = now · q = stop")
             sys.stderr.flush()
-            if select.select([keyboard], [], [], min(left, 1.0))[0]:
-                key = os.read(keyboard, 1).decode(errors="replace")
+            if select.select([STDIN], [], [], min(left, 1.0))[0]:
+                key = os.read(STDIN, 1).decode(errors="replace")
                 if key in ("\r", "\n", ""):
                     return True
                 if key in REFUSALS:
                     return False
         return True
     finally:
-        termios.tcsetattr(keyboard, termios.TCSADRAIN, before)
+        termios.tcsetattr(STDIN, termios.TCSADRAIN, before)
         sys.stderr.write("\r\x1b[K")
         sys.stderr.flush()

@@ -40,7 +40,7 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
 
 
-def size(count: float) -> str:
+def size(count: int) -> str:
     """Bytes: 812 KB, 3.1 GB."""
     for unit, bytes in (("GB", 1e9), ("MB", 1e6)):
         if count >= bytes:
