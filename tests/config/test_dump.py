@@ -82,7 +82,7 @@ def test_overrides_say_the_same_as_a_table(table: dict[str, dict[str, object]]) 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_dumped_file_names_every_section(tmp_path: Path, preset: str) -> None:
-    config = validate({"data": {"train": "a.tsv"}, "model": {"preset": preset}})
+    config = validate({"data": {"train": "/a.tsv"}, "model": {"preset": preset}})
     file = tmp_path / "settings.toml"
     file.write_text(to_toml(config), encoding="utf-8")
     assert load(file) == config

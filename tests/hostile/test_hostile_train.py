@@ -42,7 +42,7 @@ def faults(case: Case, role: str, driven: Driven) -> Iterator[str]:
     elif driven.pairs not in (None, case.lines):
         yield f"reads {driven.pairs} pairs, not {case.lines}: {said}"
     elif driven.code:
-        if not any(str(file) in driven.where or repr(str(file)) in driven.where for file in case.files):
+        if not any(name in driven.where for file in case.files for name in (shown(file), repr(str(file)))):
             yield f"names no file: {said}"
         if case.kind == "refuse" and case.name.startswith(BY_LINE) and not names_line(case, driven):
             yield f"names no line: {said}"
@@ -52,8 +52,13 @@ def faults(case: Case, role: str, driven: Driven) -> Iterator[str]:
             yield f"sends controls to the terminal: {said}"
 
 
+def shown(file: Path) -> str:
+    """As a terminal may see it."""
+    return CONTROLS.sub("\N{REPLACEMENT CHARACTER}", str(file))
+
+
 def names_line(case: Case, driven: Driven) -> bool:
-    return any(f"{file}:{line}" in driven.where for file in case.files for line in range(1, 10))
+    return any(f"{shown(file)}:{line}" in driven.where for file in case.files for line in range(1, 10))
 
 
 def driven_faults(cases: Sequence[Case], good: Sequence[Path], out: Path, turn: int = 0) -> list[str]:

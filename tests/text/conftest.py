@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from made_up_corpus import KINDS, REVERSIBLE, corpus, learn
+from text.made_up_corpus import KINDS, REVERSIBLE, corpus, learn
 
 from dragoman.text.tokenizer import Tokenizer
 

@@ -7,7 +7,7 @@ import random
 from typing import Any
 
 import pytest
-from made_up_corpus import KINDS, corpus, learn
+from text.made_up_corpus import KINDS, corpus, learn
 
 from dragoman.config.text import TextConfig
 from dragoman.errors import DataError

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_up_corpus import KINDS, corpus
+from text.made_up_corpus import KINDS, corpus
 from sentencepiece import SentencePieceTrainer
 
 from dragoman.config.text import TextConfig
