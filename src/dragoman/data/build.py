@@ -14,6 +14,7 @@ from typing import Any
 from dragoman.config.data import Corpus, DataConfig
 from dragoman.config.text import TextConfig
 from dragoman.data.clean.clean import clean
+from dragoman.data.garbage import uncollected
 from dragoman.data.holdout import HeldOut, hold_out
 from dragoman.data.pair import Pair
 from dragoman.data.prepare import Wanted, prepare
@@ -65,6 +66,7 @@ class TrainingData:
         }
 
 
+@uncollected()
 def build_data(
     data: DataConfig, text: TextConfig, folder: Path, *, seed: int, progress: Progress | None = None
 ) -> TrainingData:

@@ -66,8 +66,9 @@ class Writer:
                 start = stop
 
     def append(self, shard: OpenShard, pairs: Sequence[IdPair]) -> None:
-        lengths = np.array([(len(src), len(tgt)) for src, tgt in pairs], dtype=np.int64)
-        ids = np.fromiter(chain.from_iterable(chain.from_iterable(pairs)), np.int64, count=int(lengths.sum()))
+        sides = list(chain.from_iterable(pairs))
+        lengths = np.fromiter(map(len, sides), np.int64, count=len(sides)).reshape(-1, 2)
+        ids = np.fromiter(chain.from_iterable(sides), np.int64, count=int(lengths.sum()))
         if ids.size and (ids.min() < 0 or ids.max() >= self.vocabulary):
             raise ValueError(f"an id lies outside of range({self.vocabulary})")
         shard.append(ids.astype(self.dtype), lengths)
