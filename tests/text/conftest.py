@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from text.made_up_corpus import KINDS, REVERSIBLE, corpus, learn
 
 from dragoman.text.tokenizer import Tokenizer
+from text.made_up_corpus import KINDS, REVERSIBLE, corpus, learn
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,6 @@ import random
 from typing import Any
 
 import pytest
-from text.made_up_corpus import KINDS, corpus, learn
 
 from dragoman.config.text import TextConfig
 from dragoman.errors import DataError
@@ -16,6 +15,7 @@ from dragoman.text.learning import learn_pieces
 from dragoman.text.pair import TextPair
 from dragoman.text.sample import sample
 from dragoman.text.sentencepiece import FIRST_LEARNED
+from text.made_up_corpus import KINDS, corpus, learn
 
 
 def learn_from(lines: list[str], **settings: Any) -> TextPair:

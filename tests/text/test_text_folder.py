@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from text.made_up_corpus import KINDS, corpus
 from sentencepiece import SentencePieceTrainer
 
 from dragoman.config.text import TextConfig
 from dragoman.errors import ModelError
 from dragoman.text import build
 from dragoman.text.pair import TextPair
+from text.made_up_corpus import KINDS, corpus
 
 
 def learned(**settings: Any) -> TextPair:
