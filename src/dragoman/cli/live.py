@@ -15,6 +15,7 @@ from rich.text import Text
 
 from dragoman.cli.frame import Frame
 from dragoman.cli.preparing import Preparing, resumed
+from dragoman.cli.wording import printable
 
 Event = dict[str, Any]
 
@@ -77,7 +78,7 @@ class LiveView:
     def say(self, lines: Iterable[str]) -> None:
         self._stop()
         for line in lines:
-            self._console.print(Text(line), soft_wrap=True)
+            self._console.print(Text(printable(line)), soft_wrap=True)
 
     def _show(self, picture: Any, *, transient: bool) -> None:
         self._stop()

@@ -11,7 +11,7 @@ from typing import Any
 
 from dragoman.cli.preparing import Preparing, resumed
 from dragoman.cli.progress import Progress
-from dragoman.cli.wording import HEADINGS, clock, duration, measured, number, perplexity
+from dragoman.cli.wording import HEADINGS, clock, duration, measured, number, perplexity, printable
 
 Event = dict[str, Any]
 
@@ -53,7 +53,7 @@ class PlainView:
     def say(self, lines: Iterable[str]) -> None:
         with contextlib.suppress(OSError):  # a closed terminal is no reason to stop training
             for line in lines:
-                sys.stderr.write(line + "\n")
+                sys.stderr.write(printable(line) + "\n")
             sys.stderr.flush()
 
     def _regularly(self, line: str | Callable[[], str], *, at_once: bool = False) -> None:

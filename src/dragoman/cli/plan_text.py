@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.cli.preparing import left_out
-from dragoman.cli.wording import amount, duration, plural, printable, size, span
+from dragoman.cli.wording import amount, duration, plural, size, span
 from dragoman.config.model import DecoderPart, EncoderPart, ModelConfig, TransformerPart
 from dragoman.config.root import Config
 from dragoman.config.text import TextConfig
@@ -34,7 +34,7 @@ def describe(plan: Plan, config: Config, out: Path, prepared: dict[str, Any]) ->
     yield f"  time    {duration(plan.seconds)} ({span(*plan.range)}) · {plan.tokens_per_second:,.0f} tokens/s"
     yield f"          {length(plan, config)}"
     yield f"  memory  {size(plan.memory)}"
-    yield f"  files   {printable(str(out / 'model'))} · checkpoints, events.jsonl, settings.toml beside it"
+    yield f"  files   {out / 'model'} · checkpoints, events.jsonl, settings.toml beside it"
     yield f"{plural(plan.pairs, 'pair')} {judgement(plan.pairs)}"
 
 
@@ -76,13 +76,15 @@ def units(text: TextConfig, vocabulary: list[int]) -> str:
 def watched(config: Config, count: int) -> str:
     pairs = plural(count, "pair")
     if config.data.valid:
-        return f"watched on {pairs} of {printable(' '.join(config.data.valid.files))}"
+        return f"watched on {pairs} of {' '.join(config.data.valid.files)}"
     return f"watched on {pairs} held out of it"
 
 
 def length(plan: Plan, config: Config) -> str:
-    many = plan.epochs >= 1.5
-    epochs = f"{plan.epochs:,.0f} times over the data" if many else f"{plan.epochs:.0%} of the data"
+    if plan.epochs < 0.95:
+        epochs = f"{plan.epochs:.0%} of the data"
+    else:
+        epochs = f"{plan.epochs:,.0f} times over the data" if plan.epochs >= 1.5 else "once over the data"
     tokens = f"{plural(plan.updates, 'update')} of {config.training.batch_tokens:,} tokens, {epochs}"
     return f"{tokens}: what fits in {config.training.budget}" if config.training.budget else tokens
 

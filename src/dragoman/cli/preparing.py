@@ -47,7 +47,7 @@ def left_out(event: Event) -> list[str]:
     }
     lines = [text for reason, text in reasons.items() if counts.get(reason)]
     if event["bad"]:
-        lines.append(f"{plural(event['bad'], 'bad line')} skipped, the first {printable(event['first_bad'])}")
+        lines.append(f"{plural(event['bad'], 'bad line')} skipped, the first {event['first_bad']}")
     return lines
 
 
