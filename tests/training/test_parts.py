@@ -121,3 +121,17 @@ def test_events_after_the_checkpoint_are_forgotten(tmp_path: Path) -> None:
     rewind(file, 3)
     kept = [json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line]
     assert [event["step"] for event in kept] == [1, 2, 3]
+
+
+def test_an_event_is_strict_json_even_where_a_loss_is_not_a_number(tmp_path: Path) -> None:
+    events = Events(tmp_path / "events.jsonl", [])
+    events.tell("step", step=1, loss=math.nan, norm=math.inf, lr=0.5)
+    events.close()
+    line = (tmp_path / "events.jsonl").read_text(encoding="utf-8")
+    assert json.loads(line, parse_constant=pytest.fail) == {
+        "event": "step",
+        "step": 1,
+        "loss": None,
+        "norm": None,
+        "lr": 0.5,
+    }

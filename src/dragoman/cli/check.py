@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from dragoman.cli.wording import printable
 from dragoman.errors import UsageError
 
 HELP = """\
@@ -153,8 +154,3 @@ def say(line: str) -> None:
 
 def talk(line: str) -> None:
     sys.stderr.write(printable(line) + "\n")
-
-
-def printable(line: str) -> str:
-    """File names may hold escapes, and bytes that are no text."""
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from dragoman.cli.wording import plural
 from dragoman.data.clean.drift import Drift
 from dragoman.data.clean.leakage import Overlap
 from dragoman.data.clean.report import CheckReport, Finding
@@ -73,7 +74,3 @@ def leaked(name: str, overlap: Overlap, file: str, train: str) -> Iterator[str]:
     yield f"  ! {name}: {share} stand in training    ({sides})"
     for twin in overlap.twins:
         yield f"      {file}:{twin.line} = {train}:{twin.train_line} {quote(twin.src)}"
-
-
-def plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shlex
 import signal
@@ -26,7 +25,7 @@ from dragoman.cli.wording import clock, printable
 from dragoman.config.root import Config
 from dragoman.errors import MissingExtra
 from dragoman.training import checkpoint
-from dragoman.training.events import Listener
+from dragoman.training.events import Listener, line_of
 from dragoman.training.plan import Plan
 from dragoman.training.run import Outcome, Run
 
@@ -140,7 +139,7 @@ def typed(without: tuple[str, ...]) -> str:
 
 def write_json(event: Event) -> None:
     try:
-        sys.stdout.write(json.dumps(event, ensure_ascii=False) + "\n")
+        sys.stdout.write(line_of(event))
         sys.stdout.flush()
     except BrokenPipeError:  # whoever read along has left: no reason to stop training
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115

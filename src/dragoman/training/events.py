@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ class Events:
     def tell(self, event: str, **facts: Any) -> None:
         record = {"event": event, **facts}
         if self._file:
-            self._file.write(json.dumps(record, ensure_ascii=False) + "\n")
+            self._file.write(line_of(record))
             self._file.flush()
         for listener in self._listeners:
             listener(record)
@@ -29,6 +30,15 @@ class Events:
     def close(self) -> None:
         if self._file:
             self._file.close()
+
+
+def line_of(event: Event) -> str:
+    """JSON has no word for infinity or what is not a number: null."""
+    facts = {
+        name: None if isinstance(fact, float) and not math.isfinite(fact) else fact
+        for name, fact in event.items()
+    }
+    return json.dumps(facts, ensure_ascii=False) + "\n"
 
 
 def rewind(file: Path, step: int) -> None:

@@ -29,6 +29,14 @@ def slices(rows: int) -> Iterator[slice]:
         start += size
 
 
+def add_product(total: Float[Tensor, "N M"], A: Float[Tensor, "N K"], B: Float[Tensor, "K M"]) -> None:
+    """total += A B, by one kernel where all three are of one type."""
+    if A.dtype == total.dtype:
+        total.addmm_(A, B)
+    else:
+        total += A @ B
+
+
 class _OutputLoss(torch.autograd.Function):
     @staticmethod
     def forward(
@@ -45,12 +53,16 @@ class _OutputLoss(torch.autograd.Function):
             log_p = torch.log_softmax(F.linear(h[rows], W, b).float(), dim=1)
             nll -= log_p.gather(1, y_r).sum()
             spread -= log_p.sum()
-            g = log_p.exp_().sub_(smoothing / W.shape[0])  # d loss / d logits = p − target
+            g = log_p.exp_()  # d loss / d logits = p − target, but for the target's even share
             g.scatter_add_(1, y_r, torch.full_like(y_r, smoothing - 1.0, dtype=g.dtype))
             db += g.sum(dim=0)
             g = g.to(h.dtype)
             torch.mm(g, W, out=dh[rows])
-            dW += g.t() @ h[rows]
+            add_product(dW, g.t(), h[rows])
+        share = smoothing / W.shape[0]  # the same in every row and column, so subtracted once
+        dh -= share * W.sum(dim=0)
+        dW -= share * h.sum(dim=0, dtype=torch.float32)
+        db -= share * len(h)
         ctx.save_for_backward(dh, dW.to(W.dtype), db.to(b.dtype))
         ctx.mark_non_differentiable(nll)
         return (1.0 - smoothing) * nll + smoothing / W.shape[0] * spread, nll
