@@ -80,7 +80,8 @@ class Decoder(Protocol):
 
     def step(
         self, y: Int[Tensor, " N"], state: State
-    ) -> tuple[Float[Tensor, "N D"], State, Float[Tensor, "N S"]]: ...
+    ) -> tuple[Float[Tensor, "N D"], State, Float[Tensor, "N S"] | None]:
+        """Features, the new state, and where it looked, if it looks anywhere."""
 
 
 @runtime_checkable

@@ -358,7 +358,7 @@ def test_plan_names_recurrent_models_and_separate_vocabularies() -> None:
         data={"train": "a.tsv", "valid": "v.tsv"},
     )
     text = "\n".join(plan_text.describe(plan(), rnn, Path("m"), {**PREPARED, "bad": 0, "counts": {}}))
-    assert "two-way lstm, 1 layer × width 256 → lstm, 1 layer × width 512, multiplicative attention" in text
+    assert "lstm, 1 layer × width 256, two-way → lstm, 1 layer × width 512, multiplicative attention" in text
     assert "8,000 char units to read, 8,000 char units to write" in text
     assert "watched on 1,014 pairs of v.tsv" in text
     assert "left out" not in text

@@ -8,7 +8,7 @@ from typing import Any
 
 from dragoman.cli.preparing import left_out
 from dragoman.cli.wording import amount, duration, plural, size, span
-from dragoman.config.model import DecoderPart, EncoderPart, ModelConfig, TransformerPart
+from dragoman.config.model import ModelConfig
 from dragoman.config.root import Config
 from dragoman.config.text import TextConfig
 from dragoman.training.plan import Plan
@@ -39,29 +39,17 @@ def describe(plan: Plan, config: Config, out: Path, prepared: dict[str, Any]) ->
 
 
 def in_full(model: ModelConfig) -> str:
-    encoder, decoder = part(model.encoder), part(model.decoder)
-    if isinstance(model.encoder, TransformerPart) and isinstance(model.decoder, TransformerPart):
-        same = model.encoder == model.decoder.model_copy(update={"layers": model.encoder.layers})
-        if same:
-            layers = f"{model.encoder.layers}+{model.decoder.layers} layers"
-            return f"transformer, {layers} × width {model.encoder.width}, {model.encoder.heads} heads"
-    return f"{encoder} → {decoder}"
-
-
-def part(part: EncoderPart | DecoderPart) -> str:
-    layers = plural(part.layers, "layer")
-    if part.kind == "transformer":
-        return f"transformer, {layers} × width {part.width}"
-    both = "two-way " if getattr(part, "bidirectional", False) else ""
-    attention = getattr(part, "attention", "")
-    looking = f", {attention} attention" if attention else ""
-    return f"{both}{part.cell}, {layers} × width {part.width}{looking}"
+    encoder, decoder = model.encoder, model.decoder
+    if (encoder.name, encoder.shape) == (decoder.name, decoder.shape):
+        return f"{encoder.name}, {encoder.layers}+{decoder.layers} layers × {encoder.shape}"
+    sides = (f"{side.name}, {plural(side.layers, 'layer')} × {side.shape}" for side in (encoder, decoder))
+    return " → ".join(sides)
 
 
 def in_short(model: ModelConfig) -> str:
     """transformer 3+3 × 256"""
     sides = (model.encoder, model.decoder)
-    kinds = dict.fromkeys(side.kind if side.kind == "transformer" else side.cell for side in sides)
+    kinds = dict.fromkeys(side.name for side in sides)
     widths = dict.fromkeys(str(side.width) for side in sides)
     return f"{' → '.join(kinds)} {'+'.join(str(side.layers) for side in sides)} × {'/'.join(widths)}"
 

@@ -1,6 +1,10 @@
 """A section of the settings: typed, frozen, and closed to unknown keys."""
 
-from pydantic import BaseModel, ConfigDict
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Rate = Annotated[float, Field(ge=0.0, lt=1.0)]
 
 
 class Section(BaseModel):

@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from dragoman.config.model import RNNDecoderPart, RNNEncoderPart, TransformerPart
 from dragoman.config.search import SearchConfig
 from dragoman.data.collate import collate_sources
 from dragoman.models.bundle import Bundle
@@ -39,8 +38,9 @@ class Translator:
         self.model = bundle.model
         self.text = bundle.text
         self.search = bundle.config.search
-        self.longest_source = positions(bundle.config.model.encoder) - 1  # </s> has one too
-        self.longest_target = positions(bundle.config.model.decoder)
+        model = bundle.config.model
+        self.longest_source = (model.encoder.longest or LONGEST) - 1  # </s> has a place too
+        self.longest_target = model.decoder.longest or LONGEST
 
     def __call__(self, texts: Sequence[str], search: SearchConfig | None = None) -> list[Result]:
         """One result for each text, in order. A text without words becomes an empty one."""
@@ -63,11 +63,6 @@ class Translator:
     def _result(self, best: Hypothesis, *, is_cut: bool) -> Result:
         text = self.text.tgt.decode(best.tokens)
         return Result(text, best.score, is_cut or not best.finished, best.tokens)
-
-
-def positions(part: TransformerPart | RNNEncoderPart | RNNDecoderPart) -> int:
-    """How many tokens fit in."""
-    return part.max_positions if isinstance(part, TransformerPart) else LONGEST
 
 
 def batches(lengths: Sequence[int], size: int) -> Iterator[list[int]]:
