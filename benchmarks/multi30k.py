@@ -1,9 +1,11 @@
-"""A real benchmark: Multi30k en→de, test2016, beam 5, averaged weights.
+"""A real benchmark: Multi30k, test2016, averaged weights, beam 5 and greedy.
 
-    python benchmarks/multi30k.py OUT [transformer-tiny] [rnn-small]
+    python benchmarks/multi30k.py OUT [NAME …] [--to en] [--cased]
 
-Trains each settings file of benchmarks/multi30k into OUT/NAME (an unfinished run is gone on with, a finished
-one is only scored), then prints BLEU and chrF, lower-cased and cased, with minutes and the learning curve.
+Trains each settings file of benchmarks/multi30k into a folder of its own below OUT (an unfinished run is gone
+on with, a finished one is only scored), then prints BLEU and chrF, lower-cased and cased, with minutes and
+the learning curve, and at the end one table. `--to` gives the language that is written, `--cased` trains on
+the text as it is instead of lower-cased text.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,44 +24,84 @@ DATA = Path(os.environ.get("DRAGOMAN_DATA", HERE.parent.parent / "shared" / "dat
 DRAGOMAN = [sys.executable, "-m", "dragoman"]
 
 
-def train(name: str, out: Path) -> None:
-    if (out / "model").exists():
-        return
-    files = [
-        str(DATA / "train.en"),
-        str(DATA / "train.de"),
-        "--valid",
-        str(DATA / "val.en"),
-        str(DATA / "val.de"),
-    ]
-    subprocess.run(
-        [*DRAGOMAN, "train", *files, "-c", str(HERE / "multi30k" / f"{name}.toml"), "-o", str(out), "--yes"],
-        check=True,
+@dataclass(frozen=True)
+class Run:
+    name: str
+    tgt: str
+    cased: bool
+    home: Path
+
+    @property
+    def out(self) -> Path:
+        return self.home / f"{self.name}{'' if self.tgt == 'de' else '-' + self.tgt}{'-cased' * self.cased}"
+
+    def files(self, part: str) -> list[str]:
+        src = "en" if self.tgt == "de" else "de"
+        return [str(DATA / f"{part}.{language}") for language in (src, self.tgt)]
+
+    def train(self) -> None:
+        if (self.out / "model").exists():
+            return
+        settings = str(HERE / "multi30k" / f"{self.name}.toml")
+        command = [*DRAGOMAN, "train", *self.files("train"), "--valid", *self.files("val"), "-c", settings]
+        case = ["text.lowercase=false"] if self.cased else []
+        subprocess.run([*command, "-o", str(self.out), "--yes", *case], check=True)
+
+    def score(self, *options: str) -> dict[str, Any]:
+        command = [*DRAGOMAN, "score", str(self.out), *self.files("test2016"), "--json", *options]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        report: dict[str, Any] = json.loads(done.stdout)
+        return report
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        lines = (self.out / "events.jsonl").read_text(encoding="utf-8").split("\n")
+        return [json.loads(line) for line in lines if line]
+
+    def happened(self, event: str) -> list[dict[str, Any]]:
+        return [e for e in self.events if e["event"] == event]
+
+    @property
+    def minutes(self) -> float:
+        return float(self.happened("finished")[-1]["seconds"]) / 60
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Target tokens by the clock of the updates, without validation and saving."""
+        steps = self.happened("step")
+        return float(sum(e["tokens"] for e in steps) / sum(e["seconds"] for e in steps))
+
+    @property
+    def curve(self) -> list[tuple[int, float, float]]:
+        """Update, held-out loss and greedy BLEU of each validation."""
+        return [(e["step"], round(e["loss"], 3), round(e["bleu"], 1)) for e in self.happened("valid")]
+
+
+def measure(run: Run) -> dict[str, Any]:
+    run.train()
+    beam = ("search.kind=beam", "search.size=5")
+    scores = {
+        "lower": run.score(*beam, "--lowercase"),
+        "cased": run.score(*beam),
+        "greedy": run.score("search.kind=greedy", "--lowercase"),
+    }
+    print(f"{run.out.name}: {run.minutes:.0f} minutes of training, {run.tokens_per_second:,.0f} tokens/s")
+    for label, report in scores.items():
+        low, high = report["intervals"]["bleu"]
+        print(f"  {label:<8} BLEU {report['bleu']:.2f} [{low:.2f}, {high:.2f}]   chrF {report['chrf']:.2f}")
+    print(f"  {scores['lower']['signature']['bleu']}")
+    print("  update, dev loss, dev BLEU (greedy, 200 pairs): " + "  ".join(map(str, run.curve)))
+    facts = {"name": run.out.name, "minutes": run.minutes, "tokens_per_second": run.tokens_per_second}
+    facts["parameters"] = run.happened("start")[-1]["parameters"]
+    return facts | scores
+
+
+def row(found: dict[str, Any]) -> str:
+    figures = (
+        f"{found['minutes']:.0f} | {found['parameters'] / 1e6:.1f} M | {found['tokens_per_second']:,.0f}"
     )
-
-
-def score(out: Path, *options: str) -> dict[str, Any]:
-    test = [str(DATA / "test2016.en"), str(DATA / "test2016.de")]
-    command = [*DRAGOMAN, "score", str(out), *test, "search.kind=beam", "search.size=5", "--json", *options]
-    report: dict[str, Any] = json.loads(
-        subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    )
-    return report
-
-
-def curve(out: Path) -> list[tuple[int, float, float]]:
-    """Update, held-out loss and greedy BLEU of each validation."""
-    events = [
-        json.loads(line) for line in (out / "events.jsonl").read_text(encoding="utf-8").split("\n") if line
-    ]
-    return [(e["step"], round(e["loss"], 3), round(e["bleu"], 1)) for e in events if e["event"] == "valid"]
-
-
-def minutes(out: Path) -> float:
-    events = [
-        json.loads(line) for line in (out / "events.jsonl").read_text(encoding="utf-8").split("\n") if line
-    ]
-    return float(next(e["seconds"] for e in events if e["event"] == "finished")) / 60
+    scores = f"{found['greedy']['bleu']:.2f} | {found['lower']['bleu']:.2f} | {found['lower']['chrf']:.2f}"
+    return f"| {found['name']} | {figures} | {scores} | {found['cased']['bleu']:.2f} |"
 
 
 def main() -> None:
@@ -67,20 +110,16 @@ def main() -> None:
     )
     parser.add_argument("out", type=Path)
     parser.add_argument("names", nargs="*", default=["transformer-tiny", "rnn-small"])
+    parser.add_argument("--to", choices=["de", "en"], default="de")
+    parser.add_argument("--cased", action="store_true")
     args = parser.parse_args()
-    for name in args.names:
-        out = args.out / name
-        train(name, out)
-        lower, cased = score(out, "--lowercase"), score(out)
-        print(f"{name}: {minutes(out):.0f} minutes of training")
-        for label, report in (("lower-cased", lower), ("cased", cased)):
-            low, high = report["intervals"]["bleu"]
-            print(
-                f"  {label:<12} BLEU {report['bleu']:.2f} [{low:.2f}, {high:.2f}]   chrF {report['chrf']:.2f}"
-            )
-        print(f"  {lower['signature']['bleu']}")
-        print("  update, dev loss, dev BLEU (greedy, 200 pairs): " + "  ".join(map(str, curve(out))))
-        print(json.dumps({"name": name, "minutes": minutes(out), "lower": lower, "cased": cased}))
+    runs = [Run(name, args.to, args.cased, args.out) for name in args.names]
+    found = [measure(run) for run in runs]
+    for run, facts in zip(runs, found, strict=True):
+        print(json.dumps(asdict(run) | facts, default=str))
+    print("| model | minutes | parameters | tokens/s | greedy BLEU | beam 5 BLEU | chrF | cased BLEU |")
+    print("|---|---|---|---|---|---|---|---|")
+    print("\n".join(map(row, found)))
 
 
 if __name__ == "__main__":
