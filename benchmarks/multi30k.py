@@ -15,7 +15,7 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +116,8 @@ def main() -> None:
     runs = [Run(name, args.to, args.cased, args.out) for name in args.names]
     found = [measure(run) for run in runs]
     for run, facts in zip(runs, found, strict=True):
-        print(json.dumps(asdict(run) | facts, default=str))
+        text = "cased" if run.cased else "lower-cased"
+        print(json.dumps({"benchmark": "multi30k", "to": run.tgt, "trained_on": text, **facts}))
     print("| model | minutes | parameters | tokens/s | greedy BLEU | beam 5 BLEU | chrF | cased BLEU |")
     print("|---|---|---|---|---|---|---|---|")
     print("\n".join(map(row, found)))
