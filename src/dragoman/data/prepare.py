@@ -16,6 +16,7 @@ from dragoman.data.store.reader import Reader
 from dragoman.data.store.writer import Writer
 from dragoman.errors import DataError
 from dragoman.text.pair import TextPair
+from dragoman.text.tokenizer import Ids
 
 THREADS = 2  # one encodes while the other hands over its ids; SentencePiece has threads of its own
 AHEAD = 3  # blocks read but not yet written
@@ -34,7 +35,7 @@ class Wanted(NamedTuple):
 class Encoded(NamedTuple):
     """A block of pairs: the ids of those worth keeping, and what became of all."""
 
-    ids: list[tuple[list[int], list[int]]]
+    ids: list[tuple[Ids, Ids]]
     counts: dict[str, int]
     size: int  # bytes of its text in plain files, line ends included
 
@@ -93,7 +94,7 @@ def encode(block: list[Pair], text: TextPair, wanted: Wanted) -> Encoded:
     tgt_ids = text.tgt.encode_batch([pair.tgt for pair in shown])
     both = list(zip(src_ids, tgt_ids, strict=True))
     kept = [(src, tgt) for src, tgt in both if 0 < len(src) <= most and 0 < len(tgt) <= most]
-    empty = sum(not src or not tgt for src, tgt in both) if len(kept) < len(both) else 0
+    empty = sum(not len(src) or not len(tgt) for src, tgt in both) if len(kept) < len(both) else 0
     counts = {
         "read": len(block),
         "skipped": len(block) - len(shown),

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from dragoman.config.search import SearchConfig
-from dragoman.data.collate import collate_sources
+from dragoman.data.collate import Ids, collate_sources
 from dragoman.models.bundle import Bundle
 from dragoman.search.build import Search, build
 from dragoman.search.company import LEAST
@@ -55,7 +55,7 @@ class Translator:
                 results[place] = self._result(best, is_cut=is_cut)
         return results
 
-    def _best(self, decode: Search, rows: Sequence[Sequence[int]]) -> list[Hypothesis]:
+    def _best(self, decode: Search, rows: Sequence[Ids]) -> list[Hypothesis]:
         company = [rows[-1]] * max(LEAST - len(rows), 0)
         found = decode(self.model, *collate_sources([*rows, *company]))
         return [hypotheses[0] for hypotheses in found[: len(rows)]]

@@ -6,7 +6,10 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from dragoman.text.specials import SPECIALS, UNK, UNKNOWN, check, textual
+from dragoman.text.tokenizer import Ids
 from dragoman.text.utf8 import utf8
 
 OFFSET = len(SPECIALS)
@@ -19,8 +22,8 @@ class Byte:
     def encode(self, text: str) -> list[int]:
         return [OFFSET + byte for byte in utf8(text)]
 
-    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        return [self.encode(text) for text in texts]
+    def encode_batch(self, texts: Sequence[str]) -> list[Ids]:
+        return [np.array(self.encode(text), np.int32) for text in texts]
 
     def decode(self, ids: Sequence[int]) -> str:
         """A model may write bytes that are no UTF-8; those become U+FFFD."""

@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
-from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.tokenizer import Ids, Tokenizer
 
 
 class Lowercase:
@@ -18,7 +18,7 @@ class Lowercase:
     def encode(self, text: str) -> list[int]:
         return self.inner.encode(text.lower())
 
-    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+    def encode_batch(self, texts: Sequence[str]) -> list[Ids]:
         return self.inner.encode_batch([text.lower() for text in texts])
 
     def decode(self, ids: Sequence[int]) -> str:

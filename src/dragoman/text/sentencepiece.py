@@ -6,10 +6,12 @@ import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 from sentencepiece import SentencePieceProcessor
 
 from dragoman.errors import ModelError
 from dragoman.text.specials import BOS, EOS, PAD, SPECIALS, UNK, check, textual
+from dragoman.text.tokenizer import Ids
 from dragoman.text.utf8 import utf8
 
 MARK = "▁"  # U+2581, how SentencePiece writes a space; a word opens with it
@@ -65,13 +67,13 @@ class SentencePiece:
         ids: list[int] = self._processor.encode(line, out_type=int)
         return ids
 
-    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+    def encode_batch(self, texts: Sequence[str]) -> list[Ids]:
         lines = [utf8(text) for text in texts]
-        ids: list[list[int]] = self._processor.encode(lines, out_type=int, num_threads=-1)
-        return [
-            _spell(line) if MARK in text else known
-            for text, line, known in zip(texts, lines, ids, strict=True)
-        ]
+        ids: list[Ids] = self._processor.encode(lines, return_type="numpy", num_threads=ALL_THREADS)
+        for place, text in enumerate(texts):
+            if MARK in text:
+                ids[place] = np.array(_spell(lines[place]), np.int32)
+        return ids
 
     def decode(self, ids: Sequence[int]) -> str:
         text: str = self._processor.decode(textual(ids, self.size))

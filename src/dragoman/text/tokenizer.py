@@ -7,6 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
+Ids = NDArray[np.int32]
+
 
 @runtime_checkable
 class Tokenizer(Protocol):
@@ -21,8 +26,8 @@ class Tokenizer(Protocol):
     def encode(self, text: str) -> list[int]:
         """The ids of a line, without <s> and </s>."""
 
-    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """What `encode` gives for each line, faster."""
+    def encode_batch(self, texts: Sequence[str]) -> list[Ids]:
+        """What `encode` gives for each line, as arrays: a corpus has no time for one object a token."""
 
     def decode(self, ids: Sequence[int]) -> str:
         """The line that the ids spell; <pad>, <s> and </s> are skipped."""

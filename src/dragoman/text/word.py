@@ -7,7 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from dragoman.text.specials import textual
+from dragoman.text.tokenizer import Ids
 from dragoman.text.vocabulary import Vocabulary
 
 
@@ -31,8 +34,8 @@ class Word:
     def encode(self, text: str) -> list[int]:
         return [self.vocabulary.id(word) for word in text.split(" ")] if text else []
 
-    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        return [self.encode(text) for text in texts]
+    def encode_batch(self, texts: Sequence[str]) -> list[Ids]:
+        return [np.array(self.encode(text), np.int32) for text in texts]
 
     def decode(self, ids: Sequence[int]) -> str:
         return " ".join(self.vocabulary.text(id) for id in textual(ids, self.size))

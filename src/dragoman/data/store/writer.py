@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from dragoman.data.store.layout import MANIFEST, RECORD, File, Manifest, Shard, id_dtype
 from dragoman.errors import DataError
 
-IdPair = tuple[Sequence[int], Sequence[int]]
+Ids = Sequence[int] | NDArray[np.int32]
+IdPair = tuple[Ids, Ids]
 
 
 class Writer:
@@ -68,7 +69,7 @@ class Writer:
     def append(self, shard: OpenShard, pairs: Sequence[IdPair]) -> None:
         sides = list(chain.from_iterable(pairs))
         lengths = np.fromiter(map(len, sides), np.int64, count=len(sides)).reshape(-1, 2)
-        ids = np.fromiter(chain.from_iterable(sides), np.int64, count=int(lengths.sum()))
+        ids = np.concatenate([np.asarray(side, np.int32) for side in sides])
         if ids.size and (ids.min() < 0 or ids.max() >= self.vocabulary):
             raise ValueError(f"an id lies outside of range({self.vocabulary})")
         shard.append(ids.astype(self.dtype), lengths)
