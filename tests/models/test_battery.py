@@ -28,6 +28,13 @@ DECODERS = {
     "lstm plain": {"kind": "rnn", "cell": "lstm", "width": 12, "embedding": 16, "input_feeding": False},
 }
 PAIRS = list(product(ENCODERS, DECODERS))
+# What differs in one equation only meets one partner.
+SCORES = ("concat", "dot", "scaled-dot", "cosine")
+DECODERS |= {
+    score: {"kind": "rnn", "cell": "gru", "width": 11, "embedding": 16, "attention": score}
+    for score in SCORES
+}
+PAIRS += [("gru", score) for score in SCORES]
 
 
 def model_of(pair: tuple[str, str], tied: str = "all") -> Seq2Seq:

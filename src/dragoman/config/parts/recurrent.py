@@ -49,8 +49,12 @@ class RNNDecoderPart(Section):
     layers: int = Field(default=1, ge=1, le=32, description="How many layers.")
     width: int = Field(default=256, ge=1, description="Features of the state.")
     embedding: int = Field(default=256, ge=1, description="Features of each token's embedding.")
-    attention: Literal["additive", "multiplicative"] = Field(
-        default="multiplicative", description="The score of a source state: vᵀ tanh(W₁h + W₂s), or sᵀWh."
+    attention: Literal["additive", "multiplicative", "concat", "dot", "scaled-dot", "cosine"] = Field(
+        default="multiplicative",
+        description=(
+            "The score of a source state: vᵀ tanh(W₁h + W₂s), sᵀWh, vᵀ tanh(W₁[s; h]), sᵀh, sᵀh/√d "
+            "or β cos(s, h)."
+        ),
     )
     input_feeding: bool = Field(default=True, description="The attentional vector also enters the next step.")
     dropout: Rate = Field(default=0.2, description="Dropped share of embeddings, layer outputs and h̃.")

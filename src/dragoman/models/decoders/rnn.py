@@ -14,7 +14,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from dragoman.nn.attention.attend import attend, padding_bias
-from dragoman.nn.attention.scores import Additive, Multiplicative
+from dragoman.nn.attention.scores import Score
 from dragoman.nn.bridge import ProjectedBridge
 from dragoman.nn.cells.cell import Cell, CellState
 from dragoman.nn.dropout import Dropout
@@ -23,8 +23,6 @@ from dragoman.nn.fast.recurrent import run
 from dragoman.nn.stack import Stack
 from dragoman.protocols import Memory, State
 from dragoman.shapes import Bool, Float, Int, Tensor
-
-Score = Additive | Multiplicative
 
 
 class Looked(NamedTuple):

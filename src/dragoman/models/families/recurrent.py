@@ -9,7 +9,7 @@ from torch import nn
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart
 from dragoman.models.decoders.rnn import AttentionalVector, InputFeedingRNNDecoder, PlainRNNDecoder
 from dragoman.models.encoders.rnn import BidirectionalRNNEncoder, RNNEncoder
-from dragoman.nn.attention.scores import Additive, Multiplicative
+from dragoman.nn.attention.scores import Additive, Concat, Cosine, Dot, Multiplicative, ScaledDot, Score
 from dragoman.nn.bridge import ProjectedBridge
 from dragoman.nn.cells.cell import Cell
 from dragoman.nn.cells.gru import GRUCell
@@ -40,12 +40,20 @@ def build_decoder(part: RNNDecoderPart, matrix: nn.Parameter, memory: int) -> De
     )
 
 
-def score(part: RNNDecoderPart, memory: int) -> Additive | Multiplicative:
+def score(part: RNNDecoderPart, memory: int) -> Score:
     match part.attention:
         case "additive":
             return Additive(part.width, memory, part.width)
         case "multiplicative":
             return Multiplicative(part.width, memory)
+        case "concat":
+            return Concat(part.width, memory, part.width)
+        case "dot":
+            return Dot()
+        case "scaled-dot":
+            return ScaledDot()
+        case "cosine":
+            return Cosine()
         case _:
             assert_never(part.attention)
 
