@@ -50,7 +50,8 @@ def in_short(model: ModelConfig) -> str:
     """transformer 3+3 × 256"""
     sides = (model.encoder, model.decoder)
     kinds = dict.fromkeys(side.name for side in sides)
-    widths = dict.fromkeys(str(side.width) for side in sides)
+    each = (side.width if isinstance(side.width, tuple) else (side.width,) for side in sides)
+    widths = dict.fromkeys(str(width) for side in each for width in side)
     return f"{' → '.join(kinds)} {'+'.join(str(side.layers) for side in sides)} × {'/'.join(widths)}"
 
 

@@ -30,13 +30,20 @@ class ModelConfig(Section):
 
     @model_validator(mode="after")
     def _products_need_equal_widths(self) -> ModelConfig:
-        if not isinstance(self.decoder, RNNDecoderPart) or self.decoder.attention not in EQUALLY_WIDE:
+        decoder = self.decoder
+        if not isinstance(decoder, RNNDecoderPart) or not decoder.attends:
             return self
         memory = self.encoder.memory_features
-        if self.decoder.width != memory:
+        if decoder.attention in EQUALLY_WIDE and decoder.query_features != memory:
             raise ValueError(
-                f"{self.decoder.attention} attention multiplies a decoder state of {self.decoder.width} "
+                f"{decoder.attention} attention multiplies a decoder state of {decoder.query_features} "
                 f"features with encoder states of {memory}; set decoder.width = {memory}, "
                 'or decoder.attention = "multiplicative", which has a matrix between them'
             )
+        return self
+
+    @model_validator(mode="after")
+    def _decoder_takes_the_encoder(self) -> ModelConfig:
+        if isinstance(self.decoder, RNNDecoderPart):
+            self.decoder.refuse(self.encoder)
         return self
