@@ -17,7 +17,7 @@ import torch
 from dragoman.nn.cells.cell import Cell
 from dragoman.nn.cells.coupled import CoupledLSTMCell
 from dragoman.nn.cells.elman import ElmanCell
-from dragoman.nn.cells.gru import GRUCell
+from dragoman.nn.cells.gru import GRUCell, ResetFirstGRUCell
 from dragoman.nn.cells.lstm import LSTMCell
 from dragoman.nn.cells.peephole import PeepholeLSTMCell
 from dragoman.nn.cells.unroll import unroll
@@ -47,6 +47,7 @@ def cases() -> dict[str, Callable[[Float[Tensor, "B T D"]], Float[Tensor, "B T D
         "LSTM": partial(whole, lstm),
         "Elman": partial(whole, ElmanCell(D, D)),
         "GRU": partial(whole, GRUCell(D, D)),
+        "GRU, reset first": partial(whole, ResetFirstGRUCell(D, D)),
         "peephole LSTM": partial(whole, peephole),
         "coupled LSTM": partial(whole, CoupledLSTMCell(D, D)),
         "LSTM with its ends": partial(with_ends, lstm),

@@ -7,10 +7,13 @@ import torch
 from pydantic import ValidationError
 
 from dragoman.config.model import ModelConfig
+from dragoman.config.presets import PRESETS
 from dragoman.config.search import SearchConfig
 from dragoman.models.build import build_model
 from dragoman.models.decoders.luong import InputFeedingDecoder
 from dragoman.models.seq2seq import Seq2Seq
+from dragoman.nn.dropout import noise
+from dragoman.protocols import Batch
 from dragoman.search.build import build as build_search
 
 RNN = {"kind": "rnn", "width": 12, "embedding": 16}
@@ -105,6 +108,42 @@ def test_the_default_is_luong_with_input_feeding() -> None:
 def test_what_cannot_be_is_refused(encoder: dict[str, Any], decoder: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         ModelConfig.model_validate({"encoder": encoder, "decoder": decoder, "tied": "none"})
+
+
+PAPERS = (
+    "rnn-small",
+    "gru-small",
+    "elman",
+    "cho2014",
+    "sutskever2014",
+    "bahdanau2015",
+    "luong2015",
+    "gnmt2016",
+)
+
+
+@pytest.mark.parametrize("preset", PAPERS)
+def test_presets_learn_and_write_when_made_small(preset: str) -> None:
+    table = PRESETS[preset]()
+    for part in (table["encoder"], table["decoder"]):
+        part |= {"width": 8, "embedding": 8}
+    model = build_model(ModelConfig.model_validate(table), 23, 23, smoothing=0.1, seed=3)
+    target = torch.tensor([[2, 5, 6], [2, 7, 8]])
+    with noise(1):
+        model(Batch(SRC, KEEP, target, target, target > 0)).loss.backward()
+    assert all(p.grad is not None for p in model.parameters())
+    search = build_search(SearchConfig(kind="greedy", max_length=3))
+    assert len(search(model.eval(), SRC, KEEP)) == 2
+
+
+def test_gnmt_has_its_residuals_where_widths_agree() -> None:
+    model = model_of(
+        {**RNN, "layers": 4, "bidirectional": "bottom", "residual": True},
+        {**RNN, "form": "gnmt", "layers": 4},
+    )
+    around = [type(layer.around).__name__ for layer in model.encoder.layers]
+    assert around == ["Plain", "Plain", "Residual", "Residual"]
+    assert [layer.cell.W_x.shape[1] for layer in model.decoder.trunk.layers] == [16 + 12, 24, 24, 24]
 
 
 def test_widths_may_differ_by_layer() -> None:

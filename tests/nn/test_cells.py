@@ -7,14 +7,14 @@ from torch import nn
 from dragoman.nn.cells.cell import Cell, CellState
 from dragoman.nn.cells.coupled import CoupledLSTMCell
 from dragoman.nn.cells.elman import ElmanCell
-from dragoman.nn.cells.gru import GRUCell
+from dragoman.nn.cells.gru import GRUCell, ResetFirstGRUCell
 from dragoman.nn.cells.lstm import LSTMCell
 from dragoman.nn.cells.peephole import PeepholeLSTMCell
 from dragoman.nn.cells.unroll import last, reorder, reversal, unroll
 from dragoman.nn.fast.recurrent import run, run_to_ends
 from dragoman.nn.fast.sweep import sweep
 
-CELLS = [ElmanCell, LSTMCell, PeepholeLSTMCell, CoupledLSTMCell, GRUCell]
+CELLS = [ElmanCell, LSTMCell, PeepholeLSTMCell, CoupledLSTMCell, GRUCell, ResetFirstGRUCell]
 F64 = torch.float64
 
 
@@ -76,6 +76,16 @@ def test_coupled_lstm_is_an_lstm_with_one_minus_f() -> None:
     state = cell(x[None], CellState(h[None], c[None]))
     assert torch.allclose(state.c[0], new, atol=1e-12)
     assert torch.allclose(state.h[0], torch.sigmoid(a_o) * torch.tanh(new), atol=1e-12)
+
+
+def test_the_second_gru_resets_first() -> None:
+    cell = made(ResetFirstGRUCell)
+    x, h = (torch.randn(n, dtype=F64) for n in (4, 6))
+    r_x, u_x, n_x = (cell.W_x @ x + cell.b).view(3, 6)
+    W_r, W_u, W_n = cell.W_h.split(6)
+    r, u = torch.sigmoid(r_x + W_r @ h), torch.sigmoid(u_x + W_u @ h)
+    expected = u * h + (1 - u) * torch.tanh(n_x + W_n @ (r * h))
+    assert torch.allclose(cell(x[None], cell.begin(h[None])).h[0], expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", CELLS)

@@ -16,7 +16,7 @@ class RNNPart(Section):
     """What a recurrent encoder and a recurrent decoder have in common."""
 
     kind: Literal["rnn"] = "rnn"
-    cell: Literal["elman", "lstm", "peephole-lstm", "coupled-lstm", "gru"] = Field(
+    cell: Literal["elman", "lstm", "peephole-lstm", "coupled-lstm", "gru", "reset-first-gru"] = Field(
         default="lstm", description="The recurrent cell."
     )
     layers: int = Field(default=1, ge=1, le=32, description="How many layers.")

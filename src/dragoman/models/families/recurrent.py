@@ -21,7 +21,7 @@ from dragoman.nn.bridge import LastStateBridge, ProjectedBridge, ZeroBridge
 from dragoman.nn.cells.cell import Cell
 from dragoman.nn.cells.coupled import CoupledLSTMCell
 from dragoman.nn.cells.elman import ElmanCell
-from dragoman.nn.cells.gru import GRUCell
+from dragoman.nn.cells.gru import GRUCell, ResetFirstGRUCell
 from dragoman.nn.cells.lstm import LSTMCell
 from dragoman.nn.cells.peephole import PeepholeLSTMCell
 from dragoman.nn.dropout import Dropout
@@ -34,12 +34,14 @@ from dragoman.nn.recurrent.layer import RecurrentLayer
 from dragoman.nn.recurrent.maxout import MaxoutOutput
 from dragoman.protocols import Decoder, Encoder
 
-CELLS: dict[str, type[ElmanCell | LSTMCell | PeepholeLSTMCell | CoupledLSTMCell | GRUCell]] = {
+GatedCell = LSTMCell | PeepholeLSTMCell | CoupledLSTMCell | GRUCell | ResetFirstGRUCell
+CELLS: dict[str, type[ElmanCell | GatedCell]] = {
     "elman": ElmanCell,
     "lstm": LSTMCell,
     "peephole-lstm": PeepholeLSTMCell,
     "coupled-lstm": CoupledLSTMCell,
     "gru": GRUCell,
+    "reset-first-gru": ResetFirstGRUCell,
 }
 
 

@@ -1,6 +1,7 @@
 """A cell over a whole sequence, fast: the twins of `cells.unroll`, with the same parameters.
 
-torch has fused kernels for Elman's cell, the LSTM and the GRU; `sweep` has the LSTM's variants.
+torch has fused kernels for Elman's cell, the LSTM and the GRU; `sweep` has the LSTM's variants; for the GRU
+that resets first, at least W_x x + b is one product.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from torch.nn import functional as F
 from dragoman.nn.cells.cell import Cell, CellState
 from dragoman.nn.cells.coupled import CoupledLSTMCell
 from dragoman.nn.cells.elman import ElmanCell
-from dragoman.nn.cells.gru import GRUCell
+from dragoman.nn.cells.gru import GRUCell, ResetFirstGRUCell
 from dragoman.nn.cells.lstm import LSTMCell
 from dragoman.nn.cells.peephole import PeepholeLSTMCell
 from dragoman.nn.cells.unroll import last
@@ -32,6 +33,8 @@ def run(cell: Cell, x: Float[Tensor, "B T X"], state: CellState) -> Float[Tensor
             return torch.rnn_tanh(x, _layered(state.h), _weights(cell, cell.W_x), *_one_layer(cell))[0]
         case PeepholeLSTMCell() | CoupledLSTMCell():
             return sweep(cell, x, state)[0]
+        case ResetFirstGRUCell():
+            return _read_ahead(cell, x, state)
     raise TypeError(f"{type(cell).__name__} has no fast twin")
 
 
@@ -48,6 +51,14 @@ def run_to_ends(
         case _:
             h, c = run(cell, x, state), state.c
     return h, CellState(last(h, keep), c)
+
+
+def _read_ahead(cell: Cell, x: Float[Tensor, "B T X"], state: CellState) -> Float[Tensor, "B T D"]:
+    hs = []
+    for a in F.linear(x, cell.W_x, cell.b).unbind(dim=1):
+        state = cell.gate(a, state)
+        hs.append(state.h)
+    return torch.stack(hs, dim=1)
 
 
 def _lstm_to_ends(
