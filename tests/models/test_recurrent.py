@@ -78,6 +78,21 @@ def test_search_goes_without_attention(form: str) -> None:
         assert [len(hypotheses) for hypotheses in found] == [size, size]
 
 
+@pytest.mark.parametrize("form", ["sutskever", "cho", "bahdanau", "luong", "joined", "gnmt"])
+@pytest.mark.parametrize("variational", [False, True])
+def test_training_may_go_step_by_step(form: str, variational: bool) -> None:
+    model = model_of(RNN, {**RNN, "form": form, "dropout": 0.5, "variational": variational})
+    start, y = model.start(SRC, KEEP, 1), torch.tensor([2, 2])
+    expected, _, _ = model.decoder.step(y, start)
+    model.train()
+    found = []
+    for _ in range(2):
+        with noise(1):
+            found.append(model.decoder.step(y, start)[0])
+    assert torch.equal(found[0], found[1])
+    assert not torch.allclose(found[0], expected)
+
+
 def test_shared_cells_are_one() -> None:
     decoder = {**RNN, "form": "joined"}
     apart, shared = model_of(ONE_WAY, decoder), model_of(ONE_WAY, {**decoder, "share_cells": True})
@@ -129,11 +144,14 @@ def test_presets_learn_and_write_when_made_small(preset: str) -> None:
         part |= {"width": 8, "embedding": 8}
     model = build_model(ModelConfig.model_validate(table), 23, 23, smoothing=0.1, seed=3)
     target = torch.tensor([[2, 5, 6], [2, 7, 8]])
+    batch = Batch(SRC, KEEP, target, target, target > 0)
     with noise(1):
-        model(Batch(SRC, KEEP, target, target, target > 0)).loss.backward()
+        model(batch).loss.backward()
     assert all(p.grad is not None for p in model.parameters())
     search = build_search(SearchConfig(kind="greedy", max_length=3))
     assert len(search(model.eval(), SRC, KEEP)) == 2
+    exact = float(model(batch).nll)
+    assert float(model.bfloat16()(batch).nll) == pytest.approx(exact, rel=0.02)
 
 
 def test_gnmt_has_its_residuals_where_widths_agree() -> None:

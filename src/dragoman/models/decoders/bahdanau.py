@@ -51,7 +51,7 @@ class BahdanauDecoder(nn.Module):
         token = self.trunk.token(y)
         c, alpha = self.look.together(state.moving[-1].h, state.fixed)
         s, states = self.trunk.step(token, state.moving, c)
-        return self.output(s, token.x, c), State(state.fixed, states), alpha
+        return self.dropout(self.output(s, token.x, c)), State(state.fixed, states), alpha
 
     if TYPE_CHECKING:
         __call__ = forward

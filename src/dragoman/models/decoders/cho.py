@@ -44,7 +44,7 @@ class ChoDecoder(nn.Module):
         token = self.trunk.token(y)
         c = state.fixed.repeat_interleave(len(y) // len(state.fixed), dim=0)
         s, states = self.trunk.step(token, state.moving, c)
-        return self.output(s, token.x, c), State(state.fixed, states), None
+        return self.dropout(self.output(s, token.x, c)), State(state.fixed, states), None
 
     def _summed_up(self, memory: Memory) -> Memory:
         return memory._replace(summary=torch.tanh(self.V(memory.summary)))

@@ -57,7 +57,7 @@ class LuongDecoder(nn.Module):
     ) -> tuple[Float[Tensor, "N D"], State, Float[Tensor, "N S"]]:
         s, states = self.trunk.step(self.trunk.token(y), state.moving, None)
         c, alpha = self.look.together(s, state.fixed)
-        return self.attentional(c, s), State(state.fixed, states), alpha
+        return self.dropout(self.attentional(c, s)), State(state.fixed, states), alpha
 
     if TYPE_CHECKING:
         __call__ = forward
@@ -94,7 +94,7 @@ class InputFeedingDecoder(nn.Module):
         states, h = state.moving
         s, states = self.trunk.step(self.trunk.token(y), states, h)
         c, alpha = self.look.together(s, state.fixed)
-        h = self.attentional(c, s)
+        h = self.dropout(self.attentional(c, s))
         return h, State(state.fixed, (states, h)), alpha
 
     def _begin(self, memory: Memory, width: int) -> tuple[list[CellState], Float[Tensor, "N E"]]:

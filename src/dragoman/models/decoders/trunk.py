@@ -18,7 +18,7 @@ from dragoman.shapes import Float, Int, Tensor
 
 
 class Token(NamedTuple):
-    """One step of the target: its vector, what the first cell reads of it, and what each layer drops."""
+    """One step of the target: its vector, what the first cell reads of it, and what each layer drops if that is known."""
 
     x: Float[Tensor, "N E"]
     a: Float[Tensor, "N G"]
@@ -59,8 +59,9 @@ class Trunk(nn.Module):
         """The same target in steps, for decoders whose next step hangs on what this one found."""
         a = self.layers[0].read(x)
         drawn = [layer.masks(x.shape[0], x.shape[1]) for layer in self.layers]
-        for t in range(x.shape[1]):
-            yield Token(x[:, t], a[:, t], [mask[:, t] for mask in drawn])
+        # unbind, because the gradient of x[:, t] is as large as x.
+        for x_t, a_t, *masks in zip(*(each.unbind(dim=1) for each in (x, a, *drawn)), strict=True):
+            yield Token(x_t, a_t, masks)
 
     def token(self, y: Int[Tensor, " N"]) -> Token:
         x = self.tokens(y.unsqueeze(1)).squeeze(1)

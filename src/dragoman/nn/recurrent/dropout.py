@@ -12,10 +12,12 @@ from dragoman.shapes import Float, Tensor
 
 
 class VariationalDropout(Dropout):
-    """x_t ⊙ m with one m a sentence."""
+    """x_t ⊙ m with one m a sentence. A step that is taken alone, without its sentence, draws its own."""
 
-    def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
-        return x * self.mask(x[:, :1]) if self.active else x
+    def forward(self, x: Float[Tensor, "B *T D"]) -> Float[Tensor, "B *T D"]:
+        if not self.active:
+            return x
+        return x * self.mask(x[:, :1] if x.dim() == 3 else x)
 
     if TYPE_CHECKING:
         __call__ = forward

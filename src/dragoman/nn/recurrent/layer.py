@@ -59,11 +59,11 @@ class RecurrentLayer(nn.Module):
         beside: Float[Tensor, "N Z"] | None,
         mask: Float[Tensor, "N D"] | None,
     ) -> tuple[Float[Tensor, "N D"], CellState]:
-        """One token, of which `a` was read; `mask` is what dropout drew for it beforehand."""
+        """One token, of which `a` was read; `mask` is what dropout drew for it, if it was drawn beforehand."""
         if beside is not None:
             a = a + F.linear(beside, self.cell.W_x[:, x.shape[1] :])
         state = self.cell.gate(a, state)
-        return self.around(x, state.h if mask is None else state.h * mask), state
+        return self.around(x, self.dropout(state.h) if mask is None else state.h * mask), state
 
     def masks(self, rows: int, steps: int) -> Float[Tensor, "B T D"]:
         """What dropout draws for a whole target, for decoders that must go step by step."""
