@@ -18,7 +18,7 @@ from dragoman.shapes import Float, Int, Tensor
 
 
 class Token(NamedTuple):
-    """One step of the target: its vector, what the first cell reads of it, and what each layer drops if that is known."""
+    """One step of the target: its vector, what the first cell reads of it, what was drawn for each layer."""
 
     x: Float[Tensor, "N E"]
     a: Float[Tensor, "N G"]

@@ -59,7 +59,7 @@ class RecurrentLayer(nn.Module):
         beside: Float[Tensor, "N Z"] | None,
         mask: Float[Tensor, "N D"] | None,
     ) -> tuple[Float[Tensor, "N D"], CellState]:
-        """One token, of which `a` was read; `mask` is what dropout drew for it, if it was drawn beforehand."""
+        """One token, of which `a` was read; `mask` is what dropout drew, if it was drawn beforehand."""
         if beside is not None:
             a = a + F.linear(beside, self.cell.W_x[:, x.shape[1] :])
         state = self.cell.gate(a, state)
