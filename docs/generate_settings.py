@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from types import NoneType
-from typing import Any, Literal, get_args, get_origin
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -87,6 +87,8 @@ def words(hint: Any) -> str:
         return " or ".join(f"`{literal(a)}`" for a in arguments)
     if get_origin(hint) is tuple:
         return f"list of {words(arguments[0])}"
+    if get_origin(hint) in (Union, UnionType) and len(arguments) > 1:
+        return " or ".join(words(a) for a in arguments)
     names = {int: "integer", float: "number", str: "text", bool: "`true` or `false`"}
     return names[hint] if hint in names else words(arguments[0])
 

@@ -6,6 +6,7 @@ never a model. Modules hold parameters only; whatever changes while decoding tra
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from torch.utils._pytree import tree_map
@@ -24,11 +25,15 @@ class Batch(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What an encoder leaves for a decoder."""
+    """What an encoder leaves for a decoder.
+
+    `ends` has the h and c of each layer of a recurrent encoder after the last real token, where it has one.
+    """
 
     states: Float[Tensor, "B S D"]
     keep: Bool[Tensor, "B S"]
     summary: Float[Tensor, "B Z"]
+    ends: Sequence[tuple[Tensor, Tensor]] = ()
 
 
 class State(NamedTuple):

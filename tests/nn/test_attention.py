@@ -1,12 +1,10 @@
 """Attention against hand numbers and torch's own."""
 
-import pytest
 import torch
 from torch import nn
 
 from dragoman.nn.attention.attend import attend, causal_bias, padding_bias, scaled_dot
 from dragoman.nn.attention.multihead import CrossAttention, SelfAttention
-from dragoman.nn.attention.scores import Additive, Multiplicative
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.fast.attention import sdpa
 
@@ -66,36 +64,9 @@ def test_cross_attention_shows_where_it_looked() -> None:
     assert (alpha[1, :, 2:] == 0).all()
 
 
-def test_additive_score_is_the_formula() -> None:
-    torch.manual_seed(0)
-    score = Additive(3, 4, 5).double()
-    s, h = torch.randn(1, 2, 3, dtype=torch.float64), torch.randn(1, 6, 4, dtype=torch.float64)
-    e = score.score(s, score.keys(h))
-    for t in range(2):
-        for i in range(6):
-            inner = torch.tanh(score.W_1.weight @ h[0, i] + score.W_2.weight @ s[0, t])
-            assert torch.allclose(e[0, t, i], score.v @ inner, atol=1e-12)
-
-
-def test_multiplicative_score_is_the_formula() -> None:
-    torch.manual_seed(0)
-    score = Multiplicative(3, 4).double()
-    s, h = torch.randn(1, 2, 3, dtype=torch.float64), torch.randn(1, 6, 4, dtype=torch.float64)
-    e = score.score(s, score.keys(h))
-    assert torch.allclose(e[0, 1, 5], s[0, 1] @ score.W.weight @ h[0, 5], atol=1e-12)
-
-
 def test_context_is_the_weighted_sum() -> None:
     e = torch.log(torch.tensor([[[1.0, 3.0]]], dtype=torch.float64))
     v = torch.tensor([[[4.0], [8.0]]], dtype=torch.float64)
     c, alpha = attend(e, v)
     assert torch.allclose(alpha, torch.tensor([[[0.25, 0.75]]], dtype=torch.float64), atol=1e-12)
     assert torch.allclose(c, torch.tensor([[[7.0]]], dtype=torch.float64), atol=1e-12)
-
-
-@pytest.mark.parametrize("module", [Additive(3, 4, 5), Multiplicative(3, 4)])
-def test_scores_pass_gradcheck(module: nn.Module) -> None:
-    module = module.double()
-    s = torch.randn(1, 2, 3, dtype=torch.float64, requires_grad=True)
-    h = torch.randn(1, 3, 4, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(lambda s, h: module.score(s, module.keys(h)), (s, h))

@@ -36,7 +36,7 @@ class Places:
 
 def explain(error: ValidationError, table: Table, places: Places) -> ConfigError:
     first = error.errors(include_url=False)[0]
-    path = real_path(first["loc"], table)
+    path = real_path(first["loc"], table, missing=first["type"] == "missing")
     kind, message, given, context = first["type"], first["msg"], first["input"], first.get("ctx", {})
     name = ".".join(path)
     match kind:
@@ -112,16 +112,16 @@ def kind_in(table: Any, section: Sequence[str]) -> str | None:
     return kind if isinstance(kind, str) else None
 
 
-def real_path(loc: Sequence[str | int], table: Any) -> Path_:
-    """pydantic's location without the tags of unions: only what stands in the user's table."""
+def real_path(loc: Sequence[str | int], table: Any, *, missing: bool) -> Path_:
+    """pydantic's location without the tags of unions: what the user's table has, or lacks."""
     out: list[str] = []
     node = table
     for index, key in enumerate(loc):
         if isinstance(node, dict) and key in node:
             node = node[key]
             out.append(str(key))
-        elif isinstance(key, str) and index == len(loc) - 1:
-            out.append(key)
+        elif missing and index == len(loc) - 1:
+            out.append(str(key))
         elif isinstance(key, int) and isinstance(node, list | tuple) and key < len(node):
             node = node[key]
     return tuple(out)

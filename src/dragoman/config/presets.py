@@ -47,10 +47,62 @@ def gru_small() -> Table:
     return {"encoder": encoder, "decoder": decoder, "tied": "all"}
 
 
+def elman() -> Table:
+    """Two of the simple recurrent networks of Elman 1990, of which one begins where the other ends."""
+    part = {"kind": "rnn", "cell": "elman", "layers": 1, "width": 256, "embedding": 256, "dropout": 0.0}
+    encoder = {**part, "bidirectional": False}
+    return {"encoder": encoder, "decoder": {**part, "form": "sutskever", "bridge": "last"}, "tied": "none"}
+
+
+def cho2014() -> Table:
+    """Cho et al. 2014: GRUs of 1000, a summary at every step. The maxout layer is as wide as a token: 100."""
+    part = {"kind": "rnn", "cell": "reset-first-gru", "width": 1000, "embedding": 100, "dropout": 0.0}
+    encoder = {**part, "bidirectional": False}
+    return {"encoder": encoder, "decoder": {**part, "form": "cho"}, "tied": "none"}
+
+
+def sutskever2014() -> Table:
+    """Sutskever et al. 2014: four layers of 1000, the source read backwards, only its end handed on."""
+    part = {"kind": "rnn", "cell": "lstm", "layers": 4, "width": 1000, "embedding": 1000, "dropout": 0.0}
+    encoder = {**part, "bidirectional": False, "reversed_source": True}
+    return {"encoder": encoder, "decoder": {**part, "form": "sutskever", "bridge": "last"}, "tied": "none"}
+
+
+def bahdanau2015() -> Table:
+    """Bahdanau et al. 2015, RNNsearch: GRUs of 1000. The maxout layer is as wide as a token: 620, not 500."""
+    part = {"kind": "rnn", "cell": "reset-first-gru", "width": 1000, "embedding": 620, "dropout": 0.0}
+    decoder = {**part, "form": "bahdanau", "attention": "additive"}
+    return {"encoder": part, "decoder": decoder, "tied": "none"}
+
+
+def luong2015() -> Table:
+    """Luong et al. 2015: four layers of 1000, the source read backwards, attention and input feeding."""
+    part = {"kind": "rnn", "cell": "lstm", "layers": 4, "width": 1000, "embedding": 1000, "dropout": 0.2}
+    encoder = {**part, "bidirectional": False, "reversed_source": True}
+    decoder = {**part, "form": "luong", "attention": "multiplicative", "input_feeding": True}
+    return {"encoder": encoder, "decoder": {**decoder, "bridge": "last"}, "tied": "none"}
+
+
+def gnmt2016() -> Table:
+    """Wu et al. 2016: 8 + 8 layers of 1024. Residuals start where widths agree: at the third layer of
+    the encoder, as in the paper, and at the second of the decoder.
+    """
+    part = {"kind": "rnn", "cell": "lstm", "layers": 8, "width": 1024, "embedding": 1024, "dropout": 0.2}
+    encoder = {**part, "residual": True, "bidirectional": "bottom"}
+    decoder = {**part, "residual": True, "form": "gnmt", "attention": "additive", "bridge": "zero"}
+    return {"encoder": encoder, "decoder": decoder, "tied": "none"}
+
+
 PRESETS = {
     "transformer-tiny": transformer_tiny,
     "transformer-small": transformer_small,
     "transformer-base": transformer_base,
     "rnn-small": rnn_small,
     "gru-small": gru_small,
+    "elman": elman,
+    "cho2014": cho2014,
+    "sutskever2014": sutskever2014,
+    "bahdanau2015": bahdanau2015,
+    "luong2015": luong2015,
+    "gnmt2016": gnmt2016,
 }

@@ -26,6 +26,8 @@ def build_model(config: ModelConfig, src_size: int, tgt_size: int, *, smoothing:
         src_matrix = tgt_matrix if tied else embedding_matrix(src_size, config.encoder.token_features)
         encoder = build_encoder(config.encoder, src_matrix)
         decoder = build_decoder(config.decoder, tgt_matrix, config.encoder.memory_features)
+        if isinstance(config.decoder, RNNDecoderPart) and config.decoder.share_cells:
+            recurrent.share_cells(encoder, decoder)
         tied = config.tied != "none"
         output = tgt_matrix if tied else embedding_matrix(tgt_size, config.decoder.token_features)
         return Seq2Seq(encoder, decoder, TokenHead(output, smoothing))

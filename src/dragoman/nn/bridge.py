@@ -1,25 +1,47 @@
-"""From the encoder's summary to the decoder's first state: h⁰ = tanh(W z + b), one for each layer."""
+"""From what the encoder leaves to the decoder's first state, one for each layer."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
 
-from dragoman.shapes import Float, Tensor
+from dragoman.nn.cells.cell import Cell, CellState
+from dragoman.protocols import Memory
+
+
+class LastStateBridge(nn.Module):
+    """s⁰ = h_S, layer by layer, with what the cells keep to themselves (Sutskever et al. 2014)."""
+
+    def forward(self, memory: Memory, cells: Sequence[Cell]) -> list[CellState]:
+        return [CellState(*end) for end in memory.ends]
+
+    if TYPE_CHECKING:
+        __call__ = forward
 
 
 class ProjectedBridge(nn.Module):
-    """Bahdanau et al. 2015, appendix A.2.2: a projection, so widths may differ."""
+    """s⁰ = tanh(W z + b) of the summary z, so widths may differ (Bahdanau et al. 2015, appendix A.2.2)."""
 
-    def __init__(self, summary_size: int, size: int, layers: int) -> None:
+    def __init__(self, summary_size: int, sizes: Sequence[int]) -> None:
         super().__init__()
-        self.W = nn.Linear(summary_size, layers * size)
-        self.layers = layers
+        self.W = nn.Linear(summary_size, sum(sizes))
 
-    def forward(self, z: Float[Tensor, "B Z"]) -> list[Float[Tensor, "B D"]]:
-        return list(torch.tanh(self.W(z)).chunk(self.layers, dim=1))
+    def forward(self, memory: Memory, cells: Sequence[Cell]) -> list[CellState]:
+        hs = torch.tanh(self.W(memory.summary)).split([cell.size for cell in cells], dim=1)
+        return [cell.begin(h) for cell, h in zip(cells, hs, strict=True)]
+
+    if TYPE_CHECKING:
+        __call__ = forward
+
+
+class ZeroBridge(nn.Module):
+    """s⁰ = 0: what the decoder knows of the source, it has to look up."""
+
+    def forward(self, memory: Memory, cells: Sequence[Cell]) -> list[CellState]:
+        return [cell.zero(memory.summary.shape[0]) for cell in cells]
 
     if TYPE_CHECKING:
         __call__ = forward

@@ -1,12 +1,11 @@
-"""The GRU cell (Cho et al. 2014), in the form that applies r after W_hh, as torch and cuDNN do.
+"""The GRU cell (Cho et al. 2014) in its two forms: r closes h after W_h, or before it.
 
-u, r = σ(W_x x + W_h h + b)    ĥ = tanh(W_x x + b + r ⊙ (W_h h + b_h))    h' = u ⊙ h + (1 − u) ⊙ ĥ
+u, r = σ(W_x x + W_h h + b)    ĥ = tanh(W_x x + b + r ⊙ W_h h), or tanh(W_x x + b + W_h (r ⊙ h))
+h' = u ⊙ h + (1 − u) ⊙ ĥ
 """
 
 from __future__ import annotations
 
-import torch
-from torch import nn
 from torch.nn import functional as F
 
 from dragoman.nn.cells.cell import Cell, CellState
@@ -14,11 +13,10 @@ from dragoman.shapes import Float, Tensor
 
 
 class GRUCell(Cell):
-    """The gates stand in torch's order: r, u, ĥ. `b_h` is the bias that the reset gate closes."""
+    """r after W_h, as in torch and cuDNN. The gates stand in their order: r, u, ĥ, with one bias each."""
 
     def __init__(self, input_size: int, size: int) -> None:
         super().__init__(input_size, size, gates=3)
-        self.b_h = nn.Parameter(torch.zeros(size))
 
     def begin(self, h: Float[Tensor, "B D"]) -> CellState:
         return CellState(h, h.new_empty(h.shape[0], 0))
@@ -27,5 +25,23 @@ class GRUCell(Cell):
         r_x, u_x, n_x = a.chunk(3, dim=1)
         r_h, u_h, n_h = F.linear(state.h, self.W_h).chunk(3, dim=1)
         r, u = (r_x + r_h).sigmoid(), (u_x + u_h).sigmoid()
-        candidate = (n_x + r * (n_h + self.b_h)).tanh()
+        candidate = (n_x + r * n_h).tanh()
+        return CellState(u * state.h + (1.0 - u) * candidate, state.c)
+
+
+class ResetFirstGRUCell(Cell):
+    """r before W_h, as Cho et al. print it. The gates stand in the same order: r, u, ĥ."""
+
+    def __init__(self, input_size: int, size: int) -> None:
+        super().__init__(input_size, size, gates=3)
+
+    def begin(self, h: Float[Tensor, "B D"]) -> CellState:
+        return CellState(h, h.new_empty(h.shape[0], 0))
+
+    def gate(self, a: Float[Tensor, "B G"], state: CellState) -> CellState:
+        r_x, u_x, n_x = a.chunk(3, dim=1)
+        W_ru, W_n = self.W_h[: 2 * self.size], self.W_h[2 * self.size :]
+        r_h, u_h = F.linear(state.h, W_ru).chunk(2, dim=1)
+        r, u = (r_x + r_h).sigmoid(), (u_x + u_h).sigmoid()
+        candidate = (n_x + F.linear(r * state.h, W_n)).tanh()
         return CellState(u * state.h + (1.0 - u) * candidate, state.c)

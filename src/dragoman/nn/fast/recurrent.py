@@ -1,23 +1,95 @@
-"""torch's fused LSTM and GRU over a whole sequence: the twins of `cells.unroll`, with the same parameters."""
+"""A cell over a whole sequence, fast: the twins of `cells.unroll`, with the same parameters.
+
+torch has fused kernels for Elman's cell, the LSTM and the GRU; `sweep` has the LSTM's variants; for the GRU
+that resets first, at least W_x x + b is one product.
+"""
 
 from __future__ import annotations
 
 import torch
+from torch.nn import functional as F
 
 from dragoman.nn.cells.cell import Cell, CellState
-from dragoman.nn.cells.gru import GRUCell
+from dragoman.nn.cells.coupled import CoupledLSTMCell
+from dragoman.nn.cells.elman import ElmanCell
+from dragoman.nn.cells.gru import GRUCell, ResetFirstGRUCell
 from dragoman.nn.cells.lstm import LSTMCell
-from dragoman.shapes import Float, Tensor
+from dragoman.nn.cells.peephole import PeepholeLSTMCell
+from dragoman.nn.cells.unroll import last
+from dragoman.nn.fast.sweep import sweep
+from dragoman.shapes import Bool, Float, Tensor
+
+_SHUT = 1e4  # σ(−10⁴) is 0 and σ(10⁴) is 1 in every floating-point format
 
 
 def run(cell: Cell, x: Float[Tensor, "B T X"], state: CellState) -> Float[Tensor, "B T D"]:
-    h, c = (x.unsqueeze(0).contiguous() for x in state)
+    """h_1 … h_T."""
     match cell:
         case LSTMCell():
-            weights = [cell.W_x, cell.W_h, cell.b, torch.zeros_like(cell.b)]
-            return torch.lstm(x, [h, c], weights, True, 1, 0.0, cell.training, False, True)[0]
+            return _lstm(cell, x, cell.W_x, state)[0]
         case GRUCell():
-            b_h = torch.cat((torch.zeros_like(cell.b[: 2 * cell.size]), cell.b_h))
-            weights = [cell.W_x, cell.W_h, cell.b, b_h]
-            return torch.gru(x, h, weights, True, 1, 0.0, cell.training, False, True)[0]
-    raise TypeError(f"{type(cell).__name__} has no fused twin")
+            return torch.gru(x, _layered(state.h), _weights(cell, cell.W_x), *_one_layer(cell))[0]
+        case ElmanCell():
+            return torch.rnn_tanh(x, _layered(state.h), _weights(cell, cell.W_x), *_one_layer(cell))[0]
+        case PeepholeLSTMCell() | CoupledLSTMCell():
+            return sweep(cell, x, state)[0]
+        case ResetFirstGRUCell():
+            return _read_ahead(cell, x, state)
+    raise TypeError(f"{type(cell).__name__} has no fast twin")
+
+
+def run_to_ends(
+    cell: Cell, x: Float[Tensor, "B T X"], state: CellState, keep: Bool[Tensor, "B T"]
+) -> tuple[Float[Tensor, "B T D"], CellState]:
+    """h_1 … h_T, and the whole state after each sentence's last real token."""
+    match cell:
+        case LSTMCell():
+            h, c = _lstm_to_ends(cell, x, state, keep)
+        case PeepholeLSTMCell() | CoupledLSTMCell():
+            h, cs = sweep(cell, x, state)
+            c = last(cs, keep)
+        case _:
+            h, c = run(cell, x, state), state.c
+    return h, CellState(last(h, keep), c)
+
+
+def _read_ahead(cell: Cell, x: Float[Tensor, "B T X"], state: CellState) -> Float[Tensor, "B T D"]:
+    hs = []
+    for a in F.linear(x, cell.W_x, cell.b).unbind(dim=1):
+        state = cell.gate(a, state)
+        hs.append(state.h)
+    return torch.stack(hs, dim=1)
+
+
+def _lstm_to_ends(
+    cell: LSTMCell, x: Float[Tensor, "B T X"], state: CellState, keep: Bool[Tensor, "B T"]
+) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B D"]]:
+    """The kernel shows only the last c. One more input, 1 at padding, shuts i and opens f: there c stays."""
+    if bool(keep.all()):
+        return _lstm(cell, x, cell.W_x, state)
+    column = F.pad(cell.b.new_full((2, cell.size), _SHUT), (0, 0, 0, 2))  # rows i, f, ĉ, o
+    column[0].neg_()
+    padded = torch.cat((x, (~keep).unsqueeze(2).to(x.dtype)), dim=2)
+    return _lstm(cell, padded, torch.cat((cell.W_x, column.view(-1, 1)), dim=1), state)
+
+
+def _lstm(
+    cell: LSTMCell, x: Float[Tensor, "B T X"], W_x: Float[Tensor, "G X"], state: CellState
+) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B D"]]:
+    first = [_layered(state.h), _layered(state.c)]
+    h, _, c = torch.lstm(x, first, _weights(cell, W_x), *_one_layer(cell))
+    return h, c.squeeze(0)
+
+
+def _weights(cell: Cell, W_x: Float[Tensor, "G X"]) -> list[Tensor]:
+    """torch has a bias for W_h h too; the equations have one a gate."""
+    return [W_x, cell.W_h, cell.b, torch.zeros_like(cell.b)]
+
+
+def _layered(h: Float[Tensor, "B D"]) -> Float[Tensor, "1 B D"]:
+    return h.unsqueeze(0).contiguous()
+
+
+def _one_layer(cell: Cell) -> tuple[bool, int, float, bool, bool, bool]:
+    """has_biases, num_layers, dropout, train, bidirectional, batch_first"""
+    return True, 1, 0.0, cell.training, False, True

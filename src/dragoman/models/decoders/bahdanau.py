@@ -1,0 +1,57 @@
+"""The decoder of Bahdanau et al. 2015: it looks before it steps, and what it found enters the cell.
+
+α = softmax(score(s_{t−1}, h_i))    c_t = Σ α_i h_i    s_t = cell([y_{t−1}; c_t], s_{t−1})
+t = maxout(s_t, y_{t−1}, c_t)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+from dragoman.models.decoders.looking import Look
+from dragoman.models.decoders.trunk import Trunk
+from dragoman.nn.dropout import Dropout
+from dragoman.nn.recurrent.maxout import MaxoutOutput
+from dragoman.protocols import Memory, State
+from dragoman.shapes import Bool, Float, Int, Tensor
+
+
+class BahdanauDecoder(nn.Module):
+    """Of several layers the top one asks, and the bottom one hears the answer."""
+
+    def __init__(self, trunk: Trunk, look: Look, output: MaxoutOutput, dropout: Dropout) -> None:
+        super().__init__()
+        self.trunk = trunk
+        self.look = look
+        self.output = output
+        self.dropout = dropout
+
+    def forward(
+        self, memory: Memory, tgt: Int[Tensor, "B T"], keep: Bool[Tensor, "B T"]
+    ) -> Float[Tensor, "B T D"]:
+        y = self.trunk.tokens(tgt)
+        looked, states = self.look.at(memory), self.trunk.begin(memory, 1)
+        ss, cs = [], []
+        for token in self.trunk.one_by_one(y):
+            c, _ = self.look.together(states[-1].h, looked)
+            s, states = self.trunk.step(token, states, c)
+            ss.append(s)
+            cs.append(c)
+        return self.dropout(self.output(torch.stack(ss, dim=1), y, torch.stack(cs, dim=1)))
+
+    def start(self, memory: Memory, width: int) -> State:
+        return State(self.look.at(memory), self.trunk.begin(memory, width))
+
+    def step(
+        self, y: Int[Tensor, " N"], state: State
+    ) -> tuple[Float[Tensor, "N D"], State, Float[Tensor, "N S"]]:
+        token = self.trunk.token(y)
+        c, alpha = self.look.together(state.moving[-1].h, state.fixed)
+        s, states = self.trunk.step(token, state.moving, c)
+        return self.dropout(self.output(s, token.x, c)), State(state.fixed, states), alpha
+
+    if TYPE_CHECKING:
+        __call__ = forward

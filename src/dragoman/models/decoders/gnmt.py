@@ -1,0 +1,61 @@
+"""The decoder of Wu et al. 2016 (GNMT): the bottom layer looks, and every layer hears what it found.
+
+α = softmax(score(s¹_{t−1}, h_i))    c_t = Σ α_i h_i    sˡ_t = cell([yˡ⁻¹_t; c_t], sˡ_{t−1})
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+from dragoman.models.decoders.looking import Look
+from dragoman.models.decoders.trunk import Trunk
+from dragoman.protocols import Memory, State
+from dragoman.shapes import Bool, Float, Int, Tensor
+
+
+class GNMTDecoder(nn.Module):
+    """Only the bottom layer goes step by step; then all contexts are known, and the others run fused."""
+
+    def __init__(self, trunk: Trunk, look: Look, output: nn.Module) -> None:
+        super().__init__()
+        self.trunk = trunk
+        self.look = look
+        self.output = output
+
+    def forward(
+        self, memory: Memory, tgt: Int[Tensor, "B T"], keep: Bool[Tensor, "B T"]
+    ) -> Float[Tensor, "B T D"]:
+        looked, (state, *above) = self.look.at(memory), self.trunk.begin(memory, 1)
+        bottom, *layers = self.trunk.layers
+        x = self.trunk.tokens(tgt)
+        steps = (x, bottom.read(x), bottom.masks(x.shape[0], x.shape[1]))
+        ys, cs = [], []
+        for x_t, a, mask in zip(*(each.unbind(dim=1) for each in steps), strict=True):
+            c, _ = self.look.together(state.h, looked)
+            y_t, state = bottom.step(x_t, a, state, c, mask)
+            ys.append(y_t)
+            cs.append(c)
+        y, contexts = torch.stack(ys, dim=1), torch.stack(cs, dim=1)
+        for layer, state in zip(layers, above, strict=True):
+            y = layer(y, state, contexts)
+        return self.output(y)
+
+    def start(self, memory: Memory, width: int) -> State:
+        return State(self.look.at(memory), self.trunk.begin(memory, width))
+
+    def step(
+        self, y: Int[Tensor, " N"], state: State
+    ) -> tuple[Float[Tensor, "N D"], State, Float[Tensor, "N S"]]:
+        x = self.trunk.token(y).x
+        c, alpha = self.look.together(state.moving[0].h, state.fixed)
+        states = []
+        for layer, past in zip(self.trunk.layers, state.moving, strict=True):
+            x, now = layer.step(x, layer.read(x), past, c, None)
+            states.append(now)
+        return self.output(x), State(state.fixed, states), alpha
+
+    if TYPE_CHECKING:
+        __call__ = forward

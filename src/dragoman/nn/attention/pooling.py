@@ -1,0 +1,59 @@
+"""One vector of a whole sequence, for classification: attention that nobody asks but a learned weight."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+from dragoman.nn.attention.attend import attend, padding_bias
+from dragoman.nn.attention.scores import Score
+from dragoman.shapes import Bool, Float, Tensor
+
+Pooled = tuple[Float[Tensor, "B M"], Float[Tensor, "B S"]]
+
+
+class LearnedQuery(nn.Module):
+    """α = softmax(e(q, h)), c = Σ α_i v_i, with a trained q (Yang et al. 2016, eq. 6 and 7).
+
+    Keys are what the score makes of the states; values are the states, or `W_v` of them.
+    """
+
+    def __init__(self, score: Score, query_size: int, values: nn.Module | None = None) -> None:
+        super().__init__()
+        self.score = score
+        self.q = nn.Parameter(torch.empty(query_size).uniform_(-(query_size**-0.5), query_size**-0.5))
+        self.values = values or nn.Identity()
+
+    def forward(self, h: Float[Tensor, "B S D"], keep: Bool[Tensor, "B S"]) -> Pooled:
+        """c and α."""
+        e = self.score.score(self.q.expand(len(h), 1, -1), self.score.keys(h))
+        return pool(e, self.values(h), keep)
+
+    if TYPE_CHECKING:
+        __call__ = forward
+
+
+class PlacedPooling(nn.Module):
+    """e_i = tanh(wᵀ h_i + b_i): a weight a feature and one a place, so for sequences of one length only.
+
+    The smallest attention that a textbook puts on a recurrent net: over 20 steps of 2 features it has
+    20 + 2 weights.
+    """
+
+    def __init__(self, length: int, size: int) -> None:
+        super().__init__()
+        self.w = nn.Parameter(torch.randn(size) * size**-0.5)
+        self.b = nn.Parameter(torch.zeros(length))
+
+    def forward(self, h: Float[Tensor, "B S D"], keep: Bool[Tensor, "B S"]) -> Pooled:
+        return pool(torch.tanh(h @ self.w + self.b).unsqueeze(1), h, keep)
+
+    if TYPE_CHECKING:
+        __call__ = forward
+
+
+def pool(e: Float[Tensor, "B 1 S"], v: Float[Tensor, "B S M"], keep: Bool[Tensor, "B S"]) -> Pooled:
+    c, alpha = attend(e + padding_bias(keep, e.dtype), v)
+    return c.squeeze(1), alpha.squeeze(1)

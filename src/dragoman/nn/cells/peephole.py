@@ -1,0 +1,34 @@
+"""The LSTM cell whose gates look into it (Gers & Schmidhuber 2000): p has a weight a feature.
+
+i, f = σ(W_x x + W_h h + p ⊙ c + b)    ĉ = tanh(W_x x + W_h h + b)
+c' = f ⊙ c + i ⊙ ĉ
+o = σ(W_x x + W_h h + p ⊙ c' + b)      h' = o ⊙ tanh(c')
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from dragoman.nn.cells.cell import Cell, CellState
+from dragoman.shapes import Float, Tensor
+
+
+class PeepholeLSTMCell(Cell):
+    """The gates stand in the LSTM's order: i, f, ĉ, o. The rows of p are for i, f, o; at first they are 0."""
+
+    def __init__(self, input_size: int, size: int) -> None:
+        super().__init__(input_size, size, gates=4)
+        self.p = nn.Parameter(torch.zeros(3, size))
+        nn.init.ones_(self.b[size : 2 * size])  # start by remembering (Jozefowicz et al. 2015)
+
+    def begin(self, h: Float[Tensor, "B D"]) -> CellState:
+        return CellState(h, torch.zeros_like(h))
+
+    def gate(self, a: Float[Tensor, "B G"], state: CellState) -> CellState:
+        i, f, g, o = (a + F.linear(state.h, self.W_h)).chunk(4, dim=1)
+        p_i, p_f, p_o = self.p.unbind()
+        i, f = (i + p_i * state.c).sigmoid(), (f + p_f * state.c).sigmoid()
+        c = f * state.c + i * g.tanh()
+        return CellState((o + p_o * c).sigmoid() * c.tanh(), c)

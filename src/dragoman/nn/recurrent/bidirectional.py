@@ -1,0 +1,45 @@
+"""A layer that reads from both sides with two independent cells (Schuster & Paliwal 1997)."""
+
+from __future__ import annotations
+
+from torch import nn
+
+from dragoman.nn.cells.cell import Cell
+from dragoman.nn.cells.unroll import last, reorder, reversal
+from dragoman.nn.dropout import Dropout
+from dragoman.nn.fast.recurrent import run
+from dragoman.nn.recurrent.around import Plain, Residual
+from dragoman.nn.recurrent.join import Concat, Mean, Projection
+from dragoman.shapes import Bool, Float, Tensor
+
+
+class BidirectionalLayer(nn.Module):
+    """y_i = around(x_i, dropout(join(h→_i, h←_i))).
+
+    The second cell reads each sentence reversed within its own length, so padding never enters a state.
+    """
+
+    def __init__(
+        self,
+        right: Cell,
+        left: Cell,
+        join: Concat | Mean | Projection,
+        around: Plain | Residual,
+        dropout: Dropout,
+    ) -> None:
+        super().__init__()
+        self.right = right
+        self.left = left
+        self.join = join
+        self.around = around
+        self.dropout = dropout
+
+    def over(
+        self, x: Float[Tensor, "B S X"], keep: Bool[Tensor, "B S"]
+    ) -> tuple[Float[Tensor, "B S D"], Float[Tensor, "B D"]]:
+        """The whole sequence, and the two ends joined: h→ of the last real token, h← of the first."""
+        places = reversal(keep)
+        right = run(self.right, x, self.right.zero(x.shape[0]))
+        left = run(self.left, reorder(x, places), self.left.zero(x.shape[0]))
+        h = self.join(right, reorder(left, places))
+        return self.around(x, self.dropout(h)), self.join(last(right, keep), last(left, keep))

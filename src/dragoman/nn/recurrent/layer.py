@@ -1,0 +1,73 @@
+"""One layer of a recurrent network that reads from the left.
+
+h_t = cell([x_t; b_t], h_{t−1})    y_t = around(x_t, dropout(h_t)), with b_t what a decoder lays beside x_t.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from dragoman.nn.cells.cell import Cell, CellState
+from dragoman.nn.cells.unroll import last
+from dragoman.nn.dropout import Dropout
+from dragoman.nn.fast.recurrent import run, run_to_ends
+from dragoman.nn.recurrent.around import Plain, Residual
+from dragoman.shapes import Bool, Float, Tensor
+
+
+class RecurrentLayer(nn.Module):
+    def __init__(self, cell: Cell, around: Plain | Residual, dropout: Dropout) -> None:
+        super().__init__()
+        self.cell = cell
+        self.around = around
+        self.dropout = dropout
+
+    def forward(
+        self, x: Float[Tensor, "B T X"], state: CellState, beside: Float[Tensor, "B T Z"] | None = None
+    ) -> Float[Tensor, "B T D"]:
+        """The whole sequence from a first state."""
+        seen = x if beside is None else torch.cat((x, beside), dim=2)
+        return self.around(x, self.dropout(run(self.cell, seen, state)))
+
+    def over(
+        self, x: Float[Tensor, "B S X"], keep: Bool[Tensor, "B S"]
+    ) -> tuple[Float[Tensor, "B S D"], Float[Tensor, "B D"]]:
+        """The whole sequence from zero, and h after each sentence's last real token."""
+        h = run(self.cell, x, self.cell.zero(x.shape[0]))
+        return self.around(x, self.dropout(h)), last(h, keep)
+
+    def to_end(
+        self, x: Float[Tensor, "B S X"], keep: Bool[Tensor, "B S"]
+    ) -> tuple[Float[Tensor, "B S D"], CellState]:
+        """The whole sequence from zero, and the whole state after each sentence's last real token."""
+        h, end = run_to_ends(self.cell, x, self.cell.zero(x.shape[0]), keep)
+        return self.around(x, self.dropout(h)), end
+
+    def read(self, x: Float[Tensor, "*N X"]) -> Float[Tensor, "*N G"]:
+        """The part of W_x [x; b] + bias that x has in it: one product for a whole target."""
+        return F.linear(x, self.cell.W_x[:, : x.shape[-1]], self.cell.b)
+
+    def step(
+        self,
+        x: Float[Tensor, "N X"],
+        a: Float[Tensor, "N G"],
+        state: CellState,
+        beside: Float[Tensor, "N Z"] | None,
+        mask: Float[Tensor, "N D"] | None,
+    ) -> tuple[Float[Tensor, "N D"], CellState]:
+        """One token, of which `a` was read; `mask` is what dropout drew, if it was drawn beforehand."""
+        if beside is not None:
+            a = a + F.linear(beside, self.cell.W_x[:, x.shape[1] :])
+        state = self.cell.gate(a, state)
+        return self.around(x, self.dropout(state.h) if mask is None else state.h * mask), state
+
+    def masks(self, rows: int, steps: int) -> Float[Tensor, "B T D"]:
+        """What dropout draws for a whole target, for decoders that must go step by step."""
+        return self.dropout(self.cell.b.new_ones(rows, steps, self.cell.size))
+
+    if TYPE_CHECKING:
+        __call__ = forward
