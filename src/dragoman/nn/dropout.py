@@ -30,6 +30,12 @@ def noise(*key: int) -> Iterator[None]:
         _STREAM.reset(token)
 
 
+def chance(rate: float) -> bool:
+    """True at this rate: one draw of the stream, for all ranks that have its key."""
+    stream = _STREAM.get()
+    return (float(torch.rand(())) if stream is None else stream.random()) < rate
+
+
 class Dropout(nn.Module):
     """x ⊙ m, with m = 0 at the given rate and 1/(1 − rate) elsewhere, so that E[x ⊙ m] = x.
 
