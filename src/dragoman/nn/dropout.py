@@ -46,7 +46,7 @@ class Dropout(nn.Module):
 
     def __init__(self, rate: float) -> None:
         super().__init__()
-        scale = torch.tensor(1.0 / (1.0 - rate), dtype=torch.bfloat16)
+        scale = torch.tensor(1.0 / (1.0 - rate), dtype=torch.bfloat16, device="cpu")
         self.scale = float(scale)
         self._scale_bits = int(scale.view(torch.int16))
         # A signed 16-bit draw below this is dropped.

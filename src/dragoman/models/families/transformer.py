@@ -29,32 +29,26 @@ FEED_FORWARDS: dict[str, type[FeedForward] | type[GELUFeedForward] | type[SwiGLU
 
 def build_encoder(part: TransformerPart, matrix: nn.Parameter) -> TransformerEncoder:
     places = relation(part, ahead=True)
-    layers = [
-        EncoderLayer(
-            self_attention(part, places, ahead=True),
-            feed_forward(part),
-            residual(part),
-            residual(part),
-            skip(part, layer),
-        )
-        for layer in range(part.layers)
-    ]
+    layers = [encoder_layer(part, places, skip_rate(part, layer)) for layer in range(part.layers)]
     return TransformerEncoder(embedding(part, matrix), layers, last_norm(part), part.layer_drop)
 
 
 def build_decoder(part: TransformerPart, matrix: nn.Parameter, memory: int) -> TransformerDecoder:
     places = relation(part, ahead=False)
-    layers = [
-        DecoderLayer(
-            self_attention(part, places, ahead=False),
-            CrossAttention(part.width, memory, part.heads, attention_dropout(part), kv_heads=part.kv_heads),
-            feed_forward(part),
-            (residual(part), residual(part), residual(part)),
-            skip(part, layer),
-        )
-        for layer in range(part.layers)
-    ]
+    layers = [decoder_layer(part, places, memory, skip_rate(part, layer)) for layer in range(part.layers)]
     return TransformerDecoder(embedding(part, matrix), layers, last_norm(part), part.layer_drop)
+
+
+def encoder_layer(part: TransformerPart, places: Relation, skip: float) -> EncoderLayer:
+    attention = self_attention(part, places, ahead=True)
+    return EncoderLayer(attention, feed_forward(part), residual(part), residual(part), skip)
+
+
+def decoder_layer(part: TransformerPart, places: Relation, memory: int, skip: float) -> DecoderLayer:
+    cross = CrossAttention(part.width, memory, part.heads, attention_dropout(part), kv_heads=part.kv_heads)
+    attention = self_attention(part, places, ahead=False)
+    around = (residual(part), residual(part), residual(part))
+    return DecoderLayer(attention, cross, feed_forward(part), around, skip)
 
 
 def embedding(part: TransformerPart, matrix: nn.Parameter) -> PositionedEmbedding | ScaledEmbedding:
@@ -99,7 +93,7 @@ def residual(part: TransformerPart) -> PreNorm | PostNorm:
     return RESIDUALS[part.norm](NORMS[part.norm_kind](part.width), part.dropout)
 
 
-def skip(part: TransformerPart, layer: int) -> float:
+def skip_rate(part: TransformerPart, layer: int) -> float:
     """Deeper layers are skipped more often (Huang et al. 2016, eq. 4)."""
     return part.stochastic_depth * (layer + 1) / part.layers
 
