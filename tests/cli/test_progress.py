@@ -338,6 +338,7 @@ def test_plan_says_what_how_long_where_and_what_to_expect() -> None:
         "1 h 51 (1 h 40 – 2 h 24) · 8,000 tokens/s",
         "12,000 updates of 4,096 tokens, 58 times over the data",
         "3.1 GB",
+        "  export  ct2\n",
         "en-de/model",
         "29,000 pairs is small: expect good results inside its domain, weak ones outside it.",
     ):
@@ -362,6 +363,9 @@ def test_plan_names_recurrent_models_and_separate_vocabularies() -> None:
     assert "8,000 char units to read, 8,000 char units to write" in text
     assert "watched on 1,014 pairs of v.tsv" in text
     assert "left out" not in text
+    assert (
+        "  export  not to ct2: lstm encoder (ct2 runs Transformers; this goes to ONNX) · lstm decoder" in text
+    )
     assert plan_text.in_short(rnn.model) == "lstm 1+1 × 256/512"
     assert plan_text.in_short(config().model) == "transformer 3+3 × 256"
 

@@ -215,6 +215,12 @@ def test_settings_that_contradict_each_other_are_refused(tmp_path: Path) -> None
     assert "not both" in override("training.updates=5", "training.budget=3m").what
     assert 'model.tied = "target"' in override("text.joint=false").what
     assert "heads" in settings(tmp_path, "[model]\nencoder = { width = 30, heads = 4 }\n").what
+    assert "a divisor of heads" in override("model.decoder.kv_heads=3").what
+    assert "2 × heads" in override("model.encoder.width=12", "model.encoder.positions=rotary").what
+    assert (
+        "decoder.width = 512"
+        in override("model.preset=rnn-small", "model.decoder.width=8", "model.decoder.attention=dot").what
+    )
 
 
 def test_budget_that_is_no_time_shows_how_to_write_one() -> None:

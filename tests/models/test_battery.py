@@ -35,6 +35,17 @@ DECODERS |= {
     for score in SCORES
 }
 PAIRS += [("gru", score) for score in SCORES]
+TRANSFORMERS = {
+    "rotary": {"positions": "rotary", "norm_kind": "rms", "activation": "swiglu", "kv_heads": 1},
+    "relative": {"positions": "relative", "norm": "post", "norm_kind": "rms", "stochastic_depth": 0.2},
+    "rotary window": {"positions": "rotary", "window": 1},
+    "relative window": {"positions": "relative", "window": 2, "kv_heads": 1},
+    "sinusoidal window": {"window": 2},
+}
+for name, choices in TRANSFORMERS.items():
+    ENCODERS[name] = DECODERS[name] = {**TRANSFORMER, **choices}
+    PAIRS += [(name, name)]
+PAIRS += [("relative window", "lstm plain"), ("gru", "rotary window")]
 
 RNN = {"kind": "rnn", "width": 12, "embedding": 16}
 ENCODERS |= {

@@ -24,7 +24,7 @@ def test_written_out_attention_equals_sdpa() -> None:
     torch.manual_seed(0)
     q, k, v = (torch.randn(3, 2, n, 8, dtype=torch.float64, requires_grad=True) for n in (5, 7, 7))
     keep = torch.arange(7).expand(3, 7) < torch.tensor([[7], [4], [1]])
-    bias = padding_bias(keep, torch.float64)
+    bias = padding_bias(keep, torch.float64).unsqueeze(1)
     slow, _ = scaled_dot(q, k, v, bias, Dropout(0.0))
     fast = sdpa(q, k, v, bias)
     assert torch.allclose(slow, fast, atol=1e-12)

@@ -8,6 +8,7 @@ from typing import Any
 
 from dragoman.cli.preparing import left_out
 from dragoman.cli.wording import amount, duration, plural, size, span
+from dragoman.config.exportable import reasons
 from dragoman.config.model import ModelConfig
 from dragoman.config.root import Config
 from dragoman.config.text import TextConfig
@@ -34,6 +35,7 @@ def describe(plan: Plan, config: Config, out: Path, prepared: dict[str, Any]) ->
     yield f"  time    {duration(plan.seconds)} ({span(*plan.range)}) · {plan.tokens_per_second:,.0f} tokens/s"
     yield f"          {length(plan, config)}"
     yield f"  memory  {size(plan.memory)}"
+    yield f"  export  {exports(config.model)}"
     yield f"  files   {out / 'model'} · checkpoints, events.jsonl, settings.toml beside it"
     yield f"{plural(plan.pairs, 'pair')} {judgement(plan.pairs)}"
 
@@ -44,6 +46,11 @@ def in_full(model: ModelConfig) -> str:
         return f"{encoder.name}, {encoder.layers}+{decoder.layers} layers × {encoder.shape}"
     sides = (f"{side.name}, {plural(side.layers, 'layer')} × {side.shape}" for side in (encoder, decoder))
     return " → ".join(sides)
+
+
+def exports(model: ModelConfig) -> str:
+    against = reasons(model, "ct2")
+    return f"not to ct2: {' · '.join(against)}" if against else "ct2"
 
 
 def in_short(model: ModelConfig) -> str:

@@ -33,6 +33,11 @@ def transformer_base() -> Table:
     return _transformer(layers=6, width=512, heads=8, ffn=2048, dropout=0.1)
 
 
+def transformer_big() -> Table:
+    """Vaswani et al. 2017, Table 3; for English–French the paper drops 0.1."""
+    return _transformer(layers=6, width=1024, heads=16, ffn=4096, dropout=0.3)
+
+
 def rnn_small() -> Table:
     """Bidirectional LSTM, attention and input feeding after Luong et al. 2015."""
     encoder = {"kind": "rnn", "cell": "lstm", "layers": 1, "width": 256, "embedding": 256, "dropout": 0.3}
@@ -97,6 +102,7 @@ PRESETS = {
     "transformer-tiny": transformer_tiny,
     "transformer-small": transformer_small,
     "transformer-base": transformer_base,
+    "transformer-big": transformer_big,
     "rnn-small": rnn_small,
     "gru-small": gru_small,
     "elman": elman,

@@ -30,6 +30,12 @@ def noise(*key: int) -> Iterator[None]:
         _STREAM.reset(token)
 
 
+def chance(rate: float) -> bool:
+    """True at this rate: one draw of the stream, for all ranks that have its key."""
+    stream = _STREAM.get()
+    return (float(torch.rand(())) if stream is None else stream.random()) < rate
+
+
 class Dropout(nn.Module):
     """x ⊙ m, with m = 0 at the given rate and 1/(1 − rate) elsewhere, so that E[x ⊙ m] = x.
 
@@ -40,7 +46,7 @@ class Dropout(nn.Module):
 
     def __init__(self, rate: float) -> None:
         super().__init__()
-        scale = torch.tensor(1.0 / (1.0 - rate), dtype=torch.bfloat16)
+        scale = torch.tensor(1.0 / (1.0 - rate), dtype=torch.bfloat16, device="cpu")
         self.scale = float(scale)
         self._scale_bits = int(scale.view(torch.int16))
         # A signed 16-bit draw below this is dropped.

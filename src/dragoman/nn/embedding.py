@@ -48,3 +48,18 @@ class PositionedEmbedding(nn.Module):
 
     if TYPE_CHECKING:
         __call__ = forward
+
+
+class ScaledEmbedding(nn.Module):
+    """√d · row: for layers whose attention knows by itself how far apart tokens stand."""
+
+    def __init__(self, matrix: nn.Parameter, dropout: float) -> None:
+        super().__init__()
+        self.matrix = matrix
+        self.dropout = Dropout(dropout)
+
+    def forward(self, y: Int[Tensor, "B T"], start: int = 0) -> Float[Tensor, "B T E"]:
+        return self.dropout(F.embedding(y, self.matrix) * self.matrix.shape[1] ** 0.5)
+
+    if TYPE_CHECKING:
+        __call__ = forward

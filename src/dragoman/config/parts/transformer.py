@@ -17,15 +17,37 @@ class TransformerPart(Section):
     width: int = Field(default=256, ge=2, description="Features of each token: d_model.")
     heads: int = Field(default=4, ge=1, description="Attention heads; they share the width.")
     ffn: int = Field(default=1024, ge=1, description="Inner features of the feed-forward layer.")
-    norm: Literal["pre", "post"] = Field(
-        default="pre", description="Layer norm before each sub-layer (trains easily) or after it (the paper)."
+    kv_heads: int | None = Field(
+        default=None, ge=1, description="Keys and values, shared by groups of heads; one a head if unset."
     )
-    activation: Literal["relu", "gelu"] = Field(default="relu", description="Inside the feed-forward layer.")
-    positions: Literal["sinusoidal", "learned"] = Field(
-        default="sinusoidal", description="How a token knows its place."
+    window: int | None = Field(
+        default=None,
+        ge=1,
+        description=(
+            "How far self-attention sees: this many tokens back, and in an encoder as many ahead; "
+            "all of them if unset."
+        ),
+    )
+    norm: Literal["pre", "post"] = Field(
+        default="pre", description="The norm before each sub-layer (trains easily) or after it (the paper)."
+    )
+    norm_kind: Literal["layer", "rms"] = Field(
+        default="layer", description="LayerNorm, or RMSNorm, which subtracts no mean."
+    )
+    activation: Literal["relu", "gelu", "swiglu"] = Field(
+        default="relu", description="Inside the feed-forward layer; swiglu has a third matrix for its gate."
+    )
+    positions: Literal["sinusoidal", "learned", "rotary", "relative"] = Field(
+        default="sinusoidal",
+        description=(
+            "How a token knows its place: a vector added to it, queries and keys turned by their place, "
+            "or a learned number for each distance added to the scores."
+        ),
     )
     max_positions: int = Field(
-        default=1024, ge=2, description="Longest sequence that positions are made for."
+        default=1024,
+        ge=2,
+        description="Longest sequence that positions are made for, if not relative.",
     )
     dropout: Rate = Field(
         default=0.1, description="Dropped share of what each sub-layer and the embedding give."
@@ -34,6 +56,15 @@ class TransformerPart(Section):
         default=None, description="Dropped attention weights; `dropout` if unset."
     )
     ffn_dropout: Rate | None = Field(default=None, description="Dropped inner features; `dropout` if unset.")
+    layer_drop: Rate = Field(
+        default=0.0, description="How often an update leaves a layer out (Fan et al. 2020)."
+    )
+    stochastic_depth: Rate = Field(
+        default=0.0,
+        description=(
+            "How often a sentence skips a sub-layer of the last layer, less often below (Huang et al. 2016)."
+        ),
+    )
 
     @property
     def token_features(self) -> int:
@@ -46,7 +77,7 @@ class TransformerPart(Section):
     @property
     def longest(self) -> int | None:
         """How many tokens fit in, where there is a limit."""
-        return self.max_positions
+        return None if self.positions == "relative" else self.max_positions
 
     @property
     def name(self) -> str:
@@ -54,10 +85,24 @@ class TransformerPart(Section):
 
     @property
     def shape(self) -> str:
-        return f"width {self.width}, {self.heads} heads"
+        return f"width {self.width}, {self.heads} heads{f', window {self.window}' if self.window else ''}"
 
     @model_validator(mode="after")
     def _heads_share_the_width(self) -> TransformerPart:
         if self.width % self.heads:
             raise ValueError(f"width {self.width} cannot be shared by {self.heads} heads; make it a multiple")
+        if self.kv_heads and self.heads % self.kv_heads:
+            raise ValueError(
+                f"{self.heads} heads cannot share {self.kv_heads} keys and values; "
+                "make kv_heads a divisor of heads"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _rotary_turns_pairs(self) -> TransformerPart:
+        if self.positions == "rotary" and self.width // self.heads % 2:
+            raise ValueError(
+                f"rotary positions turn pairs of features, and {self.width} / {self.heads} features a head "
+                "are odd in number; make width a multiple of 2 × heads"
+            )
         return self

@@ -8,26 +8,34 @@ from typing import TYPE_CHECKING
 from torch import nn
 
 from dragoman.nn.attention.attend import padding_bias
-from dragoman.nn.embedding import PositionedEmbedding
+from dragoman.nn.embedding import PositionedEmbedding, ScaledEmbedding
 from dragoman.nn.flat import lay_flat, sentences
 from dragoman.nn.stack import Stack
+from dragoman.nn.transformer.depth import LayerDrop
 from dragoman.nn.transformer.encoder_layer import EncoderLayer
 from dragoman.protocols import Memory
 from dragoman.shapes import Bool, Float, Int, Tensor
 
 
 class TransformerEncoder(nn.Module):
-    def __init__(self, embed: PositionedEmbedding, layers: Sequence[EncoderLayer], norm: nn.Module) -> None:
+    def __init__(
+        self,
+        embed: PositionedEmbedding | ScaledEmbedding,
+        layers: Sequence[EncoderLayer],
+        norm: nn.Module,
+        layer_drop: float = 0.0,
+    ) -> None:
         super().__init__()
         self.embed = embed
         self.layers = Stack(layers)
         self.norm = norm
+        self.layer_drop = LayerDrop(layer_drop)
 
     def forward(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory:
         shape = (src.shape[0], src.shape[1])
         x = lay_flat(self.embed(src))
         bias = None if bool(keep.all()) else padding_bias(keep, x.dtype)
-        for layer in self.layers:
+        for layer in self.layer_drop(self.layers):
             x = layer(x, shape, bias)
         states = sentences(self.norm(x), shape)
         return Memory(states, keep, mean(states, keep))

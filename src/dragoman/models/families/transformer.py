@@ -8,52 +8,79 @@ from dragoman.config.parts.transformer import TransformerPart
 from dragoman.models.decoders.transformer import TransformerDecoder
 from dragoman.models.encoders.transformer import TransformerEncoder
 from dragoman.nn.attention.multihead import CrossAttention, SelfAttention
-from dragoman.nn.embedding import PositionedEmbedding
-from dragoman.nn.position import Learned, Sinusoidal
+from dragoman.nn.attention.window import WindowedSelfAttention
+from dragoman.nn.embedding import PositionedEmbedding, ScaledEmbedding
+from dragoman.nn.norm import RMSNorm
+from dragoman.nn.position import Learned, Relation, RelativeBias, Rotary, Sinusoidal, Unrelated
 from dragoman.nn.transformer.decoder_layer import DecoderLayer
 from dragoman.nn.transformer.encoder_layer import EncoderLayer
-from dragoman.nn.transformer.feedforward import FeedForward, GELUFeedForward
+from dragoman.nn.transformer.feedforward import FFN, FeedForward, GELUFeedForward, SwiGLUFeedForward
 from dragoman.nn.transformer.residual import PostNorm, PreNorm
 
 POSITIONS: dict[str, type[Sinusoidal] | type[Learned]] = {"sinusoidal": Sinusoidal, "learned": Learned}
 RESIDUALS: dict[str, type[PreNorm] | type[PostNorm]] = {"pre": PreNorm, "post": PostNorm}
-FEED_FORWARDS: dict[str, type[FeedForward] | type[GELUFeedForward]] = {
+NORMS: dict[str, type[nn.LayerNorm] | type[RMSNorm]] = {"layer": nn.LayerNorm, "rms": RMSNorm}
+FEED_FORWARDS: dict[str, type[FeedForward] | type[GELUFeedForward] | type[SwiGLUFeedForward]] = {
     "relu": FeedForward,
     "gelu": GELUFeedForward,
+    "swiglu": SwiGLUFeedForward,
 }
 
 
 def build_encoder(part: TransformerPart, matrix: nn.Parameter) -> TransformerEncoder:
-    layers = [encoder_layer(part) for _ in range(part.layers)]
-    return TransformerEncoder(positioned(part, matrix), layers, last_norm(part))
+    places = relation(part, ahead=True)
+    layers = [encoder_layer(part, places, skip_rate(part, layer)) for layer in range(part.layers)]
+    return TransformerEncoder(embedding(part, matrix), layers, last_norm(part), part.layer_drop)
 
 
 def build_decoder(part: TransformerPart, matrix: nn.Parameter, memory: int) -> TransformerDecoder:
-    layers = [decoder_layer(part, memory) for _ in range(part.layers)]
-    return TransformerDecoder(positioned(part, matrix), layers, last_norm(part))
+    places = relation(part, ahead=False)
+    layers = [decoder_layer(part, places, memory, skip_rate(part, layer)) for layer in range(part.layers)]
+    return TransformerDecoder(embedding(part, matrix), layers, last_norm(part), part.layer_drop)
 
 
-def positioned(part: TransformerPart, matrix: nn.Parameter) -> PositionedEmbedding:
+def encoder_layer(part: TransformerPart, places: Relation, skip: float) -> EncoderLayer:
+    attention = self_attention(part, places, ahead=True)
+    return EncoderLayer(attention, feed_forward(part), residual(part), residual(part), skip)
+
+
+def decoder_layer(part: TransformerPart, places: Relation, memory: int, skip: float) -> DecoderLayer:
+    cross = CrossAttention(part.width, memory, part.heads, attention_dropout(part), kv_heads=part.kv_heads)
+    attention = self_attention(part, places, ahead=False)
+    around = (residual(part), residual(part), residual(part))
+    return DecoderLayer(attention, cross, feed_forward(part), around, skip)
+
+
+def embedding(part: TransformerPart, matrix: nn.Parameter) -> PositionedEmbedding | ScaledEmbedding:
+    if part.positions not in POSITIONS:
+        return ScaledEmbedding(matrix, part.dropout)
     return PositionedEmbedding(
         matrix, POSITIONS[part.positions](part.max_positions, part.width), part.dropout
     )
 
 
-def encoder_layer(part: TransformerPart) -> EncoderLayer:
-    return EncoderLayer(self_attention(part), feed_forward(part), residual(part), residual(part))
+def relation(part: TransformerPart, *, ahead: bool) -> Relation:
+    """One for all layers of a side."""
+    match part.positions:
+        case "rotary":
+            return Rotary(part.max_positions, part.width // part.heads)
+        case "relative":
+            return RelativeBias(part.heads, ahead=ahead)
+        case _:
+            return Unrelated()
 
 
-def decoder_layer(part: TransformerPart, memory: int) -> DecoderLayer:
-    cross = CrossAttention(part.width, memory, part.heads, attention_dropout(part))
-    around = (residual(part), residual(part), residual(part))
-    return DecoderLayer(self_attention(part), cross, feed_forward(part), around)
+def self_attention(part: TransformerPart, places: Relation, *, ahead: bool) -> SelfAttention:
+    size = (part.width, part.heads, attention_dropout(part))
+    if part.window is None:
+        return SelfAttention(*size, kv_heads=part.kv_heads, relation=places)
+    after = part.window if ahead else 0
+    return WindowedSelfAttention(
+        *size, before=part.window, after=after, kv_heads=part.kv_heads, relation=places
+    )
 
 
-def self_attention(part: TransformerPart) -> SelfAttention:
-    return SelfAttention(part.width, part.heads, attention_dropout(part))
-
-
-def feed_forward(part: TransformerPart) -> FeedForward | GELUFeedForward:
+def feed_forward(part: TransformerPart) -> FFN:
     rate = part.dropout if part.ffn_dropout is None else part.ffn_dropout
     return FEED_FORWARDS[part.activation](part.width, part.ffn, rate)
 
@@ -63,9 +90,14 @@ def attention_dropout(part: TransformerPart) -> float:
 
 
 def residual(part: TransformerPart) -> PreNorm | PostNorm:
-    return RESIDUALS[part.norm](part.width, part.dropout)
+    return RESIDUALS[part.norm](NORMS[part.norm_kind](part.width), part.dropout)
+
+
+def skip_rate(part: TransformerPart, layer: int) -> float:
+    """Deeper layers are skipped more often (Huang et al. 2016, eq. 4)."""
+    return part.stochastic_depth * (layer + 1) / part.layers
 
 
 def last_norm(part: TransformerPart) -> nn.Module:
     """Pre-norm layers leave their sum as it is, so the top norms it once; post-norm ones have done it."""
-    return nn.LayerNorm(part.width) if part.norm == "pre" else nn.Identity()
+    return NORMS[part.norm_kind](part.width) if part.norm == "pre" else nn.Identity()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from dragoman.nn.dropout import Dropout
+from dragoman.nn.position import distances
 from dragoman.shapes import Bool, Float, Tensor
 
 
@@ -20,6 +21,20 @@ def causal_bias(size: int, dtype: torch.dtype, device: torch.device) -> Float[Te
     return torch.full((size, size), -torch.inf, dtype=dtype, device=device).triu_(1).unsqueeze(0)
 
 
+def window_bias(
+    hidden: Float[Tensor, "b 1 S"], queries: int, first: int, before: int, after: int
+) -> Float[Tensor, "b T S"]:
+    """−∞ outside of `before` steps back and `after` ahead, and where `hidden` has it; the first query stands
+    at key number `first`.
+
+    A token always sees itself: far behind the end of a short sentence there is nothing else to see, and a
+    softmax over nothing is not a number.
+    """
+    distance = distances(queries, hidden.shape[2], first, hidden.device)
+    outside = (distance < -before) | (distance > after)
+    return hidden.masked_fill(outside, -torch.inf).masked_fill(distance == 0, 0.0)
+
+
 def attend(
     e: Float[Tensor, "B T S"], v: Float[Tensor, "B S D"]
 ) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B T S"]]:
@@ -30,19 +45,23 @@ def attend(
 
 def scaled_dot(
     q: Float[Tensor, "B H T K"],
-    k: Float[Tensor, "B H S K"],
-    v: Float[Tensor, "B H S K"],
-    bias: Float[Tensor, "b t S"] | None,
+    k: Float[Tensor, "B G S K"],
+    v: Float[Tensor, "B G S K"],
+    bias: Float[Tensor, "b h t S"] | None,
     dropout: Dropout,
 ) -> tuple[Float[Tensor, "B H T K"], Float[Tensor, "B H T S"]]:
-    """softmax(QKᵀ/√d_k + bias) V   (Vaswani et al. 2017, eq. 1)."""
-    shape = (*q.shape[:3], k.shape[2])
-    q, k, v = q.flatten(0, 1), k.flatten(0, 1), v.flatten(0, 1)
-    added = q.new_zeros(1) if bias is None else bias.unsqueeze(1).expand(shape).flatten(0, 1)
+    """softmax(QKᵀ/√d_k + bias) V   (Vaswani et al. 2017, eq. 1).
+
+    Where there are fewer keys than queries (Ainslie et al. 2023), the H/G heads that share a key stand
+    below each other, as more queries of one product.
+    """
+    shape, rows = (*q.shape[:3], k.shape[2]), k.shape[0] * k.shape[1]
+    q, k, v = q.reshape(rows, -1, q.shape[3]), k.flatten(0, 1), v.flatten(0, 1)
+    added = q.new_zeros(1) if bias is None else bias.expand(shape).reshape(rows, -1, shape[3])
     beta = 0.0 if bias is None else 1.0
     e = torch.baddbmm(
         added, q, k.transpose(1, 2), beta=beta, alpha=q.shape[2] ** -0.5
-    )  # (BH T K) @ (BH K S) = (BH T S)
+    )  # (BG RT K) @ (BG K S) = (BG RT S)
     alpha = torch.softmax(e, dim=-1)
-    c = dropout(alpha) @ v  # (BH T S) @ (BH S K) = (BH T K)
-    return c.unflatten(0, shape[:2]), alpha.view(shape)
+    c = dropout(alpha) @ v  # (BG RT S) @ (BG S K) = (BG RT K)
+    return c.view(*shape[:3], -1), alpha.view(shape)

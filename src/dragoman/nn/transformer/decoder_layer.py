@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from torch import nn
 
 from dragoman.nn.attention.multihead import CrossAttention, KeyValue, SelfAttention, Shape
-from dragoman.nn.transformer.feedforward import FeedForward, GELUFeedForward
+from dragoman.nn.transformer.depth import StochasticDepth
+from dragoman.nn.transformer.feedforward import FFN
 from dragoman.nn.transformer.residual import Residual
 from dragoman.shapes import Float, Tensor
 
@@ -19,24 +20,31 @@ class DecoderLayer(nn.Module):
         self,
         attention: SelfAttention,
         cross: CrossAttention,
-        ffn: FeedForward | GELUFeedForward,
+        ffn: FFN,
         around: tuple[Residual, Residual, Residual],
+        skip: float = 0.0,
     ) -> None:
         super().__init__()
         self.attention = attention
         self.cross = cross
         self.ffn = ffn
         self.around_attention, self.around_cross, self.around_ffn = around
+        self.depth = StochasticDepth(skip)
 
     def forward(
-        self, x: Float[Tensor, "N D"], shape: Shape, causal: Float[Tensor, "1 T T"], kv: KeyValue, bias: Bias
+        self,
+        x: Float[Tensor, "N D"],
+        shape: Shape,
+        causal: Float[Tensor, "1 T T"] | None,
+        kv: KeyValue,
+        bias: Bias,
     ) -> Float[Tensor, "N D"]:
-        x = self.around_attention(x, lambda z: self.attention(z, shape, causal))
-        x = self.around_cross(x, lambda z: self.cross(z, shape, kv, bias))
-        return self.around_ffn(x, self.ffn)
+        x = self.around_attention(x, lambda z: self.depth(self.attention(z, shape, causal), shape))
+        x = self.around_cross(x, lambda z: self.depth(self.cross(z, shape, kv, bias), shape))
+        return self.around_ffn(x, lambda z: self.depth(self.ffn(z), shape))
 
     def step(
-        self, x: Float[Tensor, "N D"], past: KeyValue, kv: KeyValue, bias: Bias
+        self, x: Float[Tensor, "N D"], past: KeyValue, place: int, kv: KeyValue, bias: Bias
     ) -> tuple[Float[Tensor, "N D"], KeyValue, Float[Tensor, "N S"]]:
         """One target step. The W hypotheses of a sentence look at its memory together, as W queries."""
         shape = len(kv.k), len(x) // len(kv.k)
@@ -44,7 +52,7 @@ class DecoderLayer(nn.Module):
         weights: list[Tensor] = []
 
         def attend_past(z: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
-            c, now = self.attention.step(z, past)
+            c, now = self.attention.step(z, past, place)
             seen.append(now)
             return c
 

@@ -42,9 +42,31 @@ class GELUFeedForward(nn.Module):
         __call__ = forward
 
 
+class SwiGLUFeedForward(nn.Module):
+    """W₂ (swish(W₁ x) ⊙ V x), without biases   (Shazeer 2020, eq. 6)."""
+
+    def __init__(self, size: int, inner: int, dropout: float) -> None:
+        super().__init__()
+        self.W_1 = nn.Linear(size, inner, bias=False)
+        self.V = nn.Linear(size, inner, bias=False)
+        self.W_2 = nn.Linear(inner, size, bias=False)
+        for W in (self.W_1, self.V, self.W_2):
+            nn.init.xavier_uniform_(W.weight)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
+        return self.W_2(self.dropout(F.silu(self.W_1(x)) * self.V(x)))
+
+    if TYPE_CHECKING:
+        __call__ = forward
+
+
 def projections(size: int, inner: int) -> tuple[nn.Linear, nn.Linear]:
     pair = nn.Linear(size, inner), nn.Linear(inner, size)
     for W in pair:
         nn.init.xavier_uniform_(W.weight)
         nn.init.zeros_(W.bias)
     return pair
+
+
+FFN = FeedForward | GELUFeedForward | SwiGLUFeedForward

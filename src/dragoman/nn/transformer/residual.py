@@ -1,4 +1,4 @@
-"""The residual connection and its layer norm: before the sub-layer or after it."""
+"""The residual connection and its norm: before the sub-layer or after it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Sublayer = Callable[[Tensor], Tensor]
 
 
 class PreNorm(nn.Module):
-    """x + dropout(f(LN(x)))   (Xiong et al. 2020)."""
+    """x + dropout(f(norm(x)))   (Xiong et al. 2020)."""
 
-    def __init__(self, size: int, dropout: float) -> None:
+    def __init__(self, norm: nn.Module, dropout: float) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(size)
+        self.norm = norm
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Float[Tensor, "N D"], f: Sublayer) -> Float[Tensor, "N D"]:
@@ -29,11 +29,11 @@ class PreNorm(nn.Module):
 
 
 class PostNorm(nn.Module):
-    """LN(x + dropout(f(x)))   (Vaswani et al. 2017, section 5.4)."""
+    """norm(x + dropout(f(x)))   (Vaswani et al. 2017, section 5.4)."""
 
-    def __init__(self, size: int, dropout: float) -> None:
+    def __init__(self, norm: nn.Module, dropout: float) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(size)
+        self.norm = norm
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Float[Tensor, "N D"], f: Sublayer) -> Float[Tensor, "N D"]:

@@ -1,0 +1,66 @@
+"""Restricted self-attention (Vaswani et al. 2017, section 4): a token sees its neighbours only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dragoman.nn.attention.attend import window_bias
+from dragoman.nn.attention.multihead import KeyValue, SelfAttention, Shape, for_heads, merge_heads, mix
+from dragoman.nn.fast.attention import blocks_are_faster, cut, uncut
+from dragoman.nn.position import Relation
+from dragoman.shapes import Float, Tensor
+
+Hidden = Float[Tensor, "b 1 T"] | None
+
+
+class WindowedSelfAttention(SelfAttention):
+    """From `before` tokens back to `after` ahead, which is none in a decoder: r · n scores instead of n²."""
+
+    def __init__(
+        self,
+        size: int,
+        heads: int,
+        dropout: float,
+        *,
+        before: int,
+        after: int,
+        kv_heads: int | None = None,
+        relation: Relation | None = None,
+    ) -> None:
+        super().__init__(size, heads, dropout, kv_heads=kv_heads, relation=relation)
+        self.before = before
+        self.after = after
+
+    def forward(self, x: Float[Tensor, "N D"], shape: Shape, bias: Hidden) -> Float[Tensor, "N D"]:
+        q, kv = self.project(x, shape, 0)
+        faster = blocks_are_faster(shape[1], self.before, self.after)
+        return self.W_o(merge_heads((self.by_blocks if faster else self.by_mask)(q, kv, bias)))
+
+    def by_mask(self, q: Float[Tensor, "B H T K"], kv: KeyValue, hidden: Hidden) -> Float[Tensor, "B H T K"]:
+        """The definition: all n² scores, most of them hidden."""
+        steps = q.shape[2]
+        hidden = q.new_zeros(1, 1, steps) if hidden is None else hidden
+        window = window_bias(hidden, steps, 0, self.before, self.after)
+        return mix(q, kv, for_heads(window, self.relation.bias(steps, steps, 0)), self.dropout)
+
+    def by_blocks(
+        self, q: Float[Tensor, "B H T K"], kv: KeyValue, hidden: Hidden
+    ) -> Float[Tensor, "B H T K"]:
+        """Its twin: only the scores that the window may show."""
+        blocks = cut(q, kv.k, kv.v, hidden, self.before, self.after)
+        related = self.relation.bias(blocks.q.shape[2], blocks.k.shape[2], self.before)
+        c = mix(blocks.q, KeyValue(blocks.k, blocks.v), for_heads(blocks.bias, related), self.dropout)
+        return uncut(c, len(q), q.shape[2])
+
+    def step(
+        self, x: Float[Tensor, "N D"], past: KeyValue, place: int
+    ) -> tuple[Float[Tensor, "N D"], KeyValue]:
+        """The past is only as long as the window."""
+        c, seen = super().step(x, past, place)
+        return c, seen.last(self.before)
+
+    def hide_future(self, x: Float[Tensor, "N D"], steps: int) -> None:
+        """The window of a decoder ends at each token itself."""
+
+    if TYPE_CHECKING:
+        __call__ = forward

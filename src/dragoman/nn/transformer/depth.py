@@ -1,0 +1,51 @@
+"""Layers and sub-layers that are sometimes left out in training, by the same keyed noise as dropout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+from torch import nn
+from torch.nn import functional as F
+
+from dragoman.nn.dropout import Dropout, chance
+from dragoman.shapes import Float, Tensor
+
+Layer = TypeVar("Layer", bound=nn.Module)
+
+
+class StochasticDepth(nn.Module):
+    """x + m f(x): a sentence skips a sub-layer at a rate p, else m = 1/(1 − p)   (Huang et al. 2016).
+
+    The paper skips for a whole batch and scales when the model runs; a mask a sentence with E[m] = 1 is the
+    same in expectation, with less noise.
+    """
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self.dropout = Dropout(rate)
+
+    def forward(self, y: Float[Tensor, "N D"], shape: tuple[int, int]) -> Float[Tensor, "N D"]:
+        if not self.dropout.active:
+            return y
+        m = self.dropout.mask(y[: shape[0], 0]).repeat_interleave(shape[1])
+        return y * F.pad(m, (0, len(y) - len(m))).unsqueeze(1)
+
+    if TYPE_CHECKING:
+        __call__ = forward
+
+
+class LayerDrop(nn.Module):
+    """The layers of a training step: each is left out at the given rate   (Fan et al. 2020)."""
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self.rate = rate
+
+    def forward(self, layers: Iterable[Layer]) -> Iterator[Layer]:
+        for layer in layers:
+            if not (self.training and self.rate and chance(self.rate)):
+                yield layer
+
+    if TYPE_CHECKING:
+        __call__ = forward

@@ -1,0 +1,48 @@
+"""What is said about an export before training."""
+
+from typing import Any
+
+import pytest
+
+from dragoman.config.exportable import reasons
+from dragoman.config.model import ModelConfig
+from dragoman.config.presets import PRESETS
+
+EXPRESSIBLE: list[dict[str, Any]] = [
+    {"norm": "post"},
+    {"norm_kind": "rms"},
+    {"activation": "gelu"},
+    {"activation": "swiglu"},
+    {"positions": "learned"},
+    {"positions": "rotary"},
+    {"positions": "relative"},
+    {"kv_heads": 1},
+    {"layers": 1},
+    {"layer_drop": 0.1, "stochastic_depth": 0.1},
+]
+
+
+def model(encoder: dict[str, Any], decoder: dict[str, Any]) -> ModelConfig:
+    sides = ({"kind": "transformer", **side} for side in (encoder, decoder))
+    return ModelConfig.model_validate(dict(zip(("encoder", "decoder"), sides, strict=True)))
+
+
+@pytest.mark.parametrize("choice", EXPRESSIBLE, ids=str)
+def test_what_ctranslate2_can_express_has_no_reason_against_it(choice: dict[str, Any]) -> None:
+    assert reasons(model(choice, choice), "ct2") == []
+    assert reasons(model({}, choice), "ct2") == []
+
+
+def test_each_choice_that_forbids_an_export_is_named_with_its_side() -> None:
+    assert reasons(model({"window": 8}, {"window": 9}), "ct2") == [
+        "window of 8 in the encoder (in ct2 a token sees all others)",
+        "window of 9 in the decoder (in ct2 a token sees all others)",
+    ]
+    assert reasons(model({}, {"kind": "rnn", "cell": "gru"}), "ct2") == [
+        "gru decoder (ct2 runs Transformers; this goes to ONNX)"
+    ]
+
+
+@pytest.mark.parametrize("preset", [name for name in PRESETS if name.startswith("transformer")])
+def test_every_transformer_preset_goes_to_ctranslate2(preset: str) -> None:
+    assert reasons(ModelConfig.model_validate(PRESETS[preset]()), "ct2") == []
