@@ -29,6 +29,7 @@ class Memory(NamedTuple):
     states: Float[Tensor, "B S D"]
     keep: Bool[Tensor, "B S"]
     summary: Float[Tensor, "B Z"]
+    embedded: Float[Tensor, "B S D"] | None = None  # the tokens under the states, if decoders may see them
 
 
 class State(NamedTuple):

@@ -38,7 +38,7 @@ tables = st.fixed_dictionaries(
             {"preset": st.sampled_from(list(PRESETS))},
             optional={
                 "tied": st.sampled_from(["all", "target", "none"]),
-                "encoder": st.fixed_dictionaries({}, optional={"layers": st.integers(1, 32)}),
+                "encoder": st.fixed_dictionaries({}, optional={"dropout": st.floats(0, 1, exclude_max=True)}),
             },
         ),
         "training": st.fixed_dictionaries(

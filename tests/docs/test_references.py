@@ -76,7 +76,7 @@ def test_named_settings_exist(page: Path) -> None:
 
 def test_presets_of_the_readme_are_all_there_are() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"`((?:transformer|rnn|gru)-\w+)`", text)) == set(PRESETS)
+    assert set(re.findall(r"`((?:transformer|rnn|gru|conv)[-\w]+)`", text)) == set(PRESETS)
 
 
 def test_tree_of_the_readme_is_the_tree() -> None:

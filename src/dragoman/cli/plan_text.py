@@ -50,8 +50,13 @@ def in_short(model: ModelConfig) -> str:
     """transformer 3+3 × 256"""
     sides = (model.encoder, model.decoder)
     kinds = dict.fromkeys(side.name for side in sides)
-    widths = dict.fromkeys(str(side.width) for side in sides)
+    widths = dict.fromkeys(str(widest(side.width)) for side in sides)
     return f"{' → '.join(kinds)} {'+'.join(str(side.layers) for side in sides)} × {'/'.join(widths)}"
+
+
+def widest(width: int | tuple[int, ...]) -> int:
+    """Layers may differ in width: the name has room for one number."""
+    return width if isinstance(width, int) else max(width)
 
 
 def units(text: TextConfig, vocabulary: list[int]) -> str:

@@ -120,7 +120,7 @@ def real_path(loc: Sequence[str | int], table: Any) -> Path_:
         if isinstance(node, dict) and key in node:
             node = node[key]
             out.append(str(key))
-        elif isinstance(key, str) and index == len(loc) - 1:
+        elif isinstance(key, str) and index == len(loc) - 1 and key != kind_in(node, ()):
             out.append(key)
         elif isinstance(key, int) and isinstance(node, list | tuple) and key < len(node):
             node = node[key]

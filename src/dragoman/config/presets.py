@@ -47,10 +47,25 @@ def gru_small() -> Table:
     return {"encoder": encoder, "decoder": decoder, "tied": "all"}
 
 
+def conv_small() -> Table:
+    """ConvS2S after Gehring et al. 2017, for some ten thousand pairs."""
+    part = {"kind": "conv", "layers": 3, "width": 256, "kernel": 3, "embedding": 256, "dropout": 0.2}
+    return {"encoder": part, "decoder": dict(part), "tied": "all"}
+
+
+def convs2s2017() -> Table:
+    """Gehring et al. 2017, section 5.1: English to German of WMT 2014."""
+    width, kernel = [512] * 10 + [768] * 3 + [2048] * 2, [3] * 13 + [1] * 2
+    part = {"kind": "conv", "layers": 15, "width": width, "kernel": kernel, "embedding": 512, "dropout": 0.2}
+    return {"encoder": part, "decoder": dict(part), "tied": "none"}
+
+
 PRESETS = {
     "transformer-tiny": transformer_tiny,
     "transformer-small": transformer_small,
     "transformer-base": transformer_base,
     "rnn-small": rnn_small,
     "gru-small": gru_small,
+    "conv-small": conv_small,
+    "convs2s2017": convs2s2017,
 }
