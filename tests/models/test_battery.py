@@ -20,6 +20,7 @@ ENCODERS = {
     "bilstm": {"kind": "rnn", "cell": "lstm", "layers": 2, "width": 9, "embedding": 16},
     "gru": {"kind": "rnn", "cell": "gru", "layers": 1, "width": 11, "embedding": 16, "bidirectional": False},
     "conv": {"kind": "conv", "layers": 2, "width": [12, 14], "kernel": [3, 2], "embedding": 16},
+    "kalchbrenner": {"kind": "kalchbrenner", "embedding": 16, "max_positions": 9},
 }
 DECODERS = {
     "transformer": TRANSFORMER,

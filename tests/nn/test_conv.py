@@ -1,5 +1,7 @@
 """Convolution against torch's own and against its equations."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import nn
@@ -9,6 +11,7 @@ from dragoman.nn.conv.attention import MultiStepAttention, Source
 from dragoman.nn.conv.block import DecoderBlock, EncoderBlock
 from dragoman.nn.conv.convolve import convolve
 from dragoman.nn.conv.gated import GatedConvolution, glu
+from dragoman.nn.conv.sentence_model import SentenceModel, convolve_features, first
 from dragoman.nn.conv.variance import join, scale_gradient
 from dragoman.nn.conv.weight_norm import WeightNormed
 from dragoman.nn.dropout import noise
@@ -19,6 +22,11 @@ SIDES = [(1, 0), (2, 0), (2, 1), (3, 1), (3, 2), (5, 2), (5, 4), (7, 3)]
 
 def randn(*shape: int, dtype: torch.dtype = torch.float64, grad: bool = False) -> torch.Tensor:
     return torch.randn(*shape, dtype=dtype, requires_grad=grad)
+
+
+def gradcheck(function: Callable[..., torch.Tensor], inputs: tuple[torch.Tensor, ...]) -> bool:
+    """Along random directions: each number of each parameter by itself would take seconds."""
+    return torch.autograd.gradcheck(function, inputs, fast_mode=True)
 
 
 @pytest.mark.parametrize(("kernel", "left"), SIDES)
@@ -171,7 +179,55 @@ def test_blocks_pass_gradcheck() -> None:
     ).double()
     x, g, source = randn(4, 2, grad=True), randn(4, 3, grad=True), source_of(2, 3, 3)
     real = torch.tensor([[1.0], [1.0], [1.0], [0.0]], dtype=torch.float64)
-    assert torch.autograd.gradcheck(lambda x, *_: encoder(x, (2, 2), real), (x, *encoder.parameters()))
-    assert torch.autograd.gradcheck(
-        lambda x, g, *_: decoder(x, g, (2, 2), source), (x, g, *decoder.parameters())
-    )
+    assert gradcheck(lambda x, *_: encoder(x, (2, 2), real), (x, *encoder.parameters()))
+    assert gradcheck(lambda x, g, *_: decoder(x, g, (2, 2), source), (x, g, *decoder.parameters()))
+
+
+def test_feature_convolution_equals_torch() -> None:
+    torch.manual_seed(11)
+    x, K = randn(2, 7, 3), randn(4, 3)
+    expected = F.conv1d(x.transpose(1, 2), K.T.unsqueeze(1), groups=3).transpose(1, 2)
+    assert torch.allclose(convolve_features(x, K), expected, atol=1e-12)
+
+
+def test_kernels_of_a_sentence_model_stand_one_below_the_other() -> None:
+    assert [first(i) for i in (2, 3, 4, 5)] == [0, 2, 5, 9]
+    assert len(SentenceModel(1, widest=4).K) == 2 + 3 + 4
+
+
+@pytest.mark.parametrize(
+    ("words", "columns"), [(1, 1), (2, 1), (3, 2), (4, 1), (5, 2), (6, 3), (7, 1), (8, 2), (10, 4)]
+)
+def test_sentence_model_shrinks_by_the_kernels_that_fit(words: int, columns: int) -> None:
+    torch.manual_seed(12)
+    model = SentenceModel(3, widest=4).double()
+    x = randn(1, words, 3)
+    e, top, real = model(x, torch.ones(1, words, dtype=torch.bool))
+    E = x
+    for i in (2, 3, 4):
+        if E.shape[1] >= i:
+            E = torch.tanh(convolve_features(E, model.K[first(i) : first(i + 1)]))
+    assert torch.allclose(top, E, atol=1e-12)
+    assert real.tolist() == [[True] * columns]
+    L = model.L[first(columns) : first(columns + 1)]
+    expected = torch.tanh((L * E[0]).sum(dim=0)) if columns > 1 else E[0, 0]
+    assert torch.allclose(e[0], expected, atol=1e-12)
+
+
+def test_sentences_shrink_together_as_alone() -> None:
+    torch.manual_seed(13)
+    model = SentenceModel(3, widest=4).double()
+    lengths = [5, 10, 1, 3, 8, 6, 2]
+    x, keep = randn(7, 10, 3), torch.arange(10) < torch.tensor(lengths).unsqueeze(1)
+    e, top, real = model(x, keep)
+    for row, n in enumerate(lengths):
+        e_alone, top_alone, real_alone = model(x[row : row + 1, :n], keep[row : row + 1, :n])
+        assert torch.allclose(e[row], e_alone[0], atol=1e-12)
+        assert torch.allclose(top[row][real[row]], top_alone[real_alone], atol=1e-12)
+
+
+def test_sentence_model_passes_gradcheck() -> None:
+    torch.manual_seed(14)
+    model = SentenceModel(2, widest=3).double()
+    x, keep = randn(2, 5, 2, grad=True), torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
+    assert gradcheck(lambda x, *_: model(x, keep)[0], (x, *model.parameters()))

@@ -6,12 +6,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dragoman.config.parts.convolution import ConvPart
+from dragoman.config.parts.convolution import ConvPart, KalchbrennerPart
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart
 from dragoman.config.parts.transformer import TransformerPart
 from dragoman.config.section import Section
 
-EncoderPart = Annotated[TransformerPart | RNNEncoderPart | ConvPart, Field(discriminator="kind")]
+EncoderPart = Annotated[
+    TransformerPart | RNNEncoderPart | ConvPart | KalchbrennerPart, Field(discriminator="kind")
+]
 DecoderPart = Annotated[TransformerPart | RNNDecoderPart | ConvPart, Field(discriminator="kind")]
 
 

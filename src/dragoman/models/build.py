@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from dragoman.config.model import DecoderPart, EncoderPart, ModelConfig
-from dragoman.config.parts.convolution import ConvPart
+from dragoman.config.parts.convolution import ConvPart, KalchbrennerPart
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart
 from dragoman.config.parts.transformer import TransformerPart
 from dragoman.models.families import convolution, recurrent, transformer
@@ -40,6 +40,8 @@ def build_encoder(part: EncoderPart, matrix: nn.Parameter) -> Encoder:
             return recurrent.build_encoder(part, matrix)
         case ConvPart():
             return convolution.build_encoder(part, matrix)
+        case KalchbrennerPart():
+            return convolution.build_sentence_encoder(part, matrix)
         case _:
             assert_never(part)
 

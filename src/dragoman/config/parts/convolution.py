@@ -1,7 +1,8 @@
-"""[model.encoder] and [model.decoder] of kind "conv"."""
+"""[model.encoder] and [model.decoder] of kind "conv"; [model.encoder] of kind "kalchbrenner"."""
 
 from __future__ import annotations
 
+from math import ceil, sqrt
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -72,6 +73,48 @@ class ConvPart(Section):
                     f"{name} has {len(numbers)} numbers for {self.layers} layers; give one, or one a layer"
                 )
         return self
+
+
+class KalchbrennerPart(Section):
+    """Convolutions that shrink a sentence to one vector (Kalchbrenner & Blunsom 2013)."""
+
+    kind: Literal["kalchbrenner"] = "kalchbrenner"
+    embedding: int = Field(
+        default=256, ge=1, description="Features of each token's embedding, and of the sentence."
+    )
+    dropout: Rate = Field(default=0.2, description="Dropped share of embeddings.")
+    max_positions: int = Field(
+        default=1024, ge=2, description="Longest sequence that kernels are made for: N of them need √(2N)."
+    )
+
+    @property
+    def layers(self) -> int:
+        """Kernels of 2 … ⌈√(2N)⌉ columns; a short sentence needs the first few of them."""
+        return ceil(sqrt(2 * self.max_positions)) - 1
+
+    @property
+    def width(self) -> int:
+        return self.embedding
+
+    @property
+    def token_features(self) -> int:
+        return self.embedding
+
+    @property
+    def memory_features(self) -> int:
+        return self.embedding
+
+    @property
+    def longest(self) -> int | None:
+        return self.max_positions
+
+    @property
+    def name(self) -> str:
+        return "kalchbrenner"
+
+    @property
+    def shape(self) -> str:
+        return f"width {self.embedding}"
 
 
 def span(numbers: tuple[int, ...]) -> str:

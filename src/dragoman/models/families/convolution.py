@@ -1,4 +1,4 @@
-"""Settings of kind "conv" → encoder and decoder."""
+"""Settings of kind "conv" → encoder and decoder; of kind "kalchbrenner" → encoder."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from itertools import pairwise
 
 from torch import nn
 
-from dragoman.config.parts.convolution import ConvPart
+from dragoman.config.parts.convolution import ConvPart, KalchbrennerPart
 from dragoman.models.decoders.conv import ConvDecoder
 from dragoman.models.encoders.conv import ConvEncoder
+from dragoman.models.encoders.conv_sentence import ConvSentenceEncoder
 from dragoman.nn.conv.attention import MultiStepAttention
 from dragoman.nn.conv.block import DecoderBlock, EncoderBlock
 from dragoman.nn.conv.embedding import STD, PlacedEmbedding
 from dragoman.nn.conv.gated import GatedConvolution
+from dragoman.nn.conv.sentence_model import SentenceModel
 from dragoman.nn.conv.weight_norm import WeightNormed
+from dragoman.nn.embedding import PlainEmbedding
 
 
 def build_encoder(part: ConvPart, matrix: nn.Parameter) -> ConvEncoder:
@@ -24,6 +27,12 @@ def build_encoder(part: ConvPart, matrix: nn.Parameter) -> ConvEncoder:
         for below, width, kernel in sizes(part)
     ]
     return ConvEncoder(embed(part, matrix), enter(part), blocks, leave(part))
+
+
+def build_sentence_encoder(part: KalchbrennerPart, matrix: nn.Parameter) -> ConvSentenceEncoder:
+    return ConvSentenceEncoder(
+        PlainEmbedding(matrix, part.dropout), SentenceModel(part.embedding, widest=part.layers + 1)
+    )
 
 
 def build_decoder(part: ConvPart, matrix: nn.Parameter, memory: int) -> ConvDecoder:
