@@ -34,6 +34,7 @@ class Memory(NamedTuple):
     keep: Bool[Tensor, "B S"]
     summary: Float[Tensor, "B Z"]
     ends: Sequence[tuple[Tensor, Tensor]] = ()
+    embedded: Float[Tensor, "B S D"] | None = None  # the tokens under the states, if decoders may see them
 
 
 class State(NamedTuple):

@@ -368,6 +368,7 @@ def test_plan_names_recurrent_models_and_separate_vocabularies() -> None:
     )
     assert plan_text.in_short(rnn.model) == "lstm 1+1 × 256/512"
     assert plan_text.in_short(config().model) == "transformer 3+3 × 256"
+    assert plan_text.in_short(config(model={"preset": "convs2s2017"}).model) == "conv 15+15 × 2048"
 
 
 def test_every_size_of_data_is_judged() -> None:

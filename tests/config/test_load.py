@@ -60,6 +60,14 @@ def test_another_kind_of_part_drops_what_the_preset_said_of_it() -> None:
     assert (config.model.decoder.kind, config.model.decoder.width) == ("rnn", 128)
 
 
+def test_numbers_of_layers_are_given_once_or_each() -> None:
+    conv = ["model.preset=conv-small", "model.encoder.layers=2", "model.encoder.width=[256, 512]"]
+    encoder = load(None, conv, DATA).model.encoder
+    assert (encoder.widths, encoder.kernels, encoder.shape) == ((256, 512), (3, 3), "width 256–512, kernel 3")
+    assert override(conv[0], conv[2]).what.startswith("model.encoder: width has 2 numbers for 3 layers")
+    assert "encoder.kernel cannot be 0" in override(conv[0], "model.encoder.kernel=0").what
+
+
 def test_order_of_overrides_does_not_matter() -> None:
     one = ["model.decoder.layers=2", "model.decoder.kind=rnn", "model.decoder.cell=gru"]
     assert load(None, one, DATA) == load(None, one[::-1], DATA)

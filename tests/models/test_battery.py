@@ -19,6 +19,8 @@ ENCODERS = {
     "post-norm learned": {**TRANSFORMER, "norm": "post", "positions": "learned", "activation": "gelu"},
     "bilstm": {"kind": "rnn", "cell": "lstm", "layers": 2, "width": 9, "embedding": 16},
     "gru": {"kind": "rnn", "cell": "gru", "layers": 1, "width": 11, "embedding": 16, "bidirectional": False},
+    "conv": {"kind": "conv", "layers": 2, "width": [12, 14], "kernel": [3, 2], "embedding": 16},
+    "kalchbrenner": {"kind": "kalchbrenner", "embedding": 16, "max_positions": 9},
 }
 DECODERS = {
     "transformer": TRANSFORMER,
@@ -26,6 +28,7 @@ DECODERS = {
     "lstm fed": {"kind": "rnn", "cell": "lstm", "layers": 2, "width": 12, "embedding": 16},
     "gru additive fed": {"kind": "rnn", "cell": "gru", "width": 12, "embedding": 16, "attention": "additive"},
     "lstm plain": {"kind": "rnn", "cell": "lstm", "width": 12, "embedding": 16, "input_feeding": False},
+    "conv": {"kind": "conv", "layers": 3, "width": [12, 12, 14], "kernel": [3, 2, 1], "embedding": 16},
 }
 PAIRS = list(product(ENCODERS, DECODERS))
 # What differs in one equation only meets one partner.

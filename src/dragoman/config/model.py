@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from dragoman.config.parts.convolution import ConvPart, KalchbrennerPart
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart
 from dragoman.config.parts.transformer import TransformerPart
 from dragoman.config.section import Section
@@ -13,8 +14,10 @@ from dragoman.config.section import Section
 # Scores without a matrix between query and memory.
 EQUALLY_WIDE = ("dot", "scaled-dot", "cosine")
 
-EncoderPart = Annotated[TransformerPart | RNNEncoderPart, Field(discriminator="kind")]
-DecoderPart = Annotated[TransformerPart | RNNDecoderPart, Field(discriminator="kind")]
+EncoderPart = Annotated[
+    TransformerPart | RNNEncoderPart | ConvPart | KalchbrennerPart, Field(discriminator="kind")
+]
+DecoderPart = Annotated[TransformerPart | RNNDecoderPart | ConvPart, Field(discriminator="kind")]
 
 
 class ModelConfig(Section):

@@ -98,6 +98,19 @@ def gnmt2016() -> Table:
     return {"encoder": encoder, "decoder": decoder, "tied": "none"}
 
 
+def conv_small() -> Table:
+    """ConvS2S after Gehring et al. 2017, for some ten thousand pairs."""
+    part = {"kind": "conv", "layers": 3, "width": 256, "kernel": 3, "embedding": 256, "dropout": 0.2}
+    return {"encoder": part, "decoder": dict(part), "tied": "all"}
+
+
+def convs2s2017() -> Table:
+    """Gehring et al. 2017, section 5.1: English to German of WMT 2014."""
+    width, kernel = [512] * 10 + [768] * 3 + [2048] * 2, [3] * 13 + [1] * 2
+    part = {"kind": "conv", "layers": 15, "width": width, "kernel": kernel, "embedding": 512, "dropout": 0.2}
+    return {"encoder": part, "decoder": dict(part), "tied": "none"}
+
+
 PRESETS = {
     "transformer-tiny": transformer_tiny,
     "transformer-small": transformer_small,
@@ -111,4 +124,6 @@ PRESETS = {
     "bahdanau2015": bahdanau2015,
     "luong2015": luong2015,
     "gnmt2016": gnmt2016,
+    "conv-small": conv_small,
+    "convs2s2017": convs2s2017,
 }

@@ -7,10 +7,11 @@ from typing import assert_never
 import torch
 from torch import nn
 
-from dragoman.config.model import ModelConfig
+from dragoman.config.model import DecoderPart, EncoderPart, ModelConfig
+from dragoman.config.parts.convolution import ConvPart, KalchbrennerPart
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart
 from dragoman.config.parts.transformer import TransformerPart
-from dragoman.models.families import recurrent, transformer
+from dragoman.models.families import convolution, recurrent, transformer
 from dragoman.models.heads.token import TokenHead
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.nn.embedding import embedding_matrix
@@ -33,21 +34,27 @@ def build_model(config: ModelConfig, src_size: int, tgt_size: int, *, smoothing:
         return Seq2Seq(encoder, decoder, TokenHead(output, smoothing))
 
 
-def build_encoder(part: TransformerPart | RNNEncoderPart, matrix: nn.Parameter) -> Encoder:
+def build_encoder(part: EncoderPart, matrix: nn.Parameter) -> Encoder:
     match part:
         case TransformerPart():
             return transformer.build_encoder(part, matrix)
         case RNNEncoderPart():
             return recurrent.build_encoder(part, matrix)
+        case ConvPart():
+            return convolution.build_encoder(part, matrix)
+        case KalchbrennerPart():
+            return convolution.build_sentence_encoder(part, matrix)
         case _:
             assert_never(part)
 
 
-def build_decoder(part: TransformerPart | RNNDecoderPart, matrix: nn.Parameter, memory: int) -> Decoder:
+def build_decoder(part: DecoderPart, matrix: nn.Parameter, memory: int) -> Decoder:
     match part:
         case TransformerPart():
             return transformer.build_decoder(part, matrix, memory)
         case RNNDecoderPart():
             return recurrent.build_decoder(part, matrix, memory)
+        case ConvPart():
+            return convolution.build_decoder(part, matrix, memory)
         case _:
             assert_never(part)

@@ -1,0 +1,122 @@
+"""[model.encoder] and [model.decoder] of kind "conv"; [model.encoder] of kind "kalchbrenner"."""
+
+from __future__ import annotations
+
+from math import ceil, sqrt
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from dragoman.config.section import Rate, Section
+
+Size = Annotated[int, Field(ge=1)]
+
+
+class ConvPart(Section):
+    """One side of ConvS2S (Gehring et al. 2017)."""
+
+    kind: Literal["conv"] = "conv"
+    layers: int = Field(default=3, ge=1, le=96, description="How many blocks.")
+    width: tuple[Size, ...] = Field(
+        default=(256,), description="Features of a block: one number for all blocks, or a list of one each."
+    )
+    kernel: tuple[Size, ...] = Field(
+        default=(3,), description="Tokens seen at once: one number for all blocks, or a list of one each."
+    )
+    embedding: int = Field(default=256, ge=1, description="Features of each token's embedding.")
+    dropout: Rate = Field(
+        default=0.2, description="Dropped share of embeddings, of each block's input and of the output."
+    )
+    max_positions: int = Field(
+        default=1024, ge=2, description="Longest sequence that positions are made for."
+    )
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """One a block."""
+        return self.width * self.layers if len(self.width) == 1 else self.width
+
+    @property
+    def kernels(self) -> tuple[int, ...]:
+        return self.kernel * self.layers if len(self.kernel) == 1 else self.kernel
+
+    @property
+    def token_features(self) -> int:
+        return self.embedding
+
+    @property
+    def memory_features(self) -> int:
+        return self.embedding
+
+    @property
+    def longest(self) -> int | None:
+        return self.max_positions
+
+    @property
+    def name(self) -> str:
+        return "conv"
+
+    @property
+    def shape(self) -> str:
+        return f"width {span(self.width)}, kernel {span(self.kernel)}"
+
+    @field_validator("width", "kernel", mode="before")
+    @classmethod
+    def _one_number_or_several(cls, value: Any) -> Any:
+        return value if isinstance(value, list | tuple) else (value,)
+
+    @model_validator(mode="after")
+    def _one_number_a_block(self) -> ConvPart:
+        for name, numbers in (("width", self.width), ("kernel", self.kernel)):
+            if len(numbers) not in (1, self.layers):
+                raise ValueError(
+                    f"{name} has {len(numbers)} numbers for {self.layers} layers; give one, or one a layer"
+                )
+        return self
+
+
+class KalchbrennerPart(Section):
+    """Convolutions that shrink a sentence to one vector (Kalchbrenner & Blunsom 2013)."""
+
+    kind: Literal["kalchbrenner"] = "kalchbrenner"
+    embedding: int = Field(
+        default=256, ge=1, description="Features of each token's embedding, and of the sentence."
+    )
+    dropout: Rate = Field(default=0.2, description="Dropped share of embeddings.")
+    max_positions: int = Field(
+        default=1024, ge=2, description="Longest sequence that kernels are made for: N of them need √(2N)."
+    )
+
+    @property
+    def layers(self) -> int:
+        """Kernels of 2 … ⌈√(2N)⌉ columns; a short sentence needs the first few of them."""
+        return ceil(sqrt(2 * self.max_positions)) - 1
+
+    @property
+    def width(self) -> int:
+        return self.embedding
+
+    @property
+    def token_features(self) -> int:
+        return self.embedding
+
+    @property
+    def memory_features(self) -> int:
+        return self.embedding
+
+    @property
+    def longest(self) -> int | None:
+        return self.max_positions
+
+    @property
+    def name(self) -> str:
+        return "kalchbrenner"
+
+    @property
+    def shape(self) -> str:
+        return f"width {self.embedding}"
+
+
+def span(numbers: tuple[int, ...]) -> str:
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low}–{high}"

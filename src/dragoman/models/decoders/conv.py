@@ -1,0 +1,91 @@
+"""The decoder of ConvS2S (Gehring et al. 2017): convolutions that see no future, attention in each block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch import nn
+
+from dragoman.nn.attention.attend import padding_bias
+from dragoman.nn.conv.attention import Source
+from dragoman.nn.conv.block import DecoderBlock
+from dragoman.nn.conv.embedding import PlacedEmbedding
+from dragoman.nn.conv.variance import join, scale_gradient
+from dragoman.nn.conv.weight_norm import WeightNormed
+from dragoman.nn.dropout import Dropout
+from dragoman.nn.flat import lay_flat, sentences
+from dragoman.nn.stack import Stack
+from dragoman.protocols import Memory, State
+from dragoman.shapes import Bool, Float, Int, Tensor
+
+
+class Standing(NamedTuple):
+    """How many tokens each hypothesis has, and the last k − 1 inputs of each block."""
+
+    place: Int[Tensor, " N"]
+    windows: list[Float[Tensor, "N P X"]]
+
+
+class ConvDecoder(nn.Module):
+    def __init__(
+        self,
+        embed: PlacedEmbedding,
+        enter: WeightNormed,
+        blocks: Sequence[DecoderBlock],
+        leave: WeightNormed,
+        fit: nn.Module,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        self.embed = embed
+        self.enter = enter
+        self.blocks = Stack(blocks)
+        self.leave = leave
+        self.fit = fit  # the memory to the width of the embeddings, where its width is another
+        self.dropout = Dropout(dropout)
+
+    def look_at(self, memory: Memory) -> Source:
+        """Keys z, values z + e. Each block sends z a gradient twice, as key and as value: z takes the mean.
+
+        Without it the encoder learns too fast; e, as in section 3.4, is left as it is.
+        """
+        z = self.fit(scale_gradient(memory.states, 1.0 / (2 * len(self.blocks))))
+        values = z if memory.embedded is None else join(z, self.fit(memory.embedded))
+        root = memory.keep.sum(dim=1).to(z.dtype).sqrt().view(-1, 1, 1)
+        return Source(z, values, padding_bias(memory.keep, z.dtype), root)
+
+    def forward(
+        self, memory: Memory, tgt: Int[Tensor, "B T"], keep: Bool[Tensor, "B T"]
+    ) -> Float[Tensor, "B T D"]:
+        # Padding stands behind the real tokens, where no window of theirs reaches.
+        shape = (tgt.shape[0], tgt.shape[1])
+        source, g = self.look_at(memory), lay_flat(self.embed(tgt))
+        x = self.enter(g)
+        for block in self.blocks:
+            x = block(x, g, shape, source)
+        return sentences(self.dropout(self.leave(x)), shape)
+
+    def start(self, memory: Memory, width: int) -> State:
+        rows = memory.keep.shape[0] * width
+        place = memory.keep.new_zeros(rows, dtype=torch.long)
+        windows = [block.convolution.before(rows) for block in self.blocks]
+        return State(self.look_at(memory), Standing(place, windows))
+
+    def step(
+        self, y: Int[Tensor, " N"], state: State
+    ) -> tuple[Float[Tensor, "N D"], State, Float[Tensor, "N S"]]:
+        """Where it looked is the mean of all blocks (section 4.3)."""
+        g = self.embed.at(y, state.moving.place)
+        x = self.enter(g)
+        windows, weights = [], []
+        for block, past in zip(self.blocks, state.moving.windows, strict=True):
+            x, past, a = block.step(x, g, past, state.fixed)
+            windows.append(past)
+            weights.append(a)
+        moved = Standing(state.moving.place + 1, windows)
+        return self.leave(x), State(state.fixed, moved), torch.stack(weights).mean(dim=0)
+
+    if TYPE_CHECKING:
+        __call__ = forward

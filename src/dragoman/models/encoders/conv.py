@@ -1,0 +1,43 @@
+"""The encoder of ConvS2S (Gehring et al. 2017): blocks of gated convolutions, all tokens at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from torch import nn
+
+from dragoman.models.encoders.transformer import mean
+from dragoman.nn.conv.block import EncoderBlock
+from dragoman.nn.conv.embedding import PlacedEmbedding
+from dragoman.nn.conv.weight_norm import WeightNormed
+from dragoman.nn.flat import lay_flat, sentences
+from dragoman.nn.stack import Stack
+from dragoman.protocols import Memory
+from dragoman.shapes import Bool, Int, Tensor
+
+
+class ConvEncoder(nn.Module):
+    """The states are z, as wide as the embeddings e, which stand beside them."""
+
+    def __init__(
+        self, embed: PlacedEmbedding, enter: WeightNormed, blocks: Sequence[EncoderBlock], leave: WeightNormed
+    ) -> None:
+        super().__init__()
+        self.embed = embed
+        self.enter = enter
+        self.blocks = Stack(blocks)
+        self.leave = leave
+
+    def forward(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory:
+        shape = (src.shape[0], src.shape[1])
+        e = self.embed(src)
+        x = self.enter(lay_flat(e))
+        real = None if bool(keep.all()) else lay_flat(keep.unsqueeze(2).to(x.dtype))
+        for block in self.blocks:
+            x = block(x, shape, real)
+        z = sentences(self.leave(x), shape)
+        return Memory(z, keep, mean(z, keep), embedded=e)
+
+    if TYPE_CHECKING:
+        __call__ = forward

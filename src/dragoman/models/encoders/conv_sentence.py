@@ -1,0 +1,31 @@
+"""An encoder that shrinks a sentence to one vector by convolutions (Kalchbrenner & Blunsom 2013)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from dragoman.nn.conv.sentence_model import SentenceModel
+from dragoman.nn.embedding import PlainEmbedding
+from dragoman.protocols import Memory
+from dragoman.shapes import Bool, Int, Tensor
+
+
+class ConvSentenceEncoder(nn.Module):
+    """The summary is the sentence. For decoders that attend, it stands before the map it was made of."""
+
+    def __init__(self, embed: PlainEmbedding, shrink: SentenceModel) -> None:
+        super().__init__()
+        self.embed = embed
+        self.shrink = shrink
+
+    def forward(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory:
+        sentence, top, real = self.shrink(self.embed(src), keep)
+        states = torch.cat((sentence.unsqueeze(1), top), dim=1)
+        return Memory(states, F.pad(real, (1, 0), value=True), sentence)
+
+    if TYPE_CHECKING:
+        __call__ = forward

@@ -1,0 +1,51 @@
+"""Gated convolutions (Dauphin et al. 2017): what a convolution finds, times how much of it may pass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+from dragoman.nn.conv.weight_norm import WeightNormed
+from dragoman.nn.dropout import Dropout
+from dragoman.nn.fast.windows import windows
+from dragoman.shapes import Float, Tensor
+
+
+def glu(y: Float[Tensor, "N X"]) -> Float[Tensor, "N D"]:
+    """v([A B]) = A ⊗ σ(B)"""
+    A, B = y.chunk(2, dim=1)
+    return A * B.sigmoid()
+
+
+class GatedConvolution(nn.Module):
+    """v(W [x_{i−left}, …, x_{i−left+k−1}] + b)   (Gehring et al. 2017, section 3.2).
+
+    The window is centred with left = (k − 1) / 2, and sees no future with left = k − 1.
+    """
+
+    def __init__(self, input_size: int, size: int, kernel: int, left: int, dropout: float) -> None:
+        super().__init__()
+        self.kernel = kernel
+        self.left = left
+        self.input_size = input_size
+        self.W = WeightNormed(kernel * input_size, 2 * size, retain=1.0 - dropout, gain=4.0)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Float[Tensor, "N X"], shape: tuple[int, int]) -> Float[Tensor, "N D"]:
+        return glu(self.W(windows(self.dropout(x), shape, self.kernel, self.left)))
+
+    def before(self, rows: int) -> Float[Tensor, "N P X"]:
+        """The k − 1 inputs that stand before the first: zeros."""
+        return self.W.b.new_zeros(rows, self.kernel - 1, self.input_size)
+
+    def step(
+        self, x: Float[Tensor, "N X"], past: Float[Tensor, "N P X"]
+    ) -> tuple[Float[Tensor, "N D"], Float[Tensor, "N P X"]]:
+        """One more input of N sequences, where no future is seen; and the k − 1 last ones."""
+        seen = torch.cat((past, self.dropout(x).unsqueeze(1)), dim=1)
+        return glu(self.W(seen.flatten(1))), seen[:, 1:]
+
+    if TYPE_CHECKING:
+        __call__ = forward
