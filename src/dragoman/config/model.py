@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart
 from dragoman.config.parts.transformer import TransformerPart
@@ -24,3 +24,22 @@ class ModelConfig(Section):
             "Embeddings shared by source, target and output (joint vocabulary), by target and output, or not."
         ),
     )
+
+    @model_validator(mode="after")
+    def _shared_matrices_are_of_one_width(self) -> ModelConfig:
+        source, target, output = (
+            self.encoder.token_features,
+            self.decoder.token_features,
+            self.decoder.features,
+        )
+        if self.tied != "none" and target != output:
+            raise ValueError(
+                f'tied = "{self.tied}" shares one matrix between target embeddings of {target} features and '
+                f'an output of {output}; make them equal, or set model.tied = "none"'
+            )
+        if self.tied == "all" and source != target:
+            raise ValueError(
+                f'tied = "all" shares one matrix between source embeddings of {source} features and target '
+                f'embeddings of {target}; make them equal, or set model.tied = "target"'
+            )
+        return self

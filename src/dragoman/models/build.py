@@ -27,7 +27,7 @@ def build_model(config: ModelConfig, src_size: int, tgt_size: int, *, smoothing:
         encoder = build_encoder(config.encoder, src_matrix)
         decoder = build_decoder(config.decoder, tgt_matrix, config.encoder.memory_features)
         tied = config.tied != "none"
-        output = tgt_matrix if tied else embedding_matrix(tgt_size, config.decoder.token_features)
+        output = tgt_matrix if tied else embedding_matrix(tgt_size, config.decoder.features)
         return Seq2Seq(encoder, decoder, TokenHead(output, smoothing))
 
 

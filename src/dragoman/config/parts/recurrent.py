@@ -60,6 +60,11 @@ class RNNDecoderPart(Section):
         return self.embedding
 
     @property
+    def features(self) -> int:
+        """What the output layer reads: h̃."""
+        return self.embedding
+
+    @property
     def longest(self) -> int | None:
         return None
 

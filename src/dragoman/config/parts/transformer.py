@@ -44,6 +44,11 @@ class TransformerPart(Section):
         return self.width
 
     @property
+    def features(self) -> int:
+        """What the output layer reads, of a decoder."""
+        return self.width
+
+    @property
     def longest(self) -> int | None:
         """How many tokens fit in, where there is a limit."""
         return self.max_positions
