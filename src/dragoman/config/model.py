@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from dragoman.config.parts.head import AdaptiveHeadPart, HeadPart, SoftmaxHeadPart
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart
 from dragoman.config.parts.transformer import TransformerPart
 from dragoman.config.section import Section
@@ -24,6 +25,7 @@ class ModelConfig(Section):
             "Embeddings shared by source, target and output (joint vocabulary), by target and output, or not."
         ),
     )
+    head: HeadPart = Field(default=SoftmaxHeadPart(), description="What makes probabilities of the output.")
 
     @model_validator(mode="after")
     def _shared_matrices_are_of_one_width(self) -> ModelConfig:
@@ -41,5 +43,21 @@ class ModelConfig(Section):
             raise ValueError(
                 f'tied = "all" shares one matrix between source embeddings of {source} features and target '
                 f'embeddings of {target}; make them equal, or set model.tied = "target"'
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _clusters_have_features_of_their_own(self) -> ModelConfig:
+        if not isinstance(self.head, AdaptiveHeadPart):
+            return self
+        if self.tied != "none":
+            raise ValueError(
+                'head.kind = "adaptive" shares no matrix with embeddings; set model.tied = "none"'
+            )
+        features, shrink, clusters = self.decoder.features, self.head.shrink, len(self.head.cutoffs)
+        if features < shrink**clusters:
+            raise ValueError(
+                f"cluster {clusters} of head.cutoffs has {features} / {shrink}^{clusters} features: less "
+                f"than one; give fewer cutoffs, or a smaller head.shrink"
             )
         return self

@@ -11,7 +11,7 @@ from dragoman.config.model import ModelConfig
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart
 from dragoman.config.parts.transformer import TransformerPart
 from dragoman.models.families import recurrent, transformer
-from dragoman.models.heads.token import TokenHead
+from dragoman.models.families.head import build_head
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.nn.embedding import embedding_matrix
 from dragoman.protocols import Decoder, Encoder
@@ -26,9 +26,7 @@ def build_model(config: ModelConfig, src_size: int, tgt_size: int, *, smoothing:
         src_matrix = tgt_matrix if tied else embedding_matrix(src_size, config.encoder.token_features)
         encoder = build_encoder(config.encoder, src_matrix)
         decoder = build_decoder(config.decoder, tgt_matrix, config.encoder.memory_features)
-        tied = config.tied != "none"
-        output = tgt_matrix if tied else embedding_matrix(tgt_size, config.decoder.features)
-        return Seq2Seq(encoder, decoder, TokenHead(output, smoothing))
+        return Seq2Seq(encoder, decoder, build_head(config, tgt_matrix, smoothing))
 
 
 def build_encoder(part: TransformerPart | RNNEncoderPart, matrix: nn.Parameter) -> Encoder:
