@@ -21,7 +21,13 @@ from dragoman.errors import ConfigError
 LARGEST_FILE = 100_000  # characters; no settings are as long
 MOST_DOTS = 500  # in a line; tomllib takes time by the square of a.b.c…
 DEEPEST = 16  # tables in tables
-PARTS = ("encoder", "decoder", "head")  # another kind of these has other keys
+PARTS = (
+    "encoder",
+    "decoder",
+    "head",
+    "src_embedding",
+    "tgt_embedding",
+)  # another kind of these has other keys
 
 
 def load(file: Path | None, overrides: Sequence[str] = (), base: Table | None = None) -> Config:

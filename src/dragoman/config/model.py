@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from dragoman.config.parts.embedding import EmbeddingPart, TableEmbeddingPart
 from dragoman.config.parts.head import AdaptiveHeadPart, HeadPart, SoftmaxHeadPart
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart
 from dragoman.config.parts.transformer import TransformerPart
@@ -25,6 +26,13 @@ class ModelConfig(Section):
             "Embeddings shared by source, target and output (joint vocabulary), by target and output, or not."
         ),
     )
+    src_embedding: EmbeddingPart = Field(
+        default=TableEmbeddingPart(), description="How a source token becomes a vector."
+    )
+    tgt_embedding: EmbeddingPart = Field(
+        default=TableEmbeddingPart(),
+        description="How a target token becomes a vector, when it is read again.",
+    )
     head: HeadPart = Field(default=SoftmaxHeadPart(), description="What makes probabilities of the output.")
 
     @model_validator(mode="after")
@@ -43,6 +51,20 @@ class ModelConfig(Section):
             raise ValueError(
                 f'tied = "all" shares one matrix between source embeddings of {source} features and target '
                 f'embeddings of {target}; make them equal, or set model.tied = "target"'
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _only_tables_are_shared(self) -> ModelConfig:
+        if self.tied != "none" and self.tgt_embedding.kind == "characters":
+            raise ValueError(
+                'tgt_embedding.kind = "characters" has no table to share with the output; '
+                'set model.tied = "none"'
+            )
+        if self.tied == "all" and self.src_embedding.kind == "characters":
+            raise ValueError(
+                'src_embedding.kind = "characters" has no table to share with the target; '
+                'set model.tied = "target"'
             )
         return self
 

@@ -32,6 +32,20 @@ class Config(Section):
         return self
 
     @model_validator(mode="after")
+    def _only_words_are_spelt(self) -> Config:
+        sides = {
+            "src": (self.model.src_embedding, self.text.src_units),
+            "tgt": (self.model.tgt_embedding, self.text.tgt_units),
+        }
+        for side, (embedding, units) in sides.items():
+            if embedding.kind == "characters" and units.kind != "word":
+                raise ValueError(
+                    f'model.{side}_embedding.kind = "characters" spells words, and the units are '
+                    f'"{units.kind}"; set text.{side}.kind = "word"'
+                )
+        return self
+
+    @model_validator(mode="after")
     def _clusters_lie_in_the_vocabulary(self) -> Config:
         head, units = self.model.head, self.text.tgt_units
         if isinstance(head, AdaptiveHeadPart) and units.kind != "byte" and head.cutoffs[-1] >= units.size:

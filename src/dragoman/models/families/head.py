@@ -12,16 +12,19 @@ from dragoman.errors import ConfigError
 from dragoman.models.heads.adaptive import AdaptiveHead
 from dragoman.models.heads.sampled import SampledHead
 from dragoman.models.heads.token import TokenHead
-from dragoman.nn.embedding import embedding_matrix
+from dragoman.nn.embedding import Matrix, embedding_matrix
 from dragoman.protocols import Head
 
 
-def build_head(config: ModelConfig, tgt_matrix: nn.Parameter, smoothing: float) -> Head:
-    part, words, features = config.head, tgt_matrix.shape[0], config.decoder.features
+def build_head(config: ModelConfig, words: int, tgt_matrix: Matrix, smoothing: float) -> Head:
+    part, features = config.head, config.decoder.features
     if isinstance(part, AdaptiveHeadPart):
         refuse_empty_clusters(part, words)
         return AdaptiveHead(features, words, part.cutoffs, part.shrink, smoothing)
-    W = embedding_matrix(words, features) if config.tied == "none" else tgt_matrix
+    if config.tied != "none" and isinstance(tgt_matrix, nn.Parameter):
+        W = tgt_matrix
+    else:
+        W = embedding_matrix(words, features)
     match part:
         case SoftmaxHeadPart():
             return TokenHead(W, smoothing)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from torch import nn
-
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart
 from dragoman.models.decoders.rnn import AttentionalVector, InputFeedingRNNDecoder, PlainRNNDecoder
 from dragoman.models.encoders.rnn import BidirectionalRNNEncoder, RNNEncoder
@@ -14,13 +12,13 @@ from dragoman.nn.bridge import ProjectedBridge
 from dragoman.nn.cells.cell import Cell
 from dragoman.nn.cells.gru import GRUCell
 from dragoman.nn.cells.lstm import LSTMCell
-from dragoman.nn.embedding import PlainEmbedding
+from dragoman.nn.embedding import Matrix, PlainEmbedding
 from dragoman.protocols import Decoder, Encoder
 
 CELLS: dict[str, type[LSTMCell | GRUCell]] = {"lstm": LSTMCell, "gru": GRUCell}
 
 
-def build_encoder(part: RNNEncoderPart, matrix: nn.Parameter) -> Encoder:
+def build_encoder(part: RNNEncoderPart, matrix: Matrix) -> Encoder:
     embed = PlainEmbedding(matrix, part.dropout)
     if not part.bidirectional:
         return RNNEncoder(embed, stack(part, part.embedding, part.width), part.dropout)
@@ -28,7 +26,7 @@ def build_encoder(part: RNNEncoderPart, matrix: nn.Parameter) -> Encoder:
     return BidirectionalRNNEncoder(embed, sides[0], sides[1], part.dropout)
 
 
-def build_decoder(part: RNNDecoderPart, matrix: nn.Parameter, memory: int) -> Decoder:
+def build_decoder(part: RNNDecoderPart, matrix: Matrix, memory: int) -> Decoder:
     fed = part.embedding if part.input_feeding else 0
     decoder = InputFeedingRNNDecoder if part.input_feeding else PlainRNNDecoder
     return decoder(

@@ -8,7 +8,7 @@ from dragoman.config.parts.transformer import TransformerPart
 from dragoman.models.decoders.transformer import TransformerDecoder
 from dragoman.models.encoders.transformer import TransformerEncoder
 from dragoman.nn.attention.multihead import CrossAttention, SelfAttention
-from dragoman.nn.embedding import PositionedEmbedding
+from dragoman.nn.embedding import Matrix, PositionedEmbedding
 from dragoman.nn.position import Learned, Sinusoidal
 from dragoman.nn.transformer.decoder_layer import DecoderLayer
 from dragoman.nn.transformer.encoder_layer import EncoderLayer
@@ -23,17 +23,17 @@ FEED_FORWARDS: dict[str, type[FeedForward] | type[GELUFeedForward]] = {
 }
 
 
-def build_encoder(part: TransformerPart, matrix: nn.Parameter) -> TransformerEncoder:
+def build_encoder(part: TransformerPart, matrix: Matrix) -> TransformerEncoder:
     layers = [encoder_layer(part) for _ in range(part.layers)]
     return TransformerEncoder(positioned(part, matrix), layers, last_norm(part))
 
 
-def build_decoder(part: TransformerPart, matrix: nn.Parameter, memory: int) -> TransformerDecoder:
+def build_decoder(part: TransformerPart, matrix: Matrix, memory: int) -> TransformerDecoder:
     layers = [decoder_layer(part, memory) for _ in range(part.layers)]
     return TransformerDecoder(positioned(part, matrix), layers, last_norm(part))
 
 
-def positioned(part: TransformerPart, matrix: nn.Parameter) -> PositionedEmbedding:
+def positioned(part: TransformerPart, matrix: Matrix) -> PositionedEmbedding:
     return PositionedEmbedding(
         matrix, POSITIONS[part.positions](part.max_positions, part.width), part.dropout
     )
