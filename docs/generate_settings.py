@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from inspect import cleandoc
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
@@ -61,7 +62,7 @@ def parts(section: type[BaseModel], path: str) -> Iterator[str]:
         choices = get_args(inner.model_fields["kind"].annotation) if "kind" in inner.model_fields else ()
 
         title = " and ".join(names) + (f", kind = {literal(choices[0])}" if len(choices) == 1 else "")
-        about = [inner.__doc__, ""] if inner.__doc__ else []
+        about = [cleandoc(inner.__doc__), ""] if inner.__doc__ else []
         yield from (f"### {title}", "", *about, *table(inner))
 
 
@@ -71,7 +72,7 @@ def table(section: type[BaseModel], path: str = "") -> list[str]:
         for key, field in section.model_fields.items()
         if field.description  # a kind of one choice says nothing that the title does not
     ]
-    return ["| setting | value | default | what it is |", "|---|---|---|---|", *rows, ""]
+    return ["| setting | value | default | what it is |", "|---|---|---|---|", *rows, ""] if rows else []
 
 
 def type_of(field: FieldInfo) -> str:

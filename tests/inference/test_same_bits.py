@@ -16,8 +16,14 @@ from dragoman.inference.same_bits import ask_for_same_bits
 ask_for_same_bits()
 torch.set_num_threads({threads})
 from inference.test_translator import RNN, TRANSFORMER, TEXTS, GREEDY, BEAM, Translator, tiny
-for part in (TRANSFORMER, RNN):
-    translate = Translator(tiny({{**part, "width": 256}}))
+spelt = {{
+    "tied": "none",
+    "src_embedding": {{"kind": "characters"}},
+    "tgt_embedding": {{"kind": "characters"}},
+    "head": {{"kind": "adaptive", "cutoffs": [6, 9]}},
+}}
+for part, model in ((TRANSFORMER, {{}}), (RNN, {{}}), (RNN, spelt)):
+    translate = Translator(tiny({{**part, "width": 256}}, model=model))
     for search in (GREEDY, BEAM):
         together = translate(TEXTS, search)
         assert [translate([text], search)[0] for text in TEXTS[:20]] == together[:20]

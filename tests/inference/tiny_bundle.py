@@ -16,22 +16,24 @@ RNN: dict[str, Any] = {"kind": "rnn", "layers": 1, "width": 32, "embedding": 32}
 WORDS = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p"]
 
 
-def tiny(part: dict[str, Any] = TRANSFORMER, *, seed: int = 1, **search: Any) -> Bundle:
+def tiny(
+    part: dict[str, Any] = TRANSFORMER, *, seed: int = 1, model: dict[str, Any] | None = None, **search: Any
+) -> Bundle:
     config = validate(
         {
             "data": {"train": "train.tsv"},
             "text": {"kind": "word", "size": 100},
-            "model": {"encoder": part, "decoder": part},
+            "model": {"encoder": part, "decoder": part, **(model or {})},
             "training": {"seed": seed},
             "search": {"size": 3, "max_length": 12, **search},
         }
     )
     text = learn(config.text, lambda: iter([" ".join(WORDS)]), lambda: iter([" ".join(WORDS)]))
-    model = new_model(config, text).eval()
+    built = new_model(config, text).eval()
     with torch.no_grad():
-        for parameter in model.parameters():
+        for parameter in built.parameters():
             parameter.mul_(3.0)  # so that outputs depend on inputs
-    return Bundle(config, text, model)
+    return Bundle(config, text, built)
 
 
 def tiny_folder(folder: Path, **options: Any) -> Path:

@@ -21,7 +21,13 @@ from dragoman.errors import ConfigError
 LARGEST_FILE = 100_000  # characters; no settings are as long
 MOST_DOTS = 500  # in a line; tomllib takes time by the square of a.b.c…
 DEEPEST = 16  # tables in tables
-PARTS = ("encoder", "decoder")  # another kind of these has other keys
+PARTS = (
+    "encoder",
+    "decoder",
+    "head",
+    "src_embedding",
+    "tgt_embedding",
+)  # another kind of these has other keys
 
 
 def load(file: Path | None, overrides: Sequence[str] = (), base: Table | None = None) -> Config:
@@ -125,7 +131,7 @@ def refuse_true_as_number(table: Table, path: Path_, places: Places) -> None:
 
 
 def merge(low: Table, high: Table) -> Table:
-    """`high` over `low`, table by table. An encoder or decoder of another kind starts anew."""
+    """`high` over `low`, table by table. A part of another kind starts anew."""
     out = dict(low)
     for key, value in high.items():
         old = out.get(key)

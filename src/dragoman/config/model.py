@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from dragoman.config.parts.convolution import ConvPart, KalchbrennerPart
+from dragoman.config.parts.embedding import EmbeddingPart, TableEmbeddingPart
+from dragoman.config.parts.head import AdaptiveHeadPart, HeadPart, SoftmaxHeadPart
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart
 from dragoman.config.parts.transformer import TransformerPart
 from dragoman.config.section import Section
@@ -30,6 +32,63 @@ class ModelConfig(Section):
             "Embeddings shared by source, target and output (joint vocabulary), by target and output, or not."
         ),
     )
+    src_embedding: EmbeddingPart = Field(
+        default=TableEmbeddingPart(), description="How a source token becomes a vector."
+    )
+    tgt_embedding: EmbeddingPart = Field(
+        default=TableEmbeddingPart(),
+        description="How a target token becomes a vector, when it is read again.",
+    )
+    head: HeadPart = Field(default=SoftmaxHeadPart(), description="What makes probabilities of the output.")
+
+    @model_validator(mode="after")
+    def _shared_matrices_are_of_one_width(self) -> ModelConfig:
+        source, target, output = (
+            self.encoder.token_features,
+            self.decoder.token_features,
+            self.decoder.features,
+        )
+        if self.tied != "none" and target != output:
+            raise ValueError(
+                f'tied = "{self.tied}" shares one matrix between target embeddings of {target} features and '
+                f'an output of {output}; make them equal, or set model.tied = "none"'
+            )
+        if self.tied == "all" and source != target:
+            raise ValueError(
+                f'tied = "all" shares one matrix between source embeddings of {source} features and target '
+                f'embeddings of {target}; make them equal, or set model.tied = "target"'
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _only_tables_are_shared(self) -> ModelConfig:
+        if self.tied != "none" and self.tgt_embedding.kind == "characters":
+            raise ValueError(
+                'tgt_embedding.kind = "characters" has no table to share with the output; '
+                'set model.tied = "none"'
+            )
+        if self.tied == "all" and self.src_embedding.kind == "characters":
+            raise ValueError(
+                'src_embedding.kind = "characters" has no table to share with the target; '
+                'set model.tied = "target"'
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _clusters_have_features_of_their_own(self) -> ModelConfig:
+        if not isinstance(self.head, AdaptiveHeadPart):
+            return self
+        if self.tied != "none":
+            raise ValueError(
+                'head.kind = "adaptive" shares no matrix with embeddings; set model.tied = "none"'
+            )
+        features, shrink, clusters = self.decoder.features, self.head.shrink, len(self.head.cutoffs)
+        if features < shrink**clusters:
+            raise ValueError(
+                f"cluster {clusters} of head.cutoffs has {features} / {shrink}^{clusters} features: less "
+                f"than one; give fewer cutoffs, or a smaller head.shrink"
+            )
+        return self
 
     @model_validator(mode="after")
     def _products_need_equal_widths(self) -> ModelConfig:

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from dragoman.config.data import DataConfig
 from dragoman.config.model import ModelConfig
+from dragoman.config.parts.head import AdaptiveHeadPart
 from dragoman.config.search import SearchConfig
 from dragoman.config.section import Section
 from dragoman.config.text import TextConfig
@@ -27,5 +28,29 @@ class Config(Section):
         if self.model.tied == "all" and not self.text.is_joint:
             raise ValueError(
                 'model.tied = "all" needs one vocabulary for both sides; set model.tied = "target"'
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _only_words_are_spelt(self) -> Config:
+        sides = {
+            "src": (self.model.src_embedding, self.text.src_units),
+            "tgt": (self.model.tgt_embedding, self.text.tgt_units),
+        }
+        for side, (embedding, units) in sides.items():
+            if embedding.kind == "characters" and units.kind != "word":
+                raise ValueError(
+                    f'model.{side}_embedding.kind = "characters" spells words, and the units are '
+                    f'"{units.kind}"; set text.{side}.kind = "word"'
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _clusters_lie_in_the_vocabulary(self) -> Config:
+        head, units = self.model.head, self.text.tgt_units
+        if isinstance(head, AdaptiveHeadPart) and units.kind != "byte" and head.cutoffs[-1] >= units.size:
+            raise ValueError(
+                f"model.head.cutoffs reaches {head.cutoffs[-1]}, and the target side has at most "
+                f"{units.size} entries; give smaller cutoffs, or a larger text.size"
             )
         return self

@@ -5,36 +5,44 @@ from __future__ import annotations
 from typing import assert_never
 
 import torch
-from torch import nn
 
 from dragoman.config.model import DecoderPart, EncoderPart, ModelConfig
 from dragoman.config.parts.convolution import ConvPart, KalchbrennerPart
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart
 from dragoman.config.parts.transformer import TransformerPart
 from dragoman.models.families import convolution, recurrent, transformer
-from dragoman.models.heads.token import TokenHead
+from dragoman.models.families.embedding import Spelling, build_embedding
+from dragoman.models.families.head import build_head
 from dragoman.models.seq2seq import Seq2Seq
-from dragoman.nn.embedding import embedding_matrix
+from dragoman.nn.embedding import Matrix
 from dragoman.protocols import Decoder, Encoder
 
 
-def build_model(config: ModelConfig, src_size: int, tgt_size: int, *, smoothing: float, seed: int) -> Seq2Seq:
-    """Fresh weights that follow from the seed alone."""
+def build_model(
+    config: ModelConfig,
+    src_size: int,
+    tgt_size: int,
+    *,
+    smoothing: float,
+    seed: int,
+    src_spelling: Spelling = (),
+    tgt_spelling: Spelling = (),
+) -> Seq2Seq:
+    """Fresh weights that follow from the seed alone. Only embeddings made of characters need spellings."""
+    source, target = config.encoder.token_features, config.decoder.token_features
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        tgt_matrix = embedding_matrix(tgt_size, config.decoder.token_features)
-        tied = config.tied == "all"
-        src_matrix = tgt_matrix if tied else embedding_matrix(src_size, config.encoder.token_features)
+        tgt_matrix = src_matrix = build_embedding(config.tgt_embedding, tgt_size, target, tgt_spelling)
+        if config.tied != "all":
+            src_matrix = build_embedding(config.src_embedding, src_size, source, src_spelling)
         encoder = build_encoder(config.encoder, src_matrix)
         decoder = build_decoder(config.decoder, tgt_matrix, config.encoder.memory_features)
         if isinstance(config.decoder, RNNDecoderPart) and config.decoder.share_cells:
             recurrent.share_cells(encoder, decoder)
-        tied = config.tied != "none"
-        output = tgt_matrix if tied else embedding_matrix(tgt_size, config.decoder.token_features)
-        return Seq2Seq(encoder, decoder, TokenHead(output, smoothing))
+        return Seq2Seq(encoder, decoder, build_head(config, tgt_size, tgt_matrix, smoothing))
 
 
-def build_encoder(part: EncoderPart, matrix: nn.Parameter) -> Encoder:
+def build_encoder(part: EncoderPart, matrix: Matrix) -> Encoder:
     match part:
         case TransformerPart():
             return transformer.build_encoder(part, matrix)
@@ -48,7 +56,7 @@ def build_encoder(part: EncoderPart, matrix: nn.Parameter) -> Encoder:
             assert_never(part)
 
 
-def build_decoder(part: DecoderPart, matrix: nn.Parameter, memory: int) -> Decoder:
+def build_decoder(part: DecoderPart, matrix: Matrix, memory: int) -> Decoder:
     match part:
         case TransformerPart():
             return transformer.build_decoder(part, matrix, memory)

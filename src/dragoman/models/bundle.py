@@ -21,6 +21,7 @@ from dragoman.models.seq2seq import Seq2Seq
 from dragoman.text.build import load as load_text
 from dragoman.text.build import save as save_text
 from dragoman.text.pair import TextPair
+from dragoman.text.spelling import spell
 
 WEIGHTS = "weights.safetensors"
 SETTINGS = "settings.toml"
@@ -75,6 +76,8 @@ def new_model(config: Config, text: TextPair) -> Seq2Seq:
         text.tgt.size,
         smoothing=config.training.label_smoothing,
         seed=config.training.seed,
+        src_spelling=spell(text.src) if config.model.src_embedding.kind == "characters" else (),
+        tgt_spelling=spell(text.tgt) if config.model.tgt_embedding.kind == "characters" else (),
     )
 
 

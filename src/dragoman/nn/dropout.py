@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from dragoman.shapes import Float, Tensor
+from dragoman.shapes import Float, Int, Tensor
 
 _STREAM: ContextVar[np.random.Generator | None] = ContextVar("noise", default=None)
 
@@ -34,6 +34,14 @@ def chance(rate: float) -> bool:
     """True at this rate: one draw of the stream, for all ranks that have its key."""
     stream = _STREAM.get()
     return (float(torch.rand(())) if stream is None else stream.random()) < rate
+
+
+def draw(population: int, count: int) -> Int[Tensor, " N"]:
+    """`count` different numbers below `population`, from the same stream as the masks."""
+    stream = _STREAM.get()
+    if stream is None:
+        return torch.randperm(population)[:count]
+    return torch.from_numpy(stream.choice(population, count, replace=False, shuffle=False))
 
 
 class Dropout(nn.Module):

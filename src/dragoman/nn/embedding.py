@@ -8,6 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from dragoman.nn.characters import CharacterCNN
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.position import Learned, Sinusoidal
 from dragoman.shapes import Float, Int, Tensor
@@ -18,16 +19,24 @@ def embedding_matrix(vocabulary: int, size: int) -> nn.Parameter:
     return nn.Parameter(torch.randn(vocabulary, size) * size**-0.5)
 
 
+Matrix = nn.Parameter | CharacterCNN
+
+
+def rows(matrix: Matrix, y: Int[Tensor, "B T"]) -> Float[Tensor, "B T E"]:
+    """The row of each token: stored, or made of its spelling."""
+    return F.embedding(y, matrix) if isinstance(matrix, nn.Parameter) else matrix(y)
+
+
 class PlainEmbedding(nn.Module):
     """The row of each token: what recurrent networks read, whose order gives the position."""
 
-    def __init__(self, matrix: nn.Parameter, dropout: float) -> None:
+    def __init__(self, matrix: Matrix, dropout: float) -> None:
         super().__init__()
         self.matrix = matrix
         self.dropout = Dropout(dropout)
 
     def forward(self, y: Int[Tensor, "B T"]) -> Float[Tensor, "B T E"]:
-        return self.dropout(F.embedding(y, self.matrix))
+        return self.dropout(rows(self.matrix, y))
 
     if TYPE_CHECKING:
         __call__ = forward
@@ -36,15 +45,15 @@ class PlainEmbedding(nn.Module):
 class PositionedEmbedding(nn.Module):
     """√d · row + position   (Vaswani et al. 2017, sections 3.4 and 3.5)."""
 
-    def __init__(self, matrix: nn.Parameter, positions: Sinusoidal | Learned, dropout: float) -> None:
+    def __init__(self, matrix: Matrix, positions: Sinusoidal | Learned, dropout: float) -> None:
         super().__init__()
         self.matrix = matrix
         self.positions = positions
         self.dropout = Dropout(dropout)
 
     def forward(self, y: Int[Tensor, "B T"], start: int = 0) -> Float[Tensor, "B T E"]:
-        x = F.embedding(y, self.matrix) * self.matrix.shape[1] ** 0.5
-        return self.dropout(x + self.positions(start, y.shape[1]))
+        x = rows(self.matrix, y)
+        return self.dropout(x * x.shape[2] ** 0.5 + self.positions(start, y.shape[1]))
 
     if TYPE_CHECKING:
         __call__ = forward
@@ -53,13 +62,14 @@ class PositionedEmbedding(nn.Module):
 class ScaledEmbedding(nn.Module):
     """√d · row: for layers whose attention knows by itself how far apart tokens stand."""
 
-    def __init__(self, matrix: nn.Parameter, dropout: float) -> None:
+    def __init__(self, matrix: Matrix, dropout: float) -> None:
         super().__init__()
         self.matrix = matrix
         self.dropout = Dropout(dropout)
 
     def forward(self, y: Int[Tensor, "B T"], start: int = 0) -> Float[Tensor, "B T E"]:
-        return self.dropout(F.embedding(y, self.matrix) * self.matrix.shape[1] ** 0.5)
+        x = rows(self.matrix, y)
+        return self.dropout(x * x.shape[2] ** 0.5)
 
     if TYPE_CHECKING:
         __call__ = forward

@@ -13,11 +13,12 @@ def model_card(config: Config, facts: dict[str, Any], *, parameters: int, pairs:
         f"- {' + '.join(corpus.files)} (weight {corpus.weight:g})" for corpus in config.data.train
     )
     scores = "\n".join(f"| {name} | {value:.4f} |" for name, value in facts["valid"].items())
-    model = config.model
+    model, text = config.model, config.text
+    units = text.kind if text.is_joint else f"{text.src_units.kind} → {text.tgt_units.kind}"
     return f"""# A Dragoman model
 
 {model.encoder.kind} encoder, {model.decoder.kind} decoder (preset {model.preset}), {parameters:,} parameters,
-{config.text.kind} units. Trained on {pairs:,} pairs for {facts["step"]:,} updates in
+{units} units. Trained on {pairs:,} pairs for {facts["step"]:,} updates in
 {facts["seconds"] / 60:.1f} minutes with Dragoman {version("dragoman")}.
 The weights are the {facts["chosen"]} of its checkpoints.
 

@@ -45,6 +45,11 @@ class ConvPart(Section):
         return self.embedding
 
     @property
+    def features(self) -> int:
+        """What the output layer reads."""
+        return self.embedding
+
+    @property
     def memory_features(self) -> int:
         return self.embedding
 

@@ -138,14 +138,14 @@ class RNNDecoderPart(RNNPart):
     share_cells: bool = Field(default=False, description="The decoder's cells are those of the encoder.")
 
     @property
-    def features(self) -> int:
-        """What the output layer reads: h̃."""
-        return self.embedding
-
-    @property
     def attends(self) -> bool:
         """Whether a decoder of this kind says where it looks."""
         return self.form not in FORMS_WITHOUT_ATTENTION
+
+    @property
+    def features(self) -> int:
+        """What the output layer reads: h̃."""
+        return self.embedding
 
     @property
     def query_features(self) -> int:

@@ -75,6 +75,11 @@ class TransformerPart(Section):
         return self.width
 
     @property
+    def features(self) -> int:
+        """What the output layer reads, of a decoder."""
+        return self.width
+
+    @property
     def longest(self) -> int | None:
         """How many tokens fit in, where there is a limit."""
         return None if self.positions == "relative" else self.max_positions

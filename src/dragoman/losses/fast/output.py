@@ -42,11 +42,8 @@ class _OutputLoss(torch.autograd.Function):
     def forward(
         ctx: Any, h: Tensor, W: Tensor, b: Tensor, y: Tensor, smoothing: float
     ) -> tuple[Tensor, Tensor]:
-        dh, dW, db = (
-            torch.empty_like(h),
-            torch.zeros_like(W, dtype=torch.float32),
-            torch.zeros_like(b, dtype=torch.float32),
-        )
+        dh = torch.empty_like(h)
+        dW, db = (torch.zeros_like(x, dtype=torch.float32) for x in (W, b))
         nll, spread = h.new_zeros((), dtype=torch.float32), h.new_zeros((), dtype=torch.float32)
         for rows in slices(len(h)):
             y_r = y[rows].unsqueeze(1)

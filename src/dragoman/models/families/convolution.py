@@ -16,10 +16,10 @@ from dragoman.nn.conv.embedding import STD, PlacedEmbedding
 from dragoman.nn.conv.gated import GatedConvolution
 from dragoman.nn.conv.sentence_model import SentenceModel
 from dragoman.nn.conv.weight_norm import WeightNormed
-from dragoman.nn.embedding import PlainEmbedding
+from dragoman.nn.embedding import Matrix, PlainEmbedding
 
 
-def build_encoder(part: ConvPart, matrix: nn.Parameter) -> ConvEncoder:
+def build_encoder(part: ConvPart, matrix: Matrix) -> ConvEncoder:
     blocks = [
         EncoderBlock(
             GatedConvolution(below, width, kernel, (kernel - 1) // 2, part.dropout), carry(below, width)
@@ -29,13 +29,13 @@ def build_encoder(part: ConvPart, matrix: nn.Parameter) -> ConvEncoder:
     return ConvEncoder(embed(part, matrix), enter(part), blocks, leave(part))
 
 
-def build_sentence_encoder(part: KalchbrennerPart, matrix: nn.Parameter) -> ConvSentenceEncoder:
+def build_sentence_encoder(part: KalchbrennerPart, matrix: Matrix) -> ConvSentenceEncoder:
     return ConvSentenceEncoder(
         PlainEmbedding(matrix, part.dropout), SentenceModel(part.embedding, widest=part.layers + 1)
     )
 
 
-def build_decoder(part: ConvPart, matrix: nn.Parameter, memory: int) -> ConvDecoder:
+def build_decoder(part: ConvPart, matrix: Matrix, memory: int) -> ConvDecoder:
     blocks = [
         DecoderBlock(
             GatedConvolution(below, width, kernel, kernel - 1, part.dropout),
@@ -48,9 +48,10 @@ def build_decoder(part: ConvPart, matrix: nn.Parameter, memory: int) -> ConvDeco
     return ConvDecoder(embed(part, matrix), enter(part), blocks, leave(part), fit, part.dropout)
 
 
-def embed(part: ConvPart, matrix: nn.Parameter) -> PlacedEmbedding:
-    nn.init.normal_(matrix, std=STD)
-    return PlacedEmbedding(matrix, part.max_positions, part.dropout)
+def embed(part: ConvPart, matrix: Matrix) -> PlacedEmbedding:
+    if isinstance(matrix, nn.Parameter):
+        nn.init.normal_(matrix, std=STD)
+    return PlacedEmbedding(matrix, part.max_positions, part.embedding, part.dropout)
 
 
 def enter(part: ConvPart) -> WeightNormed:

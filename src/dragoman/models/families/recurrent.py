@@ -25,7 +25,7 @@ from dragoman.nn.cells.gru import GRUCell, ResetFirstGRUCell
 from dragoman.nn.cells.lstm import LSTMCell
 from dragoman.nn.cells.peephole import PeepholeLSTMCell
 from dragoman.nn.dropout import Dropout
-from dragoman.nn.embedding import PlainEmbedding
+from dragoman.nn.embedding import Matrix, PlainEmbedding
 from dragoman.nn.recurrent import join
 from dragoman.nn.recurrent.around import Plain, Residual
 from dragoman.nn.recurrent.bidirectional import BidirectionalLayer
@@ -45,7 +45,7 @@ CELLS: dict[str, type[ElmanCell | GatedCell]] = {
 }
 
 
-def build_encoder(part: RNNEncoderPart, matrix: nn.Parameter) -> Encoder:
+def build_encoder(part: RNNEncoderPart, matrix: Matrix) -> Encoder:
     embed = PlainEmbedding(matrix, 0.0)
     reads = (part.embedding, *part.gives)
     if part.bidirectional:
@@ -61,7 +61,7 @@ def build_encoder(part: RNNEncoderPart, matrix: nn.Parameter) -> Encoder:
     return BackwardsEncoder(encoder) if part.reversed_source else encoder
 
 
-def build_decoder(part: RNNDecoderPart, matrix: nn.Parameter, memory: int) -> Decoder:
+def build_decoder(part: RNNDecoderPart, matrix: Matrix, memory: int) -> Decoder:
     top, size = part.widths[-1], part.embedding
     match part.form:
         case "sutskever":
@@ -96,7 +96,7 @@ def share_cells(encoder: Encoder, decoder: Decoder) -> None:
         layer.cell = cell
 
 
-def trunk(part: RNNDecoderPart, matrix: nn.Parameter, memory: int, summary: int) -> Trunk:
+def trunk(part: RNNDecoderPart, matrix: Matrix, memory: int, summary: int) -> Trunk:
     reads = (part.embedding, *part.widths)
     layers = [
         one_way_layer(part, reads[layer], part.beside(layer, memory), width)

@@ -9,7 +9,7 @@ from dragoman.models.decoders.transformer import TransformerDecoder
 from dragoman.models.encoders.transformer import TransformerEncoder
 from dragoman.nn.attention.multihead import CrossAttention, SelfAttention
 from dragoman.nn.attention.window import WindowedSelfAttention
-from dragoman.nn.embedding import PositionedEmbedding, ScaledEmbedding
+from dragoman.nn.embedding import Matrix, PositionedEmbedding, ScaledEmbedding
 from dragoman.nn.norm import RMSNorm
 from dragoman.nn.position import Learned, Relation, RelativeBias, Rotary, Sinusoidal, Unrelated
 from dragoman.nn.transformer.decoder_layer import DecoderLayer
@@ -27,13 +27,13 @@ FEED_FORWARDS: dict[str, type[FeedForward] | type[GELUFeedForward] | type[SwiGLU
 }
 
 
-def build_encoder(part: TransformerPart, matrix: nn.Parameter) -> TransformerEncoder:
+def build_encoder(part: TransformerPart, matrix: Matrix) -> TransformerEncoder:
     places = relation(part, ahead=True)
     layers = [encoder_layer(part, places, skip_rate(part, layer)) for layer in range(part.layers)]
     return TransformerEncoder(embedding(part, matrix), layers, last_norm(part), part.layer_drop)
 
 
-def build_decoder(part: TransformerPart, matrix: nn.Parameter, memory: int) -> TransformerDecoder:
+def build_decoder(part: TransformerPart, matrix: Matrix, memory: int) -> TransformerDecoder:
     places = relation(part, ahead=False)
     layers = [decoder_layer(part, places, memory, skip_rate(part, layer)) for layer in range(part.layers)]
     return TransformerDecoder(embedding(part, matrix), layers, last_norm(part), part.layer_drop)
@@ -51,7 +51,7 @@ def decoder_layer(part: TransformerPart, places: Relation, memory: int, skip: fl
     return DecoderLayer(attention, cross, feed_forward(part), around, skip)
 
 
-def embedding(part: TransformerPart, matrix: nn.Parameter) -> PositionedEmbedding | ScaledEmbedding:
+def embedding(part: TransformerPart, matrix: Matrix) -> PositionedEmbedding | ScaledEmbedding:
     if part.positions not in POSITIONS:
         return ScaledEmbedding(matrix, part.dropout)
     return PositionedEmbedding(

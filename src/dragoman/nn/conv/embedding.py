@@ -9,24 +9,25 @@ from torch import nn
 from torch.nn import functional as F
 
 from dragoman.nn.dropout import Dropout
+from dragoman.nn.embedding import Matrix, rows
 from dragoman.shapes import Float, Int, Tensor
 
 STD = 0.1  # of every embedding at the start (section 3.5)
 
 
 class PlacedEmbedding(nn.Module):
-    def __init__(self, matrix: nn.Parameter, count: int, dropout: float) -> None:
+    def __init__(self, matrix: Matrix, count: int, size: int, dropout: float) -> None:
         super().__init__()
         self.matrix = matrix
-        self.places = nn.Parameter(torch.randn(count, matrix.shape[1]) * STD)
+        self.places = nn.Parameter(torch.randn(count, size) * STD)
         self.dropout = Dropout(dropout)
 
     def forward(self, y: Int[Tensor, "B T"]) -> Float[Tensor, "B T E"]:
-        return self.dropout(F.embedding(y, self.matrix) + self.places[: y.shape[1]])
+        return self.dropout(rows(self.matrix, y) + self.places[: y.shape[1]])
 
     def at(self, y: Int[Tensor, " N"], place: Int[Tensor, " N"]) -> Float[Tensor, "N E"]:
         """One token each, at the place where each stands."""
-        return self.dropout(F.embedding(y, self.matrix) + F.embedding(place, self.places))
+        return self.dropout(rows(self.matrix, y.unsqueeze(1)).squeeze(1) + F.embedding(place, self.places))
 
     if TYPE_CHECKING:
         __call__ = forward

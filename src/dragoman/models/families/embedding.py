@@ -1,0 +1,28 @@
+"""Settings of [model.src_embedding] and [model.tgt_embedding] → what gives a vector for each token."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+import torch
+from torch.nn.utils.rnn import pad_sequence
+
+from dragoman.config.parts.embedding import CharacterEmbeddingPart, TableEmbeddingPart
+from dragoman.nn.characters import CharacterCNN
+from dragoman.nn.embedding import Matrix, embedding_matrix
+
+Spelling = Sequence[Sequence[int]]  # the characters of each entry of a vocabulary
+
+
+def build_embedding(
+    part: TableEmbeddingPart | CharacterEmbeddingPart, entries: int, size: int, spelling: Spelling
+) -> Matrix:
+    match part:
+        case TableEmbeddingPart():
+            return embedding_matrix(entries, size)
+        case CharacterEmbeddingPart():
+            table = pad_sequence([torch.tensor(s, dtype=torch.int32) for s in spelling], batch_first=True)
+            return CharacterCNN(table, part.features, part.widths, part.filters, part.highways, size)
+        case _:
+            assert_never(part)

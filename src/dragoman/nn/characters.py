@@ -1,0 +1,96 @@
+"""Words from their characters (Kim et al. 2016, sections 2.2 and 2.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from dragoman.nn.stack import Stack
+from dragoman.shapes import Float, Int, Tensor
+
+
+class Highway(nn.Module):
+    """z = t ⊙ relu(W_H y + b_H) + (1 − t) ⊙ y    t = σ(W_T y + b_T)   (Srivastava et al. 2015)."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.W_H = nn.Linear(size, size)
+        self.W_T = nn.Linear(size, size)
+        nn.init.constant_(self.W_T.bias, -2.0)  # carry at first
+
+    def forward(self, y: Float[Tensor, "N F"]) -> Float[Tensor, "N F"]:
+        t = torch.sigmoid(self.W_T(y))
+        return t * torch.relu(self.W_H(y)) + (1.0 - t) * y
+
+    if TYPE_CHECKING:
+        __call__ = forward
+
+
+class Filters(nn.Module):
+    """y = max_i tanh(W [c_i; …; c_{i+w−1}] + b): the strongest place in a word for each filter.
+
+    Only windows inside the word count; a word shorter than w has one, filled up with zeros.
+    """
+
+    def __init__(self, features: int, width: int, count: int) -> None:
+        super().__init__()
+        self.width = width
+        self.W = nn.Linear(features * width, count)
+
+    def forward(self, c: Float[Tensor, "N C A"], lengths: Int[Tensor, " N"]) -> Float[Tensor, "N F"]:
+        z = self.W(c.unfold(1, self.width, 1).flatten(2))
+        last = (lengths - self.width).clamp(min=0)
+        is_outside = torch.arange(z.shape[1], device=c.device) > last.unsqueeze(1)
+        # tanh rises, so it may come after the maximum.
+        return torch.tanh(z.masked_fill(is_outside.unsqueeze(2), float("-inf")).amax(dim=1))
+
+    if TYPE_CHECKING:
+        __call__ = forward
+
+
+class CharacterCNN(nn.Module):
+    """x = P · highway([y_1; …; y_W]), for the spelling of each token; 0 in a spelling is no character."""
+
+    spelling: Tensor
+
+    def __init__(
+        self,
+        spelling: Int[Tensor, "V C"],
+        features: int,
+        widths: Sequence[int],
+        filters: int,
+        highways: int,
+        size: int,
+    ) -> None:
+        super().__init__()
+        self.shortest = max(widths)
+        spelling = F.pad(spelling, (0, max(self.shortest - spelling.shape[1], 0)))
+        self.register_buffer("spelling", spelling, persistent=False)  # it follows from the vocabulary
+        self.characters = nn.Embedding(int(spelling.max()) + 1, features, padding_idx=0)
+        self.filters = Stack(Filters(features, width, width * filters) for width in widths)
+        count = filters * sum(widths)
+        self.highways = Stack(Highway(count) for _ in range(highways))
+        self.P = nn.Linear(count, size, bias=False)
+        nn.init.normal_(self.P.weight, std=(count * size) ** -0.5)  # vectors as long as the rows of a table
+
+    def forward(self, y: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape E"]:
+        if not self.training:  # a row for each token, so that its bits do not depend on the others
+            return self.vectors(y.flatten()).view(*y.shape, -1)
+        words, places = y.unique(return_inverse=True)
+        return F.embedding(places, self.vectors(words))
+
+    def vectors(self, words: Int[Tensor, " N"]) -> Float[Tensor, "N E"]:
+        spelt = self.spelling[words]
+        lengths = (spelt > 0).sum(dim=1)
+        c = self.characters(spelt[:, : max(int(lengths.max()), self.shortest)])
+        z = torch.cat([filters(c, lengths) for filters in self.filters], dim=1)
+        for highway in self.highways:
+            z = highway(z)
+        return self.P(z)
+
+    if TYPE_CHECKING:
+        __call__ = forward
