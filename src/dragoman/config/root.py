@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from dragoman.config.data import DataConfig
 from dragoman.config.model import ModelConfig
+from dragoman.config.objective import Looking
 from dragoman.config.search import SearchConfig
 from dragoman.config.section import Section
 from dragoman.config.text import TextConfig
@@ -27,5 +28,15 @@ class Config(Section):
         if self.model.tied == "all" and not self.text.is_joint:
             raise ValueError(
                 'model.tied = "all" needs one vocabulary for both sides; set model.tied = "target"'
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _looking_needs_attention(self) -> Config:
+        objective, decoder = self.training.objective, self.model.decoder
+        if isinstance(objective, Looking) and objective.looks and not decoder.attends:
+            raise ValueError(
+                f"training.objective looks at the attention, which the {decoder.name} decoder does not have; "
+                "choose a decoder with attention, or set the weights of training.objective to 0"
             )
         return self

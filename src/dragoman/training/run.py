@@ -18,7 +18,7 @@ from dragoman.data.build import TrainingData, build_data
 from dragoman.data.loader import Loader
 from dragoman.errors import UsageError
 from dragoman.models.bundle import new_model
-from dragoman.training.build import build_adam, build_schedule
+from dragoman.training.build import build_adam, build_objective, build_schedule
 from dragoman.training.checkpoint import Progress
 from dragoman.training.events import Events, Listener, rewind
 from dragoman.training.finish import finish
@@ -170,7 +170,8 @@ class Run:
         config = self.config.training
         model = new_model(self.config, data.text)
         flat = FlatParameters(model, resolve(config.precision))
-        return Stepper(model, flat, build_adam(config, flat), ranks, config.seed, config.clip)
+        objective = build_objective(config.objective)
+        return Stepper(model, flat, build_adam(config, flat), ranks, config.seed, config.clip, objective)
 
     def loader(self, data: TrainingData, ranks: Ranks) -> Loader:
         config = self.config.training
