@@ -19,7 +19,7 @@ from dragoman.training.run import Run
 UPDATES = 14
 TRANSFORMER = {"kind": "transformer", "layers": 1, "width": 16, "heads": 2, "ffn": 32, "dropout": 0.2}
 RNN = {"kind": "rnn", "width": 12, "embedding": 16, "dropout": 0.2}
-SAMPLING = {"kind": "scheduled_sampling", "decay": "linear", "half": 7}
+SAMPLING = {"kind": "scheduled_sampling", "decay": "linear", "half": 7, "coverage": 0.2, "alignment": 0.2}
 
 
 @pytest.fixture(scope="module")

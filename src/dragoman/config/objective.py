@@ -15,10 +15,13 @@ class Looking(Section):
     coverage: float = Field(
         default=0.0, ge=0, description="Weight of the penalty for looking at a source token twice."
     )
+    alignment: float = Field(
+        default=0.0, ge=0, description="Weight of the pull of the attention towards word alignments."
+    )
 
     @property
     def looks(self) -> bool:
-        return self.coverage > 0
+        return self.coverage > 0 or self.alignment > 0
 
 
 class Sampling(Section):

@@ -15,7 +15,7 @@ from dragoman.config.objective import (
 from dragoman.config.training import TrainingConfig
 from dragoman.training import decay
 from dragoman.training.flat import FlatParameters
-from dragoman.training.objectives.looking import seen_twice
+from dragoman.training.objectives.looking import Astray, seen_twice
 from dragoman.training.objectives.objective import Objective, teacher_forcing
 from dragoman.training.objectives.own import Own, most_probable, sampled
 from dragoman.training.objectives.step_by_step import StepByStep, Term
@@ -51,23 +51,25 @@ def build_adam(config: TrainingConfig, flat: FlatParameters) -> Adam:
 OWN: dict[str, Own] = {"sample": sampled, "argmax": most_probable}
 
 
-def build_objective(part: ObjectivePart) -> Objective:
+def build_objective(part: ObjectivePart, astray: Astray | None = None) -> Objective:
+    """`astray` knows the alignments, where they are asked for."""
     match part:
         case TeacherForcingPart(looks=False):
             return teacher_forcing
         case TeacherForcingPart():
-            return StepByStep(decay.constant(1.0), sampled, build_terms(part))
+            return StepByStep(decay.constant(1.0), sampled, build_terms(part, astray))
         case ScheduledSamplingPart():
-            return StepByStep(build_decay(part), OWN[part.own], build_terms(part))
+            return StepByStep(build_decay(part), OWN[part.own], build_terms(part, astray))
         case TwoPassSamplingPart():
             return TwoPassSampling(build_decay(part), OWN[part.own])
         case _:
             assert_never(part)
 
 
-def build_terms(part: Looking) -> list[tuple[float, Term]]:
+def build_terms(part: Looking, astray: Astray | None) -> list[tuple[float, Term]]:
     """What is asked of the attention, and how much it weighs."""
-    return [(part.coverage, seen_twice)] if part.coverage else []
+    terms: list[tuple[float, Term]] = [(part.coverage, seen_twice)] if part.coverage else []
+    return [*terms, (part.alignment, astray)] if astray else terms
 
 
 def build_decay(part: Sampling) -> decay.Decay:
