@@ -16,6 +16,7 @@ from dragoman.losses.alignment import guided_alignment
 from dragoman.models.ibm1 import Table
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.protocols import Batch
+from dragoman.text.char import Char
 from dragoman.training.align import learned_table
 from dragoman.training.build import build_objective
 from dragoman.training.decay import constant
@@ -28,6 +29,10 @@ from dragoman.training.optim import Adam
 from models.test_battery import EOS, V, batch_of, model_of
 
 BATCH = batch_of([(7, 6), (3, 2), (5, 4)])
+
+
+def objective_of(**weights: float) -> Objective:
+    return build_objective(TeacherForcingPart(**weights), Char.learn(["abc"], V), 20)
 
 
 def train(objective: Objective, model: Seq2Seq, updates: int) -> None:
@@ -48,13 +53,13 @@ def measured(term: Term, model: Seq2Seq) -> float:
 
 
 def test_without_weights_it_is_plain_teacher_forcing() -> None:
-    assert build_objective(TeacherForcingPart()) is teacher_forcing
+    assert objective_of() is teacher_forcing
 
 
 def test_a_term_is_added_with_its_weight() -> None:
     model = model_of(("gru", "lstm fed")).double().eval()
     plain = teacher_forcing(model, BATCH, 1)
-    weighted = build_objective(TeacherForcingPart(coverage=0.3))(model, BATCH, 1)
+    weighted = objective_of(coverage=0.3)(model, BATCH, 1)
     added = 0.3 * measured(seen_twice, model)
     assert float(weighted.loss.detach()) == pytest.approx(float(plain.loss.detach()) + added, rel=1e-6)
     assert float(weighted.nll) == pytest.approx(float(plain.nll), rel=1e-6)
@@ -63,7 +68,7 @@ def test_a_term_is_added_with_its_weight() -> None:
 def test_coverage_is_learned() -> None:
     model = model_of(("gru", "transformer")).eval()
     before = measured(seen_twice, model)
-    train(build_objective(TeacherForcingPart(coverage=3.0)), model, 15)
+    train(objective_of(coverage=3.0), model, 15)
     assert measured(seen_twice, model) < 0.7 * before
 
 

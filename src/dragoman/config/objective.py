@@ -57,6 +57,24 @@ class TwoPassSamplingPart(Sampling):
     kind: Literal["two_pass_sampling"] = "two_pass_sampling"
 
 
+class MinimumRiskPart(Section):
+    """The expected distance of sampled outputs to the reference is lessened (Shen et al. 2016)."""
+
+    kind: Literal["minimum_risk"] = "minimum_risk"
+    metric: Literal["bleu", "chrf", "wer", "cer"] = Field(
+        default="bleu",
+        description="The distance: 1 − BLEU or 1 − chrF of a sentence, or the edits per word or character.",
+    )
+    samples: int = Field(default=8, ge=1, description="Outputs sampled for each source.")
+    alpha: float = Field(
+        default=0.005,
+        gt=0,
+        description="An output counts by its probability to this power. Keep it small, else the reference rules.",
+    )
+    after: int = Field(default=0, ge=0, description="Updates of teacher forcing that come first.")
+
+
 ObjectivePart = Annotated[
-    TeacherForcingPart | ScheduledSamplingPart | TwoPassSamplingPart, Field(discriminator="kind")
+    TeacherForcingPart | ScheduledSamplingPart | TwoPassSamplingPart | MinimumRiskPart,
+    Field(discriminator="kind"),
 ]

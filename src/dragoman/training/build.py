@@ -6,6 +6,7 @@ from typing import assert_never
 
 from dragoman.config.objective import (
     Looking,
+    MinimumRiskPart,
     ObjectivePart,
     Sampling,
     ScheduledSamplingPart,
@@ -13,9 +14,12 @@ from dragoman.config.objective import (
     TwoPassSamplingPart,
 )
 from dragoman.config.training import TrainingConfig
+from dragoman.metrics.sentence import DISTANCES
+from dragoman.text.tokenizer import Tokenizer
 from dragoman.training import decay
 from dragoman.training.flat import FlatParameters
 from dragoman.training.objectives.looking import Astray, seen_twice
+from dragoman.training.objectives.minimum_risk import MinimumRisk
 from dragoman.training.objectives.objective import Objective, teacher_forcing
 from dragoman.training.objectives.own import Own, most_probable, sampled
 from dragoman.training.objectives.step_by_step import StepByStep, Term
@@ -51,8 +55,10 @@ def build_adam(config: TrainingConfig, flat: FlatParameters) -> Adam:
 OWN: dict[str, Own] = {"sample": sampled, "argmax": most_probable}
 
 
-def build_objective(part: ObjectivePart, astray: Astray | None = None) -> Objective:
-    """`astray` knows the alignments, where they are asked for."""
+def build_objective(
+    part: ObjectivePart, text: Tokenizer, longest: int, astray: Astray | None = None
+) -> Objective:
+    """`text` and `longest` are those of outputs; `astray` knows the alignments, where they are asked for."""
     match part:
         case TeacherForcingPart(looks=False):
             return teacher_forcing
@@ -62,6 +68,9 @@ def build_objective(part: ObjectivePart, astray: Astray | None = None) -> Object
             return StepByStep(build_decay(part), OWN[part.own], build_terms(part, astray))
         case TwoPassSamplingPart():
             return TwoPassSampling(build_decay(part), OWN[part.own])
+        case MinimumRiskPart():
+            distance = DISTANCES[part.metric]()
+            return MinimumRisk(distance, text, part.samples, part.alpha, part.after, longest)
         case _:
             assert_never(part)
 

@@ -166,7 +166,9 @@ class Run:
         config = self.config.training
         model = new_model(self.config, data.text)
         flat = FlatParameters(model, resolve(config.precision))
-        objective = build_objective(config.objective, self.astray(data, ranks))
+        objective = build_objective(
+            config.objective, data.text.tgt, self.config.search.max_length, self.astray(data, ranks)
+        )
         return Stepper(model, flat, build_adam(config, flat), ranks, config.seed, config.clip, objective)
 
     def astray(self, data: TrainingData, ranks: Ranks) -> Astray | None:
