@@ -69,7 +69,7 @@ class MinimumRiskPart(Section):
     alpha: float = Field(
         default=0.005,
         gt=0,
-        description="An output counts by its probability to this power. Keep it small, else the reference rules.",
+        description="An output counts by its probability to this power; small, else the reference rules.",
     )
     after: int = Field(default=0, ge=0, description="Updates of teacher forcing that come first.")
 
