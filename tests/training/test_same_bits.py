@@ -19,6 +19,7 @@ from dragoman.training.run import Run
 UPDATES = 14
 TRANSFORMER = {"kind": "transformer", "layers": 1, "width": 16, "heads": 2, "ffn": 32, "dropout": 0.2}
 RNN = {"kind": "rnn", "width": 12, "embedding": 16, "dropout": 0.2}
+SAMPLING = {"kind": "scheduled_sampling", "decay": "linear", "half": 7, "coverage": 0.2, "alignment": 0.2}
 
 
 @pytest.fixture(scope="module")
@@ -75,11 +76,20 @@ def record(out: Path) -> tuple[list[tuple[Any, ...]], str]:
     return steps, digest.hexdigest()
 
 
-@pytest.mark.parametrize(("part", "precision"), [(TRANSFORMER, "fp32"), (TRANSFORMER, "bf16"), (RNN, "fp32")])
+@pytest.mark.parametrize(
+    ("part", "training"),
+    [
+        (TRANSFORMER, {"precision": "fp32"}),
+        (TRANSFORMER, {"precision": "bf16"}),
+        (RNN, {"precision": "fp32"}),
+        (RNN, {"objective": SAMPLING}),
+    ],
+    ids=["transformer", "transformer bf16", "rnn", "scheduled sampling"],
+)
 def test_stopped_and_resumed_equals_uninterrupted(
-    words: Path, tmp_path: Path, part: dict[str, Any], precision: str
+    words: Path, tmp_path: Path, part: dict[str, Any], training: dict[str, Any]
 ) -> None:
-    config = load(None, base=settings(words, part, precision=precision))
+    config = load(None, base=settings(words, part, **training))
     Run(config, tmp_path / "whole", [], lambda _: True).train()
     for stop in (1, 5, 9, 12):
         outcome = Run(config, tmp_path / "halved", [StopAt(stop)], lambda _: True).train()
@@ -100,9 +110,15 @@ def test_a_damaged_checkpoint_is_passed_over(words: Path, tmp_path: Path) -> Non
     assert record(tmp_path / "hurt") == record(tmp_path / "whole")
 
 
-@pytest.mark.parametrize("part", [TRANSFORMER, RNN], ids=["transformer", "rnn"])
-def test_two_ranks_give_the_bits_of_one(words: Path, tmp_path: Path, part: dict[str, Any]) -> None:
-    tables = settings(words, part)
+@pytest.mark.parametrize(
+    ("part", "training"),
+    [(TRANSFORMER, {}), (RNN, {}), (RNN, {"objective": SAMPLING})],
+    ids=["transformer", "rnn", "scheduled sampling"],
+)
+def test_two_ranks_give_the_bits_of_one(
+    words: Path, tmp_path: Path, part: dict[str, Any], training: dict[str, Any]
+) -> None:
+    tables = settings(words, part, **training)
     script = tmp_path / "ranks.py"
     script.write_text(
         "import json, sys\n"

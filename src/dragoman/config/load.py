@@ -16,6 +16,7 @@ from dragoman.config.names import Path_, all_names, did_you_mean, holds_bool, ke
 from dragoman.config.paths import from_here
 from dragoman.config.presets import PRESETS
 from dragoman.config.root import Config
+from dragoman.config.training import TrainingConfig
 from dragoman.errors import ConfigError
 
 LARGEST_FILE = 100_000  # characters; no settings are as long
@@ -27,6 +28,7 @@ PARTS = (
     "head",
     "src_embedding",
     "tgt_embedding",
+    "objective",
 )  # another kind of these has other keys
 
 
@@ -45,7 +47,7 @@ def load(file: Path | None, overrides: Sequence[str] = (), base: Table | None = 
 
 def validate(table: Table, places: Places | None = None) -> Config:
     places = places or Places()
-    table = with_preset(table, places)
+    table = with_objective(with_preset(table, places))
     refuse_true_as_number(table, (), places)
     try:
         return Config.model_validate(table)
@@ -163,6 +165,16 @@ def with_preset(table: Table, places: Places) -> Table:
             hint=f"model.preset={nearest(str(name), PRESETS) or 'transformer-small'}",
         )
     return {**table, "model": merge({**PRESETS[name](), "preset": name}, model)}
+
+
+def with_objective(table: Table) -> Table:
+    """An objective without a kind is that of the default, so that its weights can be set alone."""
+    training = table.get("training")
+    objective = training.get("objective") if isinstance(training, dict) else None
+    if not isinstance(training, dict) or not isinstance(objective, dict):
+        return table
+    kind = TrainingConfig.model_fields["objective"].default.kind
+    return {**table, "training": {**training, "objective": {"kind": kind, **objective}}}
 
 
 def parse_override(text: str) -> tuple[Path_, Any]:

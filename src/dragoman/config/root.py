@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from dragoman.config.data import DataConfig
 from dragoman.config.model import ModelConfig
+from dragoman.config.objective import Looking
 from dragoman.config.parts.head import AdaptiveHeadPart
 from dragoman.config.search import SearchConfig
 from dragoman.config.section import Section
@@ -52,5 +53,15 @@ class Config(Section):
             raise ValueError(
                 f"model.head.cutoffs reaches {head.cutoffs[-1]}, and the target side has at most "
                 f"{units.size} entries; give smaller cutoffs, or a larger text.size"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _looking_needs_attention(self) -> Config:
+        objective, decoder = self.training.objective, self.model.decoder
+        if isinstance(objective, Looking) and objective.looks and not decoder.attends:
+            raise ValueError(
+                f"training.objective looks at the attention, which the {decoder.name} decoder does not have; "
+                "choose a decoder with attention, or set the weights of training.objective to 0"
             )
         return self

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from dragoman.config.objective import ObjectivePart, TeacherForcingPart
 from dragoman.config.section import Section
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -57,6 +58,9 @@ class TrainingConfig(Section):
     weight_decay: float = Field(default=0.0, ge=0, description="Pull of the matrices towards zero.")
     clip: float = Field(default=1.0, ge=0, description="Longest gradient allowed; 0 does not clip.")
     label_smoothing: float = Field(default=0.1, ge=0, lt=1, description="Probability spread over all tokens.")
+    objective: ObjectivePart = Field(
+        default=TeacherForcingPart(), description="What is learned from besides the reference."
+    )
     precision: Literal["auto", "fp32", "bf16"] = Field(
         default="auto",
         description="Arithmetic of the model; auto takes bf16 where the machine multiplies it fast.",

@@ -86,14 +86,24 @@ class Dropout(nn.Module):
         __call__ = forward
 
 
+def uniform(count: int, device: torch.device) -> Float[Tensor, " N"]:
+    """Numbers of [0, 1) from the same stream, for what else is random in training."""
+    stream = _STREAM.get()
+    if device.type == "cpu" and stream is not None:
+        return torch.from_numpy(stream.random(count))
+    return torch.rand(count, dtype=torch.float64, device=device, generator=_generator(stream, device))
+
+
 def _random_int16(count: int, device: torch.device) -> torch.Tensor:
     stream = _STREAM.get()
     words = -(-count // 4)
     if device.type == "cpu" and stream is not None:
         bits = stream.integers(0, 2**64 - 1, size=words, dtype=np.uint64, endpoint=True)
         return torch.from_numpy(bits.view(np.int16))[:count]
-    generator = None
-    if stream is not None:  # one draw of the stream keys the device's own generator
-        generator = torch.Generator(device).manual_seed(int(stream.integers(2**63)))
-    drawn = torch.empty(words, dtype=torch.int64, device=device).random_(-(2**63), None, generator=generator)
-    return drawn.view(torch.int16)[:count]
+    drawn = torch.empty(words, dtype=torch.int64, device=device)
+    return drawn.random_(-(2**63), None, generator=_generator(stream, device)).view(torch.int16)[:count]
+
+
+def _generator(stream: np.random.Generator | None, device: torch.device) -> torch.Generator | None:
+    """The device's own generator, keyed by one draw of the stream."""
+    return None if stream is None else torch.Generator(device).manual_seed(int(stream.integers(2**63)))

@@ -1,4 +1,4 @@
-"""Which tokens may be chosen, and the k best of them with ties in a fixed order."""
+"""Which tokens may be chosen; the k best of them with ties in a fixed order, or one by chance."""
 
 from __future__ import annotations
 
@@ -27,3 +27,10 @@ def best(x: Float[Tensor, "B N"], k: int) -> tuple[Float[Tensor, "B k"], Int[Ten
     index = index.sort(dim=-1).values
     value, order = x.gather(-1, index).sort(dim=-1, descending=True, stable=True)
     return value, index.gather(-1, order)
+
+
+def drawn(log_p: Float[Tensor, "N V"], u: Float[Tensor, " N"]) -> Int[Tensor, " N"]:
+    """A token of each row with its probability: where u ∈ [0, 1) falls in the distribution function."""
+    total = log_p.double().exp().cumsum(dim=-1)
+    place = torch.searchsorted(total, u.double().unsqueeze(1) * total[:, -1:], right=True).squeeze(1)
+    return place.clamp_max(log_p.shape[-1] - 1)

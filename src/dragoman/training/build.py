@@ -4,8 +4,26 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from dragoman.config.objective import (
+    Looking,
+    MinimumRiskPart,
+    ObjectivePart,
+    Sampling,
+    ScheduledSamplingPart,
+    TeacherForcingPart,
+    TwoPassSamplingPart,
+)
 from dragoman.config.training import TrainingConfig
+from dragoman.metrics.sentence import DISTANCES
+from dragoman.text.tokenizer import Tokenizer
+from dragoman.training import decay
 from dragoman.training.flat import FlatParameters
+from dragoman.training.objectives.looking import Astray, seen_twice
+from dragoman.training.objectives.minimum_risk import MinimumRisk
+from dragoman.training.objectives.objective import Objective, teacher_forcing
+from dragoman.training.objectives.own import Own, most_probable, sampled
+from dragoman.training.objectives.step_by_step import StepByStep, Term
+from dragoman.training.objectives.two_pass import TwoPassSampling
 from dragoman.training.optim import Adam
 from dragoman.training.schedule import Schedule, constant, cosine, inverse_sqrt, linear
 
@@ -32,3 +50,48 @@ def build_adam(config: TrainingConfig, flat: FlatParameters) -> Adam:
         weight_decay=config.weight_decay,
         decoupled=config.optimizer == "adamw",
     )
+
+
+OWN: dict[str, Own] = {"sample": sampled, "argmax": most_probable}
+
+
+def build_objective(
+    part: ObjectivePart, text: Tokenizer, longest: int, astray: Astray | None = None
+) -> Objective:
+    """`text` and `longest` are those of outputs; `astray` knows the alignments, where they are asked for."""
+    match part:
+        case TeacherForcingPart(looks=False):
+            return teacher_forcing
+        case TeacherForcingPart():
+            return StepByStep(decay.constant(1.0), sampled, build_terms(part, astray))
+        case ScheduledSamplingPart():
+            return StepByStep(build_decay(part), OWN[part.own], build_terms(part, astray))
+        case TwoPassSamplingPart():
+            return TwoPassSampling(build_decay(part), OWN[part.own])
+        case MinimumRiskPart():
+            distance = DISTANCES[part.metric]()
+            return MinimumRisk(distance, text, part.samples, part.alpha, part.after, longest)
+        case _:
+            assert_never(part)
+
+
+def build_terms(part: Looking, astray: Astray | None) -> list[tuple[float, Term]]:
+    """What is asked of the attention, and how much it weighs."""
+    terms: list[tuple[float, Term]] = [(part.coverage, seen_twice)] if part.coverage else []
+    return [*terms, (part.alignment, astray)] if astray else terms
+
+
+def build_decay(part: Sampling) -> decay.Decay:
+    """The formulas' letters from the update at which p is one half."""
+    match part.decay:
+        case "constant":
+            return decay.constant(part.truth)
+        case "linear":
+            return decay.linear(1.0, 0.5 / part.half, part.truth)
+        case "exponential":
+            return decay.at_least(part.truth, decay.exponential(0.5 ** (1.0 / part.half)))
+        case "inverse_sigmoid":
+            k = decay.sigmoid_falling_to_half(part.half)
+            return decay.at_least(part.truth, decay.inverse_sigmoid(k))
+        case _:
+            assert_never(part.decay)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TypeVar
 
 import torch
 import torch.distributed as dist
@@ -12,6 +14,7 @@ import torch.distributed as dist
 from dragoman.errors import UsageError
 from dragoman.shapes import Float, Tensor
 
+Made = TypeVar("Made")
 TIMEOUT = timedelta(minutes=10)
 
 
@@ -39,6 +42,17 @@ class Ranks:
             x = x + other
             level *= 2
         return x
+
+    def in_turn(self, make: Callable[[], Made]) -> Made:
+        """The first rank makes it; the others wait, then open what it made."""
+        if self.count == 1:
+            return make()
+        if self.is_first:
+            made = make()
+            dist.barrier()
+            return made
+        dist.barrier()
+        return make()
 
     def from_first(self, value: int) -> int:
         """The first rank's value, on all ranks."""

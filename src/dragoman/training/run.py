@@ -9,22 +9,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-import torch.distributed as dist
 
 from dragoman.config.dump import to_toml
+from dragoman.config.objective import Looking
 from dragoman.config.paths import from_folder
 from dragoman.config.root import Config
 from dragoman.data.build import TrainingData, build_data
 from dragoman.data.loader import Loader
 from dragoman.errors import UsageError
 from dragoman.models.bundle import new_model
-from dragoman.training.build import build_adam, build_schedule
+from dragoman.training.align import learned_table
+from dragoman.training.build import build_adam, build_objective, build_schedule
 from dragoman.training.checkpoint import Progress
 from dragoman.training.events import Events, Listener, rewind
 from dragoman.training.finish import finish
 from dragoman.training.flat import FlatParameters
 from dragoman.training.loop import Loop
 from dragoman.training.memory import keep_freed_memory
+from dragoman.training.objectives.looking import Astray
 from dragoman.training.parallel import Ranks, join, leave
 from dragoman.training.plan import Plan, make_plan, time_updates
 from dragoman.training.precision import resolve
@@ -146,8 +148,6 @@ class Run:
         return Outcome(reason, progress.step, asked.signal)
 
     def data(self, ranks: Ranks, events: Events) -> TrainingData:
-        """The first rank prepares; the others wait, then open what it made."""
-
         def build() -> TrainingData:
             def progress(corpus: str, pairs: int, size: int) -> None:
                 events.tell("prepare", corpus=corpus, pairs=pairs, bytes=size)
@@ -160,17 +160,24 @@ class Run:
                 progress=progress,
             )
 
-        if ranks.count == 1:
-            return build()
-        data = build() if ranks.is_first else None
-        dist.barrier()
-        return data or build()
+        return ranks.in_turn(build)
 
     def stepper(self, data: TrainingData, ranks: Ranks) -> Stepper:
         config = self.config.training
         model = new_model(self.config, data.text)
         flat = FlatParameters(model, resolve(config.precision))
-        return Stepper(model, flat, build_adam(config, flat), ranks, config.seed, config.clip)
+        objective = build_objective(
+            config.objective, data.text.tgt, self.config.search.max_length, self.astray(data, ranks)
+        )
+        return Stepper(model, flat, build_adam(config, flat), ranks, config.seed, config.clip, objective)
+
+    def astray(self, data: TrainingData, ranks: Ranks) -> Astray | None:
+        """What knows the word alignments, where they guide the attention."""
+        objective, V = self.config.training.objective, data.text.tgt.size
+        if not isinstance(objective, Looking) or not objective.alignment:
+            return None
+        table = ranks.in_turn(lambda: learned_table(data.stores, V, self.out / "store" / "alignment"))
+        return Astray(table, V)
 
     def loader(self, data: TrainingData, ranks: Ranks) -> Loader:
         config = self.config.training

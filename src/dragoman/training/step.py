@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from torch import nn
 
 from dragoman.data.loader import GlobalBatch
+from dragoman.models.seq2seq import Seq2Seq
 from dragoman.nn.dropout import noise
 from dragoman.protocols import Batch, LossSum
 from dragoman.shapes import Float, Tensor
 from dragoman.training.accumulate import tree_sum
 from dragoman.training.flat import FlatParameters
+from dragoman.training.objectives.objective import Objective, teacher_forcing
 from dragoman.training.optim import Adam
 from dragoman.training.parallel import Ranks
 
@@ -34,12 +35,13 @@ class Updated(NamedTuple):
 class Stepper:
     """Everything an update needs that stays the same over a run."""
 
-    model: nn.Module
+    model: Seq2Seq
     flat: FlatParameters
     adam: Adam
     ranks: Ranks
     seed: int
     clip: float
+    objective: Objective = teacher_forcing
 
     def update(self, batch: GlobalBatch, step: int, lr: float, stop: bool = False) -> Updated:
         self.model.train()
@@ -61,13 +63,13 @@ class Stepper:
             part = torch.empty(len(self.flat) + EXTRA)
             part[len(self.flat) :] = torch.tensor([0.0, 0.0, float(stop)])
             if micro is not None:
-                sums = self._backward(micro, batch.tokens, (self.seed, step, number))
+                sums = self._backward(micro, batch.tokens, step, number)
                 part[len(self.flat) : -1] = torch.stack((sums.loss.detach(), sums.nll))
             self.flat.take_gradient(part)
             yield part
 
-    def _backward(self, micro: Batch, tokens: int, key: tuple[int, ...]) -> LossSum:
-        with noise(*key):
-            sums: LossSum = self.model(micro)
+    def _backward(self, micro: Batch, tokens: int, step: int, number: int) -> LossSum:
+        with noise(self.seed, step, number):
+            sums = self.objective(self.model, micro, step)
         (sums.loss / tokens).backward()
         return sums

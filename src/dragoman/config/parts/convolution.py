@@ -54,6 +54,10 @@ class ConvPart(Section):
         return self.embedding
 
     @property
+    def attends(self) -> bool:
+        return True
+
+    @property
     def longest(self) -> int | None:
         return self.max_positions
 

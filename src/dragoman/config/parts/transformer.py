@@ -85,6 +85,11 @@ class TransformerPart(Section):
         return None if self.positions == "relative" else self.max_positions
 
     @property
+    def attends(self) -> bool:
+        """Whether a decoder of this kind says where it looks."""
+        return True
+
+    @property
     def name(self) -> str:
         return "transformer"
 

@@ -1,0 +1,111 @@
+"""Minimum-risk training (Shen et al. 2016): the metric itself is lessened, on what the model writes.
+
+K outputs are sampled for each source, without gradient; the different ones and the reference are scored
+with gradient, as teacher forcing would, and their expected distance to the reference is the loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch.utils.checkpoint import checkpoint
+
+from dragoman.losses.fast.output import slices
+from dragoman.losses.risk import expected_risk
+from dragoman.metrics.sentence import Distance
+from dragoman.models.seq2seq import Seq2Seq
+from dragoman.protocols import Batch, Head, LossSum, take
+from dragoman.search.sample import sample
+from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.text.specials import BOS, PAD
+from dragoman.text.tokenizer import Tokenizer
+
+
+class Candidates(NamedTuple):
+    """The outputs that compete, a row each: of sentence `row` the one in `place`; 0 is the reference."""
+
+    row: Int[Tensor, " N"]
+    place: Int[Tensor, " N"]
+    tokens: Int[Tensor, "N T"]  # with </s>, unless it was cut, and then <pad>
+    delta: Float[Tensor, " N"]
+
+
+@dataclass(frozen=True)
+class MinimumRisk:
+    distance: Distance
+    text: Tokenizer  # of the target
+    samples: int
+    alpha: float
+    after: int  # updates of teacher forcing
+    longest: int  # output, in tokens
+
+    def __call__(self, model: Seq2Seq, batch: Batch, step: int) -> LossSum:
+        if step <= self.after:
+            return model(batch)
+        found = self.candidates(model, batch)
+        log_p = log_probability(model, batch, found)
+        shape, at = (len(batch.src), self.samples + 1), (found.row, found.place)
+        all_log_p = log_p.new_full(shape, -torch.inf).index_put(at, log_p)
+        delta = log_p.new_zeros(shape).index_put(at, found.delta.to(log_p))
+        risk = expected_risk(all_log_p, delta, self.alpha)
+        # A sentence counts by its target tokens, as it does in every other loss.
+        return LossSum((risk * batch.tgt_keep.sum(dim=1)).sum(), -all_log_p[:, 0].detach().sum())
+
+    def candidates(self, model: Seq2Seq, batch: Batch) -> Candidates:
+        drawn = self.sampled(model, batch)
+        found = []
+        for row, reference in enumerate(real(batch.tgt_out, batch.tgt_keep)):
+            outputs = drawn[row * self.samples : (row + 1) * self.samples]
+            wanted = self.text.decode(reference)
+            for place, y in enumerate(dict.fromkeys((reference, *outputs))):
+                delta = self.distance(self.text.decode(y), wanted) if place else 0.0
+                found.append((row, place, torch.tensor(y), delta))
+        rows, places, tokens, deltas = zip(*found, strict=True)
+        padded = torch.nn.utils.rnn.pad_sequence(list(tokens), batch_first=True, padding_value=PAD)
+        device = batch.src.device
+        return Candidates(
+            torch.tensor(rows, device=device),
+            torch.tensor(places, device=device),
+            padded.to(device),
+            torch.tensor(deltas, device=device),
+        )
+
+    def sampled(self, model: Seq2Seq, batch: Batch) -> list[tuple[int, ...]]:
+        """As the model writes when it is used: without dropout."""
+        training = model.training
+        model.eval()
+        length = min(2 * batch.tgt_out.shape[1] + 10, self.longest)
+        tokens = sample(model, batch.src, batch.src_keep, size=self.samples, max_length=length)
+        model.train(training)
+        return list(real(tokens, tokens != PAD))
+
+
+def real(tokens: Int[Tensor, "N T"], keep: Bool[Tensor, "N T"]) -> Iterator[tuple[int, ...]]:
+    """The rows without padding."""
+    return (tuple(row[:n]) for row, n in zip(tokens.tolist(), keep.sum(dim=1).tolist(), strict=True))
+
+
+def log_probability(model: Seq2Seq, batch: Batch, found: Candidates) -> Float[Tensor, " N"]:
+    """Σ_t log p(y_t | y_<t, x) of each candidate."""
+    memory = take(model.encoder(batch.src, batch.src_keep), found.row)
+    keep = found.tokens != PAD
+    before = torch.cat((torch.full_like(found.tokens[:, :1], BOS), found.tokens[:, :-1]), dim=1)
+    h = model.decoder(memory, before, keep)
+    log_p = token_log_p(model.head, h[keep], found.tokens[keep])
+    return log_p.new_zeros(keep.shape).masked_scatter(keep, log_p).sum(dim=1)
+
+
+def token_log_p(head: Head, h: Float[Tensor, "N D"], y: Int[Tensor, " N"]) -> Float[Tensor, " N"]:
+    """log p(y | h). The logits of a slice are made anew in the backward pass: all of them would not fit."""
+
+    def of(h: Tensor, y: Tensor) -> Tensor:
+        return head(h).gather(1, y.unsqueeze(1)).squeeze(1)
+
+    parts = [
+        checkpoint(of, h[rows], y[rows], use_reentrant=False, preserve_rng_state=False)
+        for rows in slices(len(h))
+    ]
+    return torch.cat(parts)

@@ -1,0 +1,32 @@
+"""The model's own next token, where it reads that instead of the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from dragoman.nn.dropout import uniform
+from dragoman.protocols import Head
+from dragoman.search.choices import allowed, drawn
+from dragoman.shapes import Float, Int, Tensor
+
+Own = Callable[[Head, Tensor], Tensor]  # (head, features of N steps) → N tokens
+
+
+@torch.no_grad()
+def sampled(head: Head, h: Float[Tensor, "N D"]) -> Int[Tensor, " N"]:
+    """y ~ p(· | h)."""
+    return drawn(allowed(head(h)), uniform(len(h), h.device))
+
+
+@torch.no_grad()
+def most_probable(head: Head, h: Float[Tensor, "N D"]) -> Int[Tensor, " N"]:
+    """argmax p(· | h)."""
+    return allowed(head(h)).argmax(dim=-1)
+
+
+def by_coin(p: float, reference: Int[Tensor, "*shape"], own: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
+    """The reference with probability p, else its own; a coin for each token."""
+    truth = uniform(reference.numel(), reference.device).view(reference.shape) < p
+    return torch.where(truth, reference, own)

@@ -1,0 +1,38 @@
+"""Scheduled sampling in two passes over the whole target (Mihaylova & Martins 2019): the fast sibling.
+
+The first pass reads the reference and gives the model's own token at each place; the second reads a mix of
+both and is learned from. An own token follows the reference here, not the tokens it is mixed with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from dragoman.losses.fast.output import slices
+from dragoman.models.seq2seq import Seq2Seq
+from dragoman.protocols import Batch, LossSum, Memory
+from dragoman.shapes import Int, Tensor
+from dragoman.training.decay import Decay
+from dragoman.training.objectives.own import Own, by_coin
+
+
+@dataclass(frozen=True)
+class TwoPassSampling:
+    p: Decay
+    own: Own
+
+    def __call__(self, model: Seq2Seq, batch: Batch, step: int) -> LossSum:
+        memory = model.encoder(batch.src, batch.src_keep)
+        own = self.first_pass(model, memory, batch)
+        later = by_coin(self.p(step), batch.tgt_in[:, 1:], own[:, :-1])
+        mixed = torch.cat((batch.tgt_in[:, :1], later), dim=1)
+        h = model.decoder(memory, mixed, batch.tgt_keep)
+        return model.head.loss(h[batch.tgt_keep], batch.tgt_out[batch.tgt_keep])
+
+    @torch.no_grad()
+    def first_pass(self, model: Seq2Seq, memory: Memory, batch: Batch) -> Int[Tensor, "B T"]:
+        h = model.decoder(memory, batch.tgt_in, batch.tgt_keep).flatten(0, 1)
+        own = [self.own(model.head, h[rows]) for rows in slices(len(h))]  # a slice of logits at a time
+        return torch.cat(own).view(batch.tgt_in.shape)
