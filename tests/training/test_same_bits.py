@@ -75,7 +75,13 @@ def record(out: Path) -> tuple[list[tuple[Any, ...]], str]:
     return steps, digest.hexdigest()
 
 
-@pytest.mark.parametrize(("part", "precision"), [(TRANSFORMER, "fp32"), (TRANSFORMER, "bf16"), (RNN, "fp32")])
+# All that is drawn in training beside dropout, and all that a bf16 copy of the weights has to share.
+DEPTH = {**TRANSFORMER, "layers": 2, "layer_drop": 0.3, "stochastic_depth": 0.3, "positions": "relative"}
+
+
+@pytest.mark.parametrize(
+    ("part", "precision"), [(TRANSFORMER, "fp32"), (TRANSFORMER, "bf16"), (DEPTH, "bf16"), (RNN, "fp32")]
+)
 def test_stopped_and_resumed_equals_uninterrupted(
     words: Path, tmp_path: Path, part: dict[str, Any], precision: str
 ) -> None:
