@@ -76,15 +76,20 @@ def record(out: Path) -> tuple[list[tuple[Any, ...]], str]:
     return steps, digest.hexdigest()
 
 
+# All that is drawn in training beside dropout, and all that a bf16 copy of the weights has to share.
+DEPTH = {**TRANSFORMER, "layers": 2, "layer_drop": 0.3, "stochastic_depth": 0.3, "positions": "relative"}
+
+
 @pytest.mark.parametrize(
     ("part", "training"),
     [
         (TRANSFORMER, {"precision": "fp32"}),
         (TRANSFORMER, {"precision": "bf16"}),
+        (DEPTH, {"precision": "bf16"}),
         (RNN, {"precision": "fp32"}),
         (RNN, {"objective": SAMPLING}),
     ],
-    ids=["transformer", "transformer bf16", "rnn", "scheduled sampling"],
+    ids=["transformer", "transformer bf16", "layers left out", "rnn", "scheduled sampling"],
 )
 def test_stopped_and_resumed_equals_uninterrupted(
     words: Path, tmp_path: Path, part: dict[str, Any], training: dict[str, Any]
