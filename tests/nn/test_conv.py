@@ -7,6 +7,9 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from dragoman.config.model import ModelConfig
+from dragoman.models.build import build_model
+from dragoman.models.seq2seq import Seq2Seq
 from dragoman.nn.conv.attention import MultiStepAttention, Source
 from dragoman.nn.conv.block import DecoderBlock, EncoderBlock
 from dragoman.nn.conv.convolve import convolve
@@ -16,6 +19,7 @@ from dragoman.nn.conv.variance import join, scale_gradient
 from dragoman.nn.conv.weight_norm import WeightNormed
 from dragoman.nn.dropout import noise
 from dragoman.nn.fast.windows import windows
+from dragoman.protocols import Memory
 
 SIDES = [(1, 0), (2, 0), (2, 1), (3, 1), (3, 2), (5, 2), (5, 4), (7, 3)]
 
@@ -97,9 +101,15 @@ def test_a_gated_convolution_keeps_the_variance_with_dropout() -> None:
     assert float(h.std()) == pytest.approx(0.1, rel=0.1)
 
 
-def test_glu_equals_torch() -> None:
+def test_gated_linear_unit_is_the_formula() -> None:
     y = randn(3, 8)
-    assert torch.allclose(glu(y), F.glu(y, dim=1), atol=1e-12)
+    assert torch.allclose(glu(y), y[:, :4] / (1 + torch.exp(-y[:, 4:])), atol=1e-12)
+
+
+def test_parameters_of_a_gated_convolution() -> None:
+    """W ∈ R^{2d × kd}, and a length and a bias for each of its rows."""
+    counted = sum(p.numel() for p in GatedConvolution(512, 512, 3, 1, dropout=0.0).parameters())
+    assert counted == 1024 * 3 * 512 + 2 * 1024 == 1_574_912
 
 
 def test_joined_sums_keep_their_variance() -> None:
@@ -151,6 +161,36 @@ def test_multi_step_attention_is_the_formula() -> None:
         expected = (attention.W_c.matrix() @ c + attention.W_c.b + h[i]) * half
         assert torch.allclose(a[0, i], weights, atol=1e-12)
         assert torch.allclose(found[i], expected, atol=1e-12)
+
+
+def conv_model(layers: int, width: int, embedding: int) -> Seq2Seq:
+    part = {"kind": "conv", "layers": layers, "width": width, "embedding": embedding, "dropout": 0.0}
+    config = ModelConfig.model_validate({"encoder": part, "decoder": part})
+    return build_model(config, 50, 50, smoothing=0.0, seed=1).double()
+
+
+def test_decoder_compares_states_and_mixes_states_and_embeddings() -> None:
+    torch.manual_seed(15)
+    z, e, keep = randn(2, 3, 6, grad=True), randn(2, 3, 6, grad=True), torch.ones(2, 3, dtype=torch.bool)
+    decoder = conv_model(4, 8, 6).decoder
+    source = decoder.look_at(Memory(z, keep, z[:, 0], embedded=e))
+    assert torch.equal(source.keys, z)
+    assert torch.allclose(source.values, (z + e) * 0.5**0.5, atol=1e-12)
+    (to_keys,) = torch.autograd.grad(source.keys.sum(), z, retain_graph=True)
+    assert torch.allclose(to_keys, torch.full_like(z, 1 / 8), atol=1e-12)
+    to_z, to_e = torch.autograd.grad(source.values.sum(), (z, e))
+    assert torch.allclose(to_z, to_e / 8, atol=1e-12)
+    assert torch.allclose(to_e, torch.full_like(e, 0.5**0.5), atol=1e-12)
+    alone = decoder.look_at(Memory(z, keep, z[:, 0]))
+    assert torch.equal(alone.values, z)
+
+
+def test_encoder_starts_with_states_as_large_as_its_embeddings() -> None:
+    """Word and place are N(0, 0.1) each, and every layer keeps the variance."""
+    src = torch.arange(50).view(2, 25)
+    memory = conv_model(6, 128, 64).encoder(src, torch.ones_like(src, dtype=torch.bool))
+    assert float(memory.embedded.detach().std()) == pytest.approx(0.1 * 2**0.5, rel=0.1)
+    assert float(memory.states.detach().std()) == pytest.approx(0.1 * 2**0.5, rel=0.25)
 
 
 def test_encoder_block_is_the_formula() -> None:

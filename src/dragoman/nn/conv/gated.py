@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from dragoman.nn.conv.weight_norm import WeightNormed
 from dragoman.nn.dropout import Dropout
@@ -15,8 +16,7 @@ from dragoman.shapes import Float, Tensor
 
 def glu(y: Float[Tensor, "N X"]) -> Float[Tensor, "N D"]:
     """v([A B]) = A ⊗ σ(B)"""
-    A, B = y.chunk(2, dim=1)
-    return A * B.sigmoid()
+    return F.glu(y, dim=1)
 
 
 class GatedConvolution(nn.Module):
