@@ -155,3 +155,14 @@ def test_subword_regularisation_resumes_too(words: Path, tmp_path: Path) -> None
     Run(config, tmp_path / "halved", [StopAt(5)], lambda _: True).train()
     Run(config, tmp_path / "halved", [], lambda _: True).train()
     assert record(tmp_path / "halved") == record(tmp_path / "whole")
+
+
+def test_sampled_softmax_resumes_too(words: Path, tmp_path: Path) -> None:
+    tables = settings(words, TRANSFORMER)
+    tables["text"] = {"kind": "bpe", "size": 320}
+    tables["model"]["head"] = {"kind": "sampled", "size": 200}  # more than the words of a batch
+    config = load(None, base=tables)
+    Run(config, tmp_path / "whole", [], lambda _: True).train()
+    Run(config, tmp_path / "halved", [StopAt(5)], lambda _: True).train()
+    Run(config, tmp_path / "halved", [], lambda _: True).train()
+    assert record(tmp_path / "halved") == record(tmp_path / "whole")
