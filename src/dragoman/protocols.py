@@ -109,4 +109,4 @@ class Stepper(Protocol):
 
 def take(tree: Any, rows: Int[Tensor, " M"]) -> Any:
     """Rows of every tensor in a state, whatever its shape: the one line that reorders any decoder."""
-    return tree_map(lambda x: x.index_select(0, rows), tree)
+    return tree_map(lambda x: None if x is None else x.index_select(0, rows), tree)

@@ -16,7 +16,7 @@ from dragoman.training.objectives.objective import Objective, teacher_forcing
 from dragoman.training.objectives.own import by_coin, most_probable, sampled
 from dragoman.training.objectives.step_by_step import StepByStep, walk
 from dragoman.training.objectives.two_pass import TwoPassSampling
-from models.test_battery import DECODERS, batch_of, model_of
+from models.test_battery import PAIRS, batch_of, model_of
 
 LENGTHS = [(7, 6), (3, 2), (5, 4)]
 
@@ -49,7 +49,7 @@ def learned(objective: Objective, model: Seq2Seq, batch: Batch) -> tuple[LossSum
     return sums, [p.grad.clone() for p in model.parameters() if p.grad is not None]
 
 
-@pytest.mark.parametrize("decoder", DECODERS)
+@pytest.mark.parametrize("decoder", [decoder for encoder, decoder in PAIRS if encoder == "gru"])
 @pytest.mark.parametrize("objective", [StepByStep, TwoPassSampling])
 def test_reading_the_reference_only_is_teacher_forcing(decoder: str, objective: type[StepByStep]) -> None:
     model, batch = model_of(("gru", decoder)).double().eval(), batch_of(LENGTHS)
