@@ -41,6 +41,14 @@ def test_each_choice_that_forbids_an_export_is_named_with_its_side() -> None:
     assert reasons(model({}, {"kind": "rnn", "cell": "gru"}), "ct2") == [
         "gru decoder (ct2 runs Transformers; this goes to ONNX)"
     ]
+    adaptive = ModelConfig.model_validate({"tied": "none", "head": {"kind": "adaptive"}})
+    assert reasons(adaptive, "ct2") == ["adaptive head (ct2 has one softmax over all tokens)"]
+
+
+def test_what_only_matters_in_training_forbids_nothing() -> None:
+    assert reasons(ModelConfig.model_validate({"head": {"kind": "sampled"}}), "ct2") == []
+    characters = {"tied": "target", "src_embedding": {"kind": "characters"}}
+    assert reasons(ModelConfig.model_validate(characters), "ct2") == []
 
 
 @pytest.mark.parametrize("preset", [name for name in PRESETS if name.startswith("transformer")])
