@@ -17,6 +17,7 @@ from dragoman.protocols import LossSum
 from dragoman.shapes import Float, Int, Tensor
 
 _SLICE = 512  # rows: the logits of a slice stay near the caches
+_TINY = 1e-30
 
 
 def slices(rows: int) -> Iterator[slice]:
@@ -37,37 +38,59 @@ def add_product(total: Float[Tensor, "N M"], A: Float[Tensor, "N K"], B: Float[T
         total += A @ B
 
 
+def beside(x: Float[Tensor, "N D"], column: Float[Tensor, " N"]) -> Float[Tensor, "N K"]:
+    """[x, column, 0 …], as wide as a multiple of 16: the bias becomes a part of the product."""
+    wide = F.pad(x, (0, 16 - x.shape[1] % 16))
+    wide[:, x.shape[1]] = column
+    return wide
+
+
+def log_at(p: Float[Tensor, "N V"], z: Float[Tensor, "N V"], y: Int[Tensor, "N 1"]) -> Float[Tensor, "N 1"]:
+    """log p_y of p = softmax(z), also where p_y is too small to be taken from p."""
+    p_y = p.gather(1, y)
+    log_p_y = p_y.log()
+    lost = (p_y < _TINY).squeeze(1)
+    if bool(lost.any()):
+        log_p_y[lost] = torch.log_softmax(z[lost], dim=1).gather(1, y[lost])
+    return log_p_y
+
+
 class _OutputLoss(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, h: Tensor, W: Tensor, b: Tensor, y: Tensor, smoothing: float
     ) -> tuple[Tensor, Tensor]:
-        dh = torch.empty_like(h)
-        dW, db = (torch.zeros_like(x, dtype=torch.float32) for x in (W, b))
-        nll, spread = h.new_zeros((), dtype=torch.float32), h.new_zeros((), dtype=torch.float32)
+        h_1, W_b = beside(h, h.new_ones(len(h))), beside(W, b)
+        dh, dW_b = torch.empty_like(h), torch.zeros_like(W_b, dtype=torch.float32)
+        nll, log_Z = h.new_zeros((), dtype=torch.float32), h.new_zeros((), dtype=torch.float32)
         for rows in slices(len(h)):
             y_r = y[rows].unsqueeze(1)
-            log_p = torch.log_softmax(F.linear(h[rows], W, b).float(), dim=1)
-            nll -= log_p.gather(1, y_r).sum()
-            spread -= log_p.sum()
-            g = log_p.exp_()  # d loss / d logits = p − target, but for the target's even share
-            g.scatter_add_(1, y_r, torch.full_like(y_r, smoothing - 1.0, dtype=g.dtype))
-            db += g.sum(dim=0)
-            g = g.to(h.dtype)
+            z = F.linear(h_1[rows], W_b).float()
+            g = torch.softmax(z, dim=1)
+            log_p_y = log_at(g, z, y_r)
+            nll -= log_p_y.sum()
+            log_Z += (z.gather(1, y_r) - log_p_y).sum()
+            # d loss / d logits = p − target, but for the target's even share
+            g = g.scatter_add_(1, y_r, torch.full_like(y_r, smoothing - 1.0, dtype=g.dtype)).to(h.dtype)
             torch.mm(g, W, out=dh[rows])
-            add_product(dW, g.t(), h[rows])
-        share = smoothing / W.shape[0]  # the same in every row and column, so subtracted once
-        dh -= share * W.sum(dim=0)
-        dW -= share * h.sum(dim=0, dtype=torch.float32)
-        db -= share * len(h)
-        ctx.save_for_backward(dh, dW.to(W.dtype), db.to(b.dtype))
+            add_product(dW_b, g.t(), h_1[rows])
+        ctx.save_for_backward(*even_share(smoothing / len(W), h_1, W_b, dh, dW_b))
         ctx.mark_non_differentiable(nll)
-        return (1.0 - smoothing) * nll + smoothing / W.shape[0] * spread, nll
+        logits = h_1.sum(dim=0, dtype=torch.float32) @ W_b.sum(dim=0, dtype=torch.float32)  # all, summed
+        return (1.0 - smoothing) * nll + smoothing * (log_Z - logits / len(W)), nll
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         dh, dW, db = ctx.saved_tensors
         return dh * grad, dW * grad, db * grad, None, None
+
+
+def even_share(share: float, h_1: Tensor, W_b: Tensor, dh: Tensor, dW_b: Tensor) -> tuple[Tensor, ...]:
+    """What smoothing takes from every row and column alike, subtracted once; then dh, dW and db."""
+    size = dh.shape[1]
+    dh -= share * W_b[:, :size].sum(dim=0)
+    dW_b -= share * h_1.sum(dim=0, dtype=torch.float32)
+    return dh, dW_b[:, :size].to(h_1.dtype), dW_b[:, size].to(h_1.dtype)
 
 
 def output_loss(
