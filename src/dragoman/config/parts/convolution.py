@@ -53,6 +53,11 @@ class ConvPart(Section):
         return self.max_positions
 
     @property
+    def attends(self) -> bool:
+        """Whether a decoder of this kind says where it looks."""
+        return True
+
+    @property
     def name(self) -> str:
         return "conv"
 
