@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_map_only
 
 from dragoman.shapes import Bool, Float, Int, Tensor
 
@@ -109,4 +109,4 @@ class Stepper(Protocol):
 
 def take(tree: Any, rows: Int[Tensor, " M"]) -> Any:
     """Rows of every tensor in a state, whatever its shape: the one line that reorders any decoder."""
-    return tree_map(lambda x: None if x is None else x.index_select(0, rows), tree)
+    return tree_map_only(Tensor, lambda x: x.index_select(0, rows), tree)

@@ -1,6 +1,7 @@
 """Terms over the attention: they add to the loss, and lessen what they punish."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +9,6 @@ import torch
 
 from dragoman.config.load import load
 from dragoman.config.objective import TeacherForcingPart
-from dragoman.config.parts.recurrent import RNNDecoderPart
 from dragoman.data.store.reader import Reader
 from dragoman.data.store.writer import Writer
 from dragoman.errors import ConfigError
@@ -115,9 +115,16 @@ def test_the_table_is_learned_once(tmp_path: Path) -> None:
         assert table.t.tobytes() == other.t.tobytes()
 
 
-def test_a_decoder_without_attention_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RNNDecoderPart, "attends", False)
-    base = {"data": {"train": [{"files": ["a", "b"]}]}, "model": {"preset": "rnn-small"}}
+@pytest.mark.parametrize(
+    ("model", "weight", "complaint"),
+    [
+        ({"decoder": {"kind": "rnn", "form": "cho"}}, "coverage", "decoder does not have"),
+        ({"decoder": {"kind": "rnn", "form": "cho"}}, "alignment", "decoder does not have"),
+        ({"encoder": {"kind": "kalchbrenner"}}, "alignment", "needs a state for each source token"),
+    ],
+)
+def test_what_cannot_be_looked_at_is_refused(model: dict[str, Any], weight: str, complaint: str) -> None:
+    base = {"data": {"train": [{"files": ["a", "b"]}]}, "model": model}
     load(None, [], base)
-    with pytest.raises(ConfigError, match="the lstm decoder does not have"):
-        load(None, ["training.objective.coverage=0.5"], base)
+    with pytest.raises(ConfigError, match=complaint):
+        load(None, [f"training.objective.{weight}=0.5"], base)

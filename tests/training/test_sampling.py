@@ -16,8 +16,9 @@ from dragoman.training.objectives.objective import Objective, teacher_forcing
 from dragoman.training.objectives.own import by_coin, most_probable, sampled
 from dragoman.training.objectives.step_by_step import StepByStep, walk
 from dragoman.training.objectives.two_pass import TwoPassSampling
-from models.test_battery import PAIRS, batch_of, model_of
+from models.test_battery import batch_of, model_of
 
+FAMILIES = ["transformer", "rotary window", "lstm fed", "gru additive fed", "conv", "cho"]
 LENGTHS = [(7, 6), (3, 2), (5, 4)]
 
 
@@ -49,7 +50,7 @@ def learned(objective: Objective, model: Seq2Seq, batch: Batch) -> tuple[LossSum
     return sums, [p.grad.clone() for p in model.parameters() if p.grad is not None]
 
 
-@pytest.mark.parametrize("decoder", [decoder for encoder, decoder in PAIRS if encoder == "gru"])
+@pytest.mark.parametrize("decoder", FAMILIES)
 @pytest.mark.parametrize("objective", [StepByStep, TwoPassSampling])
 def test_reading_the_reference_only_is_teacher_forcing(decoder: str, objective: type[StepByStep]) -> None:
     model, batch = model_of(("gru", decoder)).double().eval(), batch_of(LENGTHS)
@@ -58,6 +59,15 @@ def test_reading_the_reference_only_is_teacher_forcing(decoder: str, objective: 
     assert torch.allclose(found.loss, expected.loss, rtol=1e-6)  # sums are fp32
     assert torch.allclose(found.nll, expected.nll, rtol=1e-6)
     assert all(torch.allclose(a, b, rtol=1e-6, atol=1e-8) for a, b in zip(ours, right, strict=True))
+
+
+@pytest.mark.parametrize("decoder", FAMILIES)
+def test_steps_are_taken_in_bf16(decoder: str) -> None:
+    """The fp32 model is what the rounded one must agree with."""
+    batch, objective = batch_of(LENGTHS), StepByStep(decay.constant(1.0), sampled)
+    exact = objective(model_of(("gru", decoder)).eval(), batch, 1)
+    rounded = objective(model_of(("gru", decoder)).bfloat16().eval(), batch, 1)
+    assert float(rounded.nll) == pytest.approx(float(exact.nll), rel=0.01)
 
 
 def test_reading_its_own_output_only() -> None:

@@ -54,12 +54,13 @@ class ConvPart(Section):
         return self.embedding
 
     @property
-    def attends(self) -> bool:
-        return True
-
-    @property
     def longest(self) -> int | None:
         return self.max_positions
+
+    @property
+    def attends(self) -> bool:
+        """Whether a decoder of this kind says where it looks."""
+        return True
 
     @property
     def name(self) -> str:

@@ -85,7 +85,8 @@ class ConvDecoder(nn.Module):
             windows.append(past)
             weights.append(a)
         moved = Standing(state.moving.place + 1, windows)
-        return self.leave(x), State(state.fixed, moved), torch.stack(weights).mean(dim=0)
+        h = self.dropout(self.leave(x))
+        return h, State(state.fixed, moved), torch.stack(weights).mean(dim=0)
 
     if TYPE_CHECKING:
         __call__ = forward

@@ -113,7 +113,8 @@ class SelfAttention(nn.Module):
         seen = past.append(now)
         keys = seen.k.shape[2]
         added = for_heads(None, self.relation.bias(1, keys, keys - 1))
-        return self.W_o(merge_heads(mix(q, seen, added, self.dropout))), seen
+        c = merge_heads(mix(q, seen, added, self.dropout))[: len(x)]  # bf16 rows were filled up
+        return self.W_o(c), seen
 
     def project(
         self, x: Float[Tensor, "N D"], shape: Shape, start: int
@@ -164,7 +165,7 @@ class CrossAttention(nn.Module):
         """The same, and where it looked: the mean of the heads' weights."""
         (q,) = split_heads(self.W_q(x), shape, 1, self.heads)
         c, alpha = scaled_dot(q, kv.k, kv.v, for_heads(bias, None), self.dropout)
-        return self.W_o(merge_heads(c)), alpha.mean(dim=1)
+        return self.W_o(merge_heads(c)[: len(x)]), alpha.mean(dim=1)
 
     if TYPE_CHECKING:
         __call__ = forward
