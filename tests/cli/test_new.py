@@ -26,10 +26,13 @@ def test_no_name_lists_every_recipe(capsys: pytest.CaptureFixture[str]) -> None:
 def test_recipe_makes_data_settings_and_a_page(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", name]) == 0
     captured = capsys.readouterr()
+    lesson = RECIPES[name].lesson
     files = {"train.tsv", "valid.tsv", "test.tsv", "dragoman.toml", "README.md"}
+    files |= {f"{model}.toml" for model in lesson}
     assert {file.name for file in Path(name).iterdir()} == files
     assert set(captured.out.split()) == {f"{name}/{file}" for file in files}
-    assert captured.err.strip().endswith(f"Next: dragoman train {name}")
+    then = f"new {name} --budget 10m" if lesson else f"train {name}"
+    assert captured.err.strip().endswith(f"Next: dragoman {then}")
     assert "FOLDER" not in Path(name, "README.md").read_text(encoding="utf-8")
     assert f"dragoman train {name}" in Path(name, "README.md").read_text(encoding="utf-8")
 
@@ -40,6 +43,44 @@ def test_settings_of_a_recipe_are_valid_and_name_its_files(name: str) -> None:
     config = load(Path(name, "dragoman.toml"))
     corpora = [*config.data.train, config.data.valid, config.data.test]
     assert all(corpus and Path(corpus.files[0]).exists() for corpus in corpora)
+
+
+LESSONS = [(name, model) for name, recipe in RECIPES.items() for model in recipe.lesson]
+
+
+@pytest.mark.parametrize(("name", "model"), LESSONS)
+def test_every_model_of_a_lesson_has_valid_settings(name: str, model: str) -> None:
+    main(["new", name])
+    config = load(Path(name, f"{model}.toml"))
+    assert config.data.valid
+    assert Path(config.data.valid.files[0]).exists()
+
+
+def test_a_lesson_trains_its_models_and_compares_them_by_length(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["new", "from-rnn-to-attention", "--budget", "6s", "--models", "elman", "transformer"]
+    assert main(command) == 0
+    head, *rows = capsys.readouterr().out.strip().split("\n")
+    assert head.split() == ["model", "parameters", "exact", "4–10", "10–17", "17–24"]
+    assert [row.split()[0] for row in rows] == ["elman", "transformer"]
+    weights = Path("from-rnn-to-attention", "elman", "model", "weights.safetensors")
+    made = weights.stat().st_mtime_ns
+    assert main(command) == 0  # what is trained stays
+    assert weights.stat().st_mtime_ns == made
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["dates", "--budget", "1m"], "dates is no lesson"),
+        (["from-rnn-to-attention", "--budget", "1m", "--models", "elmo"], 'This lesson has no model "elmo".'),
+        (["from-rnn-to-attention", "--models", "elman"], "How long may the lesson take?"),
+        (["from-rnn-to-attention", "--budget", "soon"], '"soon" is not a time'),
+    ],
+)
+def test_wrong_lessons_are_refused(words: list[str], what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", *words]) == 2
+    assert what in capsys.readouterr().err
+    assert not list(Path().iterdir())
 
 
 @pytest.mark.parametrize("name", RECIPES)

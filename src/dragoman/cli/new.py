@@ -6,8 +6,10 @@ import argparse
 import difflib
 import shlex
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from dragoman.config.training import seconds
 from dragoman.data.recipes.build import RECIPES, make
 from dragoman.errors import UsageError
 
@@ -17,6 +19,11 @@ Make a folder with data, a dragoman.toml and a README: a task to learn the tool 
   dragoman new                     lists the recipes
   dragoman new dates               makes the folder dates
   dragoman new dates -o my-dates   makes it elsewhere
+
+Some are lessons: several models learn the same task, one after another, and are compared.
+
+  dragoman new from-rnn-to-attention --budget 10m
+  dragoman new from-rnn-to-attention --budget 5m --models elman bahdanau2015
 """
 
 
@@ -24,6 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help="the recipe; none lists them all")
     parser.add_argument("-o", "--out", metavar="DIR", help="the folder to make (default: the recipe's name)")
     parser.add_argument("--force", action="store_true", help="write into a folder that is not empty")
+    parser.add_argument("--budget", metavar="TIME", help="of a lesson: train its models within 90s, 10m …")
+    parser.add_argument("--models", nargs="+", metavar="MODEL", help="of a lesson: only these")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -33,15 +42,54 @@ def run(args: argparse.Namespace) -> int:
     if args.name not in RECIPES:
         raise unknown(args.name)
     folder = Path(args.out or args.name)
+    lesson = RECIPES[args.name].lesson
+    if args.budget or args.models:
+        return teach(args, folder, lesson)
     for file in make(args.name, folder, force=args.force):
         sys.stdout.write(f"{file}\n")
-    sys.stderr.write(f"\n{RECIPES[args.name].about}\nNext: dragoman train {shlex.quote(str(folder))}\n")
+    words = ["new", args.name, *(["-o", args.out] if args.out else []), "--budget", "10m"]
+    then = shlex.join(["dragoman", *(words if lesson else ["train", str(folder)])])
+    sys.stderr.write(f"\n{RECIPES[args.name].about}\nNext: {then}\n")
     return 0
+
+
+def teach(args: argparse.Namespace, folder: Path, lesson: Mapping[str, str]) -> int:
+    """A lesson that was begun goes on: what is made and trained stays."""
+    models = args.models or list(lesson)
+    refuse_wrong_lesson(args, lesson, models)
+    if args.force or not (folder / "dragoman.toml").exists():
+        make(args.name, folder, force=args.force)
+    from dragoman.cli import lesson as lessons  # it trains, so it brings PyTorch
+
+    lessons.teach(folder, models, seconds(args.budget))
+    return 0
+
+
+def refuse_wrong_lesson(args: argparse.Namespace, lesson: Mapping[str, str], models: Sequence[str]) -> None:
+    strange = [name for name in models if name not in lesson]
+    if not lesson:
+        what = f"{args.name} is no lesson: it has one model, and --budget is said when it is trained."
+    elif strange:
+        what = f'This lesson has no model "{strange[0]}".'
+    elif not args.budget:
+        what = "How long may the lesson take?"
+    else:
+        try:
+            seconds(args.budget)
+            return
+        except ValueError as error:
+            what = f"{error}."
+    raise UsageError(
+        what,
+        where="the command line",
+        expected=f"--budget, and --models with some of {', '.join(lesson)}" if lesson else "a lesson",
+        hint="dragoman new from-rnn-to-attention --budget 10m",
+    )
 
 
 def list_recipes() -> None:
     for name, recipe in RECIPES.items():
-        sys.stdout.write(f"{name:<10}{recipe.about}\n")
+        sys.stdout.write(f"{name:<24}{recipe.about}\n")
     sys.stdout.flush()
     sys.stderr.write(f"Next: dragoman new {next(iter(RECIPES))}\n")
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dragoman.data.recipes import dates, reverse
+from dragoman.data.recipes import dates, from_rnn_to_attention, reverse
 from dragoman.errors import UsageError
 
 RECIPES = {
     "dates": dates.RECIPE,
     "reverse": reverse.RECIPE,
+    "from-rnn-to-attention": from_rnn_to_attention.RECIPE,
 }
 
 
@@ -31,7 +32,8 @@ def make(name: str, folder: Path, *, force: bool = False) -> list[Path]:
         )
     folder.mkdir(parents=True, exist_ok=True)
     recipe = RECIPES[name]
-    texts = {"dragoman.toml": recipe.settings, "README.md": recipe.readme.replace("FOLDER", str(folder))}
+    texts = {f"{model}.toml": settings for model, settings in recipe.lesson.items()}
+    texts |= {"dragoman.toml": recipe.settings, "README.md": recipe.readme.replace("FOLDER", str(folder))}
     for split, pairs in recipe.splits().items():
         texts[f"{split}.tsv"] = "".join(f"{src}\t{tgt}\n" for src, tgt in pairs)
     for file, text in texts.items():

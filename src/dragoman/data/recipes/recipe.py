@@ -13,3 +13,4 @@ class Recipe(NamedTuple):
     splits: Callable[
         [], Mapping[str, Iterable[tuple[str, str]]]
     ]  # name of the split → its (source, target) pairs
+    lesson: Mapping[str, str] = {}  # models to compare, in order: name → its settings

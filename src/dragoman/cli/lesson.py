@@ -1,0 +1,74 @@
+"""A lesson: the models of a recipe trained one after another within a time, and compared by length."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from dragoman.api import load, train
+from dragoman.cli.wording import amount, duration, number
+from dragoman.data.readers.build import open_pairs
+
+PARTS = 3  # the test set from its shortest to its longest sources, in equal parts
+
+
+def teach(folder: Path, names: Sequence[str], seconds: float) -> None:
+    """Train each, then say how they did."""
+    share = seconds / len(names)
+    talk(f"{len(names)} models, {duration(share)} each; Ctrl-C saves, and the same command goes on.")
+    results = []
+    for name in names:
+        results.append(taught(folder, name, share))
+        talk(f"{name:<16} {number(100 * results[-1]['exact'], 1):>6} % exact")
+    (folder / "comparison.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    sys.stdout.write(table(results))
+    talk(f"Also in {folder / 'comparison.json'}. Next: dragoman run {folder / names[-1]} dragoman")
+
+
+def taught(folder: Path, name: str, seconds: float) -> dict[str, Any]:
+    facts: dict[str, Any] = {}
+
+    def listen(event: dict[str, Any]) -> None:
+        if event["event"] == "start":
+            facts["parameters"] = event["parameters"]
+        if event["event"] in ("step", "finished"):
+            facts["updates"] = event["step"]
+
+    out = folder / name
+    start = time.perf_counter()
+    if not (out / "model").exists():
+        train(folder, out=out, config=folder / f"{name}.toml", budget=f"{seconds:.0f}s", listener=listen)
+    facts["seconds"] = time.perf_counter() - start
+    pairs = sorted(open_pairs([folder / "test.tsv"]), key=lambda pair: len(pair.src))
+    outputs = load(out)([pair.src for pair in pairs])
+    right = [result.text == pair.tgt for result, pair in zip(outputs, pairs, strict=True)]
+    cuts = [len(right) * part // PARTS for part in range(PARTS + 1)]
+    by_length = [
+        {
+            "from": len(pairs[a].src),
+            "to": len(pairs[b - 1].src),
+            "exact": sum(right[a:b]) / (b - a),
+        }
+        for a, b in pairwise(cuts)
+    ]
+    return {"name": name, "exact": sum(right) / len(right), "by_length": by_length, **facts}
+
+
+def table(results: Sequence[dict[str, Any]]) -> str:
+    spans = [f"{part['from']}–{part['to']}" for part in results[0]["by_length"]]
+    lines = [f"{'model':<16}{'parameters':>12}{'exact':>9}" + "".join(f"{span:>9}" for span in spans)]
+    for result in results:
+        shares = [result["exact"], *(part["exact"] for part in result["by_length"])]
+        parameters = amount(result["parameters"]) if "parameters" in result else "–"
+        cells = "".join(f"{100 * share:>7.1f} %" for share in shares)
+        lines.append(f"{result['name']:<16}{parameters:>12}{cells}")
+    return "\n".join(lines) + "\n"
+
+
+def talk(line: str) -> None:
+    sys.stderr.write(line + "\n")
