@@ -125,7 +125,7 @@ def cell(text: str) -> str:
 
 
 def presets() -> Iterator[str]:
-    yield "`model.preset` names one of these. Any field of `[model]` written beside it changes it."
+    yield "`model.preset` names one of these, or `auto`. Any field of `[model]` written beside it changes it."
     yield ""
     for name, make in PRESETS.items():
         yield f"### {name}"

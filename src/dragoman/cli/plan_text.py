@@ -27,6 +27,8 @@ MOST = "is a great deal: a larger model and more time will use it better."
 def describe(plan: Plan, config: Config, out: Path, prepared: dict[str, Any]) -> Iterator[str]:
     yield f"Plan   {plural(plan.timed_updates, 'update')} timed on this machine in {plan.precision}"
     yield f"  model   {in_full(config.model)}"
+    if config.model.why:
+        yield f"          {config.model.preset}: {config.model.why}"
     yield f"          {amount(plan.parameters)} parameters · {units(config.text, prepared['vocabulary'])}"
     yield f"  data    {plural(plan.pairs, 'pair')} · {amount(prepared['tgt_tokens'])} target tokens"
     yield f"          {watched(config, prepared['watched'])}"

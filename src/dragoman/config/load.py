@@ -16,6 +16,7 @@ from dragoman.config.names import Path_, all_names, did_you_mean, holds_bool, ke
 from dragoman.config.paths import from_here
 from dragoman.config.presets import PRESETS
 from dragoman.config.root import Config
+from dragoman.config.sizing import AUTO, auto
 from dragoman.config.training import TrainingConfig
 from dragoman.errors import ConfigError
 
@@ -157,12 +158,15 @@ def with_preset(table: Table, places: Places) -> Table:
     if not isinstance(model, dict):
         return table
     name = model.get("preset", ModelConfig.model_fields["preset"].default)
+    if name == AUTO:
+        name, why = auto(table.get("data"))
+        model = {**model, "preset": name, "why": why}
     if not isinstance(name, str) or name not in PRESETS:
         raise ConfigError(
-            f'There is no preset "{short(name)}".{did_you_mean(str(name), PRESETS)}',
+            f'There is no preset "{short(name)}".{did_you_mean(str(name), (*PRESETS, AUTO))}',
             where=places.of(("model", "preset")),
-            expected="one of " + ", ".join(PRESETS),
-            hint=f"model.preset={nearest(str(name), PRESETS) or 'transformer-small'}",
+            expected="one of " + ", ".join((*PRESETS, AUTO)),
+            hint=f"model.preset={nearest(str(name), (*PRESETS, AUTO)) or AUTO}",
         )
     return {**table, "model": merge({**PRESETS[name](), "preset": name}, model)}
 

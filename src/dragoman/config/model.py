@@ -23,7 +23,11 @@ DecoderPart = Annotated[TransformerPart | RNNDecoderPart | ConvPart, Field(discr
 
 
 class ModelConfig(Section):
-    preset: str = Field(default="transformer-small", description="A named size; any field below changes it.")
+    preset: str = Field(
+        default="transformer-small",
+        description='A named size, or "auto" for one by data and machine; any field below changes it.',
+    )
+    why: str = Field(default="", description='The reason that "auto" had for its preset.')
     encoder: EncoderPart = Field(default=TransformerPart(), description="What reads the source.")
     decoder: DecoderPart = Field(default=TransformerPart(), description="What writes the target.")
     tied: Literal["all", "target", "none"] = Field(

@@ -1,0 +1,65 @@
+"""`model.preset=auto` sizes a model to data and machine, and says why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.config.load import load
+from dragoman.config.sizing import Sized, choose, files_of, guess_pairs
+
+
+@pytest.mark.parametrize(
+    ("pairs", "cores", "gpu", "preset", "why"),
+    [
+        (29_123, 2, False, "transformer-tiny", "about 29,000 pairs are few"),
+        (400_000, 2, False, "transformer-small", "about 400,000 pairs fill"),
+        (5_000_000, 2, False, "transformer-small", "but 2 cores are slow for it"),
+        (5_000_000, 32, False, "transformer-base", "32 cores can carry it"),
+        (5_000_000, 2, True, "transformer-base", "a GPU can carry it"),
+    ],
+)
+def test_more_data_and_a_faster_machine_give_a_larger_model(
+    pairs: int, cores: int, gpu: bool, preset: str, why: str
+) -> None:
+    sized = choose(pairs, cores, gpu=gpu)
+    assert isinstance(sized, Sized)
+    assert sized.preset == preset
+    assert why in sized.why
+
+
+@pytest.mark.parametrize(
+    "train",
+    [
+        ["a.en", "a.de"],
+        [{"files": ["a.en", "a.de"], "weight": 2}],
+        [{"files": ["a.en"]}, {"files": "a.de"}],
+    ],
+)
+def test_files_are_found_in_every_form(train: object) -> None:
+    assert files_of({"train": train}) == [Path("a.en"), Path("a.de")]
+
+
+@pytest.mark.parametrize("data", [None, 3, {}, {"train": 3}, {"train": [3]}, {"train": [{"files": 3}]}])
+def test_wrong_tables_have_no_files(data: object) -> None:
+    assert files_of(data) == []
+
+
+def test_packed_files_count_for_more_and_missing_ones_for_nothing(tmp_path: Path) -> None:
+    plain, packed = tmp_path / "a.tsv", tmp_path / "b.tsv.gz"
+    for file in (plain, packed):
+        file.write_bytes(b"x" * 13_000)
+    assert guess_pairs([plain]) == 100
+    assert guess_pairs([packed, tmp_path / "gone"]) == 300
+
+
+def test_the_choice_and_its_reason_are_settings_and_fields_still_change_it(tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("a b\tc d\n" * 1000)
+    model = load(
+        None, ["model.preset=auto", "model.encoder.layers=2"], {"data": {"train": [str(pairs)]}}
+    ).model
+    assert model.preset == "transformer-tiny"
+    assert "are few" in model.why
+    assert (model.encoder.layers, model.decoder.layers) == (2, 4)
