@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import platform
 from pathlib import Path
 from typing import TypedDict
+
+from dragoman.config.sizing import cores
 
 FAST = {
     "amx_bf16": "AMX bf16",
@@ -30,7 +31,7 @@ def machine() -> Machine:
     name, flags = processor()
     return Machine(
         processor=name,
-        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        cores=cores(),
         memory_gb=memory_gb(),
         fast_formats=[shown for flag, shown in FAST.items() if flag in flags],
         python=platform.python_version(),
