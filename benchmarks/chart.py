@@ -21,6 +21,7 @@ class Line:
     points: Sequence[tuple[float, float]]
     band: Sequence[tuple[float, float]] = ()
     dashed: bool = False
+    colour: int | None = None  # a place among the colours; else the line's own place
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,8 @@ def draw(title: str, x: Axis, y: Axis, lines: Sequence[Line]) -> str:
         *grid(x, y, across, up),
     ]
     for place, line in enumerate(lines):
-        parts += drawn(line, COLOURS[place % len(COLOURS)], place, across, up)
+        colour = place if line.colour is None else line.colour
+        parts += drawn(line, COLOURS[colour % len(COLOURS)], place, across, up)
     return "\n".join([*parts, "</svg>\n"])
 
 

@@ -37,6 +37,7 @@ DELAYS = (5, 10, 20, 40, 80, 160, 320)
 LEARNED = 0.99
 DISTANCE = 100
 SAMPLES = 8
+FAINT = 1e-12
 
 
 @dataclass(frozen=True)
@@ -163,10 +164,12 @@ def main() -> None:
             for name, norms in reach(model, DISTANCE).items():
                 road = "" if name == "h" else ", from c"
                 facts[kind][f"norm at {DISTANCE}, {label}{road}"] = norms[-1]
-                points = [(d, max(norms[d], 1e-12)) for d in range(0, DISTANCE + 1, 5)]
-                lines.append(Line(label + road, points, dashed=model is fresh))
+                first = 0 if name == "h" else 5  # h_T does not depend on c_T but through itself
+                points = [(d, norms[d]) for d in range(first, DISTANCE + 1, 5) if norms[d] > FAINT]
+                colour = 2 * list(CELLS).index(kind) + (name == "c")
+                lines.append(Line(label + road, points, dashed=model is fresh, colour=colour))
         print(f"{kind:<6} learned up to k = {longest}; ‖W_hh‖₂ {facts[kind]['W_hh']}", flush=True)
-    x, y = Axis("distance T − t", 0, DISTANCE), Axis("‖∂h_T/∂h_t‖₂", 1e-12, 100.0, log=True)
+    x, y = Axis("distance T − t", 0, DISTANCE), Axis("‖∂h_T/∂h_t‖₂", FAINT, 100.0, log=True)
     write(args.out / "vanishing.svg", "How far a gradient reaches", x, y, lines)
     print(json.dumps({"benchmark": "vanishing", "updates": args.updates, **facts}))
 
