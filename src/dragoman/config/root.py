@@ -25,6 +25,12 @@ class Config(Section):
     training: TrainingConfig = Field(default=TrainingConfig(), description="The engine.")
     search: SearchConfig = Field(default=SearchConfig(), description="Choosing the output.")
 
+    @property
+    def longest_side(self) -> int:
+        """Tokens of a side that are trained on: no more than the model has places for, with </s>."""
+        places = [self.model.encoder.longest, self.model.decoder.longest]
+        return min([self.data.max_length, *(place - 1 for place in places if place is not None)])
+
     @model_validator(mode="after")
     def _tying_needs_one_vocabulary(self) -> Config:
         if self.model.tied == "all" and not self.text.is_joint:

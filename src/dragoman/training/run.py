@@ -153,7 +153,7 @@ class Run:
                 events.tell("prepare", corpus=corpus, pairs=pairs, bytes=size)
 
             return build_data(
-                self.config.data,
+                self.config.data.model_copy(update={"max_length": self.config.longest_side}),
                 self.config.text,
                 self.out / "store",
                 seed=self.config.training.seed,

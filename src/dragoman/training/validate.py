@@ -34,12 +34,12 @@ class Verdict(NamedTuple):
         return -self.loss if metric == "loss" or metric not in self.metrics else self.metrics[metric]
 
 
-def unusable(data: DataConfig) -> DataError:
+def unusable(data: DataConfig, limit: int) -> DataError:
     files = " ".join(file for corpus in ([data.valid] if data.valid else data.train) for file in corpus.files)
     return DataError(
         "No validation pair can be used: each has an empty side or is too long.",
         where=files if data.valid else f"pairs held out of {files}",
-        expected=f"pairs of 1 to {data.max_length} tokens a side",
+        expected=f"pairs of 1 to {limit} tokens a side",
         hint=f"dragoman check {files}" if data.valid else "Give pairs to watch: --valid val.src val.tgt",
     )
 
@@ -50,22 +50,21 @@ class Validator:
     def __init__(self, config: Config, text: TextPair, pairs: Sequence[Pair]) -> None:
         self.text = text
         self.model = new_model(config, text).eval()
-        limit = config.data.max_length
+        limit = config.longest_side
         ids = [(text.src.encode(pair.src), text.tgt.encode(pair.tgt)) for pair in pairs]
         usable = [
             (p, i) for p, i in zip(pairs, ids, strict=True) if all(0 < len(side) <= limit for side in i)
         ]
         if not usable:
-            raise unusable(config.data)
+            raise unusable(config.data, limit)
         in_order = sorted(usable, key=lambda item: (len(item[1][1]), len(item[1][0])))
         self.batches = [
             collate([i for _, i in in_order[k : k + ROWS]]) for k in range(0, len(in_order), ROWS)
         ]
         self.decoded = [p for p, _ in usable[: config.training.valid_decode]]
-        length = max([len(i[1]) for _, i in usable]) * 2 + 10
-        self.search = build_search(
-            SearchConfig(kind="greedy", max_length=min(length, config.search.max_length))
-        )
+        places = config.model.decoder.longest or config.search.max_length
+        length = min(max([len(i[1]) for _, i in usable]) * 2 + 10, config.search.max_length, places)
+        self.search = build_search(SearchConfig(kind="greedy", max_length=length))
 
     def __call__(self, weights: Mapping[str, torch.Tensor]) -> Verdict:
         start = time.perf_counter()
