@@ -18,28 +18,7 @@ from dragoman.shapes import Bool, Int, Tensor
 
 
 class RNNEncoder(nn.Module):
-    """y_1 … y_S of the top layer; each layer ends in its state after the last real token."""
-
-    def __init__(self, embed: PlainEmbedding, dropout: Dropout, layers: Sequence[RecurrentLayer]) -> None:
-        super().__init__()
-        self.embed = embed
-        self.dropout = dropout
-        self.layers = Stack(layers)
-
-    def forward(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory:
-        x = self.dropout(self.embed(src))
-        ends = []
-        for layer in self.layers:
-            x, end = layer.to_end(x, keep)
-            ends.append(end)
-        return Memory(x, keep, ends[-1].h, ends)
-
-    if TYPE_CHECKING:
-        __call__ = forward
-
-
-class BidirectionalRNNEncoder(nn.Module):
-    """Some or all layers read from both sides, so there is no one state in which the encoder ends."""
+    """y_1 … y_S of the top layer, and its h after the last real token, of both sides where it reads both."""
 
     def __init__(
         self,
@@ -62,10 +41,31 @@ class BidirectionalRNNEncoder(nn.Module):
         __call__ = forward
 
 
+class HandingRNNEncoder(nn.Module):
+    """All layers read from the left, and each hands on the whole state that it ends in, which costs more."""
+
+    def __init__(self, embed: PlainEmbedding, dropout: Dropout, layers: Sequence[RecurrentLayer]) -> None:
+        super().__init__()
+        self.embed = embed
+        self.dropout = dropout
+        self.layers = Stack(layers)
+
+    def forward(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory:
+        x = self.dropout(self.embed(src))
+        ends = []
+        for layer in self.layers:
+            x, end = layer.to_end(x, keep)
+            ends.append(end)
+        return Memory(x, keep, ends[-1].h, ends)
+
+    if TYPE_CHECKING:
+        __call__ = forward
+
+
 class BackwardsEncoder(nn.Module):
     """Reads x_S … x_1, so that the first words of both sides meet (Sutskever et al. 2014, section 3.3)."""
 
-    def __init__(self, reader: RNNEncoder) -> None:
+    def __init__(self, reader: RNNEncoder | HandingRNNEncoder) -> None:
         super().__init__()
         self.reader = reader
 

@@ -15,7 +15,7 @@ from dragoman.models.decoders.looking import Look
 from dragoman.models.decoders.luong import AttentionalVector, InputFeedingDecoder, LuongDecoder
 from dragoman.models.decoders.sutskever import SutskeverDecoder
 from dragoman.models.decoders.trunk import Trunk
-from dragoman.models.encoders.rnn import BackwardsEncoder, BidirectionalRNNEncoder, RNNEncoder
+from dragoman.models.encoders.rnn import BackwardsEncoder, HandingRNNEncoder, RNNEncoder
 from dragoman.nn.attention.scores import Additive, Concat, Cosine, Dot, Multiplicative, ScaledDot, Score
 from dragoman.nn.bridge import LastStateBridge, ProjectedBridge, ZeroBridge
 from dragoman.nn.cells.cell import Cell
@@ -45,19 +45,23 @@ CELLS: dict[str, type[ElmanCell | GatedCell]] = {
 }
 
 
-def build_encoder(part: RNNEncoderPart, matrix: Matrix) -> Encoder:
-    embed = PlainEmbedding(matrix, 0.0)
+def build_encoder(part: RNNEncoderPart, matrix: Matrix, *, hands_on: bool) -> Encoder:
+    """`hands_on`: the decoder begins in the states that the layers, which are one-way then, end in."""
+    embed, drop = PlainEmbedding(matrix, 0.0), dropout(part)
     reads = (part.embedding, *part.gives)
-    if part.bidirectional:
-        layers = [
-            two_way_layer(part, reads[layer], layer)
-            if part.reads_both_ways(layer)
-            else one_way_layer(part, reads[layer], 0, width)
-            for layer, width in enumerate(part.widths)
-        ]
-        return BidirectionalRNNEncoder(embed, dropout(part), layers)
-    one_way = [one_way_layer(part, reads[layer], 0, width) for layer, width in enumerate(part.widths)]
-    encoder = RNNEncoder(embed, dropout(part), one_way)
+
+    def one_way(layer: int) -> RecurrentLayer:
+        return one_way_layer(part, reads[layer], 0, part.widths[layer])
+
+    def any_way(layer: int) -> BidirectionalLayer | RecurrentLayer:
+        both = part.reads_both_ways(layer)
+        return two_way_layer(part, reads[layer], layer) if both else one_way(layer)
+
+    encoder = (
+        HandingRNNEncoder(embed, drop, [one_way(layer) for layer in range(part.layers)])
+        if hands_on
+        else RNNEncoder(embed, drop, [any_way(layer) for layer in range(part.layers)])
+    )
     return BackwardsEncoder(encoder) if part.reversed_source else encoder
 
 
