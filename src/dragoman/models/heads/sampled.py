@@ -8,40 +8,29 @@ over V′, so the correction −log Q of importance sampling is the same for eac
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 from dragoman.losses.fast.output import output_loss
+from dragoman.models.heads.token import TokenHead
 from dragoman.nn.dropout import draw
 from dragoman.protocols import LossSum
 from dragoman.shapes import Float, Int, Tensor
 
 
-class SampledHead(nn.Module):
+class SampledHead(TokenHead):
     """`size` is τ. Evaluation and search see the whole vocabulary."""
 
     def __init__(self, W: nn.Parameter, size: int, smoothing: float) -> None:
-        super().__init__()
-        self.W = W
-        self.b = nn.Parameter(torch.zeros(W.shape[0]))
+        super().__init__(W, smoothing)
         self.size = size
-        self.smoothing = smoothing
-
-    def forward(self, h: Float[Tensor, "N D"]) -> Float[Tensor, "N V"]:
-        return torch.log_softmax(F.linear(h, self.W, self.b), dim=1, dtype=torch.float32)
 
     def loss(self, h: Float[Tensor, "N D"], y: Int[Tensor, " N"]) -> LossSum:
         if not self.training:
-            return output_loss(h, self.W, self.b, y, self.smoothing)
+            return super().loss(h, y)
         words, places = batch_vocabulary(y, self.W.shape[0], self.size)
         W, b = self.W.index_select(0, words), self.b.index_select(0, words)
         return output_loss(h, W, b, places, self.smoothing)
-
-    if TYPE_CHECKING:
-        __call__ = forward
 
 
 def batch_vocabulary(
