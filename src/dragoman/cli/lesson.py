@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -31,19 +30,9 @@ def teach(folder: Path, names: Sequence[str], seconds: float) -> None:
 
 
 def taught(folder: Path, name: str, seconds: float) -> dict[str, Any]:
-    facts: dict[str, Any] = {}
-
-    def listen(event: dict[str, Any]) -> None:
-        if event["event"] == "start":
-            facts["parameters"] = event["parameters"]
-        if event["event"] in ("step", "finished"):
-            facts["updates"] = event["step"]
-
     out = folder / name
-    start = time.perf_counter()
     if not (out / "model").exists():
-        train(folder, out=out, config=folder / f"{name}.toml", budget=f"{seconds:.0f}s", listener=listen)
-    facts["seconds"] = time.perf_counter() - start
+        train(folder, out=out, config=folder / f"{name}.toml", budget=f"{seconds:.0f}s")
     pairs = sorted(open_pairs([folder / "test.tsv"]), key=lambda pair: len(pair.src))
     outputs = load(out)([pair.src for pair in pairs])
     right = [result.text == pair.tgt for result, pair in zip(outputs, pairs, strict=True)]
@@ -56,7 +45,15 @@ def taught(folder: Path, name: str, seconds: float) -> dict[str, Any]:
         }
         for a, b in pairwise(cuts)
     ]
-    return {"name": name, "exact": sum(right) / len(right), "by_length": by_length, **facts}
+    return {"name": name, "exact": sum(right) / len(right), "by_length": by_length, **recorded(out)}
+
+
+def recorded(out: Path) -> dict[str, Any]:
+    """What the run itself wrote down, also where it was trained at another time."""
+    lines = (out / "events.jsonl").read_text(encoding="utf-8").split("\n")
+    told = {event["event"]: event for event in map(json.loads, filter(None, lines))}
+    start, end = told["start"], told["finished"]
+    return {"parameters": start["parameters"], "updates": end["step"], "seconds": end["seconds"]}
 
 
 def table(results: Sequence[dict[str, Any]]) -> str:
@@ -64,9 +61,8 @@ def table(results: Sequence[dict[str, Any]]) -> str:
     lines = [f"{'model':<16}{'parameters':>12}{'exact':>9}" + "".join(f"{span:>9}" for span in spans)]
     for result in results:
         shares = [result["exact"], *(part["exact"] for part in result["by_length"])]
-        parameters = amount(result["parameters"]) if "parameters" in result else "–"
         cells = "".join(f"{100 * share:>7.1f} %" for share in shares)
-        lines.append(f"{result['name']:<16}{parameters:>12}{cells}")
+        lines.append(f"{result['name']:<16}{amount(result['parameters']):>12}{cells}")
     return "\n".join(lines) + "\n"
 
 
