@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from math import ceil, sqrt
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from dragoman.config.section import Rate, Section
-
-Size = Annotated[int, Field(ge=1)]
+from dragoman.config.section import Rate, Section, Size
 
 
 class ConvPart(Section):

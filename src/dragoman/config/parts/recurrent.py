@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
-from dragoman.config.section import Rate, Section
+from dragoman.config.section import Rate, Section, Size
 
-Size = Annotated[int, Field(ge=1)]
 FORMS_WITHOUT_ATTENTION = ("sutskever", "cho")
 
 

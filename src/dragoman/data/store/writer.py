@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.data.store.layout import MANIFEST, RECORD, File, Manifest, Shard, id_dtype
+from dragoman.durable import sync
 from dragoman.errors import DataError
 
 Ids = Sequence[int] | NDArray[np.int32]
@@ -177,12 +178,3 @@ def explained(folder: Path) -> Iterator[None]:
             where=str(error.filename or folder),
             hint="Make room on the disk or choose another folder, then run the same command.",
         ) from error
-
-
-def sync(folder: Path) -> None:
-    """Make new names in a folder last through a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
