@@ -1,7 +1,7 @@
 """A cell over a whole sequence, fast: the twins of `cells.unroll`, with the same parameters.
 
-torch has fused kernels for Elman's cell, the LSTM and the GRU; `sweep` has the LSTM's variants; for the GRU
-that resets first, at least W_x x + b is one product.
+torch has fused kernels for Elman's cell, the LSTM and the GRU; `sweep` has the LSTM's variants, and the LSTM
+in bf16 on a CPU; for the GRU that resets first, at least W_x x + b is one product.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _SHUT = 1e4  # σ(−10⁴) is 0 and σ(10⁴) is 1 in every floating-point form
 def run(cell: Cell, x: Float[Tensor, "B T X"], state: CellState) -> Float[Tensor, "B T D"]:
     """h_1 … h_T."""
     match cell:
-        case LSTMCell():
+        case LSTMCell() if has_fast_kernel(x):
             return _lstm(cell, x, cell.W_x, state)[0]
         case GRUCell():
             return torch.gru(x, _layered(state.h), _weights(cell, cell.W_x), *_one_layer(cell))[0]
         case ElmanCell():
             return torch.rnn_tanh(x, _layered(state.h), _weights(cell, cell.W_x), *_one_layer(cell))[0]
-        case PeepholeLSTMCell() | CoupledLSTMCell():
+        case LSTMCell() | PeepholeLSTMCell() | CoupledLSTMCell():
             return sweep(cell, x, state)[0]
         case ResetFirstGRUCell():
             return _read_ahead(cell, x, state)
@@ -43,14 +43,19 @@ def run_to_ends(
 ) -> tuple[Float[Tensor, "B T D"], CellState]:
     """h_1 … h_T, and the whole state after each sentence's last real token."""
     match cell:
-        case LSTMCell():
+        case LSTMCell() if has_fast_kernel(x):
             h, c = _lstm_to_ends(cell, x, state, keep)
-        case PeepholeLSTMCell() | CoupledLSTMCell():
+        case LSTMCell() | PeepholeLSTMCell() | CoupledLSTMCell():
             h, cs = sweep(cell, x, state)
             c = last(cs, keep)
         case _:
             h, c = run(cell, x, state), state.c
     return h, CellState(last(h, keep), c)
+
+
+def has_fast_kernel(x: Float[Tensor, "*N X"]) -> bool:
+    """oneDNN's bf16 LSTM takes 1.3 to 3 times as long as the sweep on batches of odd sizes."""
+    return x.is_cuda or x.dtype != torch.bfloat16
 
 
 def _read_ahead(cell: Cell, x: Float[Tensor, "B T X"], state: CellState) -> Float[Tensor, "B T D"]:

@@ -1,4 +1,4 @@
-"""LSTM variants that torch has no kernel for, swept over time with their gradient written by hand.
+"""The LSTM and variants that torch has no kernel for, swept over time with their gradient written by hand.
 
 The twin of `cells.unroll`: W_x x + b is one product for the whole sequence, and so is the gradient of W_h;
 only what hangs on the last step stays in the loop, and nothing in it is remembered twice.
@@ -14,6 +14,7 @@ from torch.nn import functional as F
 
 from dragoman.nn.cells.cell import CellState
 from dragoman.nn.cells.coupled import CoupledLSTMCell
+from dragoman.nn.cells.lstm import LSTMCell
 from dragoman.nn.cells.peephole import PeepholeLSTMCell
 from dragoman.shapes import Float, Tensor
 
@@ -39,6 +40,32 @@ class Gates(Protocol):
         dz: Float[Tensor, "B G"],
     ) -> Float[Tensor, "B D"]:
         """The gradient of the last c from that of c'; `dz`, which has that of o, is filled in."""
+
+
+class LSTMGates:
+    def forwards(
+        self, z: Float[Tensor, "B G"], c: Float[Tensor, "B D"], p: Float[Tensor, "P D"]
+    ) -> Float[Tensor, "B D"]:
+        D = c.shape[1]
+        i, f, g, o = z.chunk(4, dim=1)
+        z[:, : 2 * D].sigmoid_()
+        o.sigmoid_()
+        return (f * c).addcmul_(i, g.tanh_())
+
+    def backwards(
+        self,
+        z: Float[Tensor, "B G"],
+        c: Float[Tensor, "B D"],
+        p: Float[Tensor, "P D"],
+        dc: Float[Tensor, "B D"],
+        dz: Float[Tensor, "B G"],
+    ) -> Float[Tensor, "B D"]:
+        i, f, g, _ = z.chunk(4, dim=1)
+        di, df, dg, _ = dz.chunk(4, dim=1)
+        _sigmoid_backward(dc * g, i, grad_input=di)
+        _sigmoid_backward(dc * c, f, grad_input=df)
+        _tanh_backward(dc * i, g, grad_input=dg)
+        return dc.mul_(f)
 
 
 class PeepholeGates:
@@ -144,13 +171,18 @@ def _peephole_gradient(
 
 
 def sweep(
-    cell: PeepholeLSTMCell | CoupledLSTMCell, x: Float[Tensor, "B T X"], state: CellState
+    cell: LSTMCell | PeepholeLSTMCell | CoupledLSTMCell, x: Float[Tensor, "B T X"], state: CellState
 ) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B T D"]]:
     """All h and all c of a sequence."""
-    gates: Gates = CoupledGates()
-    p = cell.b.new_empty(0, cell.size)
-    if isinstance(cell, PeepholeLSTMCell):
-        gates, p = PeepholeGates(), cell.p
+    none = cell.b.new_empty(0, cell.size)
+    gates: Gates
+    match cell:
+        case LSTMCell():
+            gates, p = LSTMGates(), none
+        case CoupledLSTMCell():
+            gates, p = CoupledGates(), none
+        case PeepholeLSTMCell():
+            gates, p = PeepholeGates(), cell.p
     a = F.linear(x.transpose(0, 1), cell.W_x, cell.b)
     hs, cs = _Sweep.apply(gates, a, cell.W_h, p, state.h, state.c)  # type: ignore[no-untyped-call]
     return hs.transpose(0, 1), cs.transpose(0, 1)
