@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from told import Told
+
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("DRAGOMAN_DATA", HERE.parent.parent / "shared" / "data")) / "multi30k"
 DRAGOMAN = [sys.executable, "-m", "dragoman"]
@@ -30,6 +32,7 @@ class Run:
     tgt: str
     cased: bool
     home: Path
+    threads: int = 0
 
     @property
     def out(self) -> Path:
@@ -45,7 +48,8 @@ class Run:
         settings = str(HERE / "multi30k" / f"{self.name}.toml")
         command = [*DRAGOMAN, "train", *self.files("train"), "--valid", *self.files("val"), "-c", settings]
         case = ["text.lowercase=false"] if self.cased else []
-        subprocess.run([*command, "-o", str(self.out), "--yes", *case], check=True)
+        threads = f"training.threads={self.threads}"
+        subprocess.run([*command, "-o", str(self.out), "--yes", threads, *case], check=True)
 
     def score(self, *options: str) -> dict[str, Any]:
         command = [*DRAGOMAN, "score", str(self.out), *self.files("test2016"), "--json", *options]
@@ -54,27 +58,13 @@ class Run:
         return report
 
     @property
-    def events(self) -> list[dict[str, Any]]:
-        lines = (self.out / "events.jsonl").read_text(encoding="utf-8").split("\n")
-        return [json.loads(line) for line in lines if line]
-
-    def happened(self, event: str) -> list[dict[str, Any]]:
-        return [e for e in self.events if e["event"] == event]
-
-    @property
-    def minutes(self) -> float:
-        return float(self.happened("finished")[-1]["seconds"]) / 60
-
-    @property
-    def tokens_per_second(self) -> float:
-        """Target tokens by the clock of the updates, without validation and saving."""
-        steps = self.happened("step")
-        return float(sum(e["tokens"] for e in steps) / sum(e["seconds"] for e in steps))
+    def told(self) -> Told:
+        return Told(self.out)
 
     @property
     def curve(self) -> list[tuple[int, float, float]]:
         """Update, held-out loss and greedy BLEU of each validation."""
-        return [(e["step"], round(e["loss"], 3), round(e["bleu"], 1)) for e in self.happened("valid")]
+        return [(e["step"], round(e["loss"], 3), round(e["bleu"], 1)) for e in self.told.happened("valid")]
 
 
 def measure(run: Run) -> dict[str, Any]:
@@ -85,14 +75,19 @@ def measure(run: Run) -> dict[str, Any]:
         "cased": run.score(*beam),
         "greedy": run.score("search.kind=greedy", "--lowercase"),
     }
-    print(f"{run.out.name}: {run.minutes:.0f} minutes of training, {run.tokens_per_second:,.0f} tokens/s")
+    told = run.told
+    print(f"{run.out.name}: {told.minutes:.0f} minutes of training, {told.tokens_per_second:,.0f} tokens/s")
     for label, report in scores.items():
         low, high = report["intervals"]["bleu"]
         print(f"  {label:<8} BLEU {report['bleu']:.2f} [{low:.2f}, {high:.2f}]   chrF {report['chrf']:.2f}")
     print(f"  {scores['lower']['signature']['bleu']}")
     print("  update, dev loss, dev BLEU (greedy, 200 pairs): " + "  ".join(map(str, run.curve)))
-    facts = {"name": run.out.name, "minutes": run.minutes, "tokens_per_second": run.tokens_per_second}
-    facts["parameters"] = run.happened("start")[-1]["parameters"]
+    facts = {
+        "name": run.out.name,
+        "minutes": told.minutes,
+        "tokens_per_second": told.tokens_per_second,
+        "parameters": told.parameters,
+    }
     return facts | scores
 
 
@@ -112,8 +107,9 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=["transformer-tiny", "rnn-small"])
     parser.add_argument("--to", choices=["de", "en"], default="de")
     parser.add_argument("--cased", action="store_true")
+    parser.add_argument("--threads", type=int, default=0, help="of each training; 0 takes all")
     args = parser.parse_args()
-    runs = [Run(name, args.to, args.cased, args.out) for name in args.names]
+    runs = [Run(name, args.to, args.cased, args.out, args.threads) for name in args.names]
     found = [measure(run) for run in runs]
     for run, facts in zip(runs, found, strict=True):
         text = "cased" if run.cased else "lower-cased"

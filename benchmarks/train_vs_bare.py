@@ -1,12 +1,13 @@
-"""Training speed: `dragoman train` over a minimal torch.nn.Transformer loop, and other trainers beside it.
+"""Training speed: `dragoman train` over a minimal loop of torch's own modules, and other trainers beside it.
 
-    python benchmarks/train_vs_bare.py [--updates 60] [--peers FOLDER]
+    python benchmarks/train_vs_bare.py [--model recurrent] [--updates 60] [--peers FOLDER]
 
-Non-padding target tokens per second on Multi30k en→de: 256 wide, 4 heads, 3+3 layers, ffn 1024, joint BPE
-8000, tied embeddings, label smoothing 0.1, dropout 0.1 everywhere, batches of 4,096 tokens. Ours and the bare
-loop live in processes of their own and train by turns on the same batches, so that both meet the same noise;
-the ratio is that of the sums. `--peers` runs the drivers of benchmarks/peers, whose environments stand in
-FOLDER, between windows of the bare loop.
+Non-padding target tokens per second on Multi30k en→de, joint BPE 8000, tied embeddings, label smoothing 0.1,
+batches of 4,096 tokens. The Transformer is 256 wide, with 4 heads, 3+3 layers, ffn 1024 and dropout 0.1
+everywhere; the recurrent model is `rnn-small` without input feeding: LSTMs of 2 × 256 and 512, attention.
+Ours and the bare loop live in processes of their own and train by turns on the same batches, so that both
+meet the same noise; the ratio is that of the sums. `--peers` runs the drivers of benchmarks/peers, whose
+environments stand in FOLDER, between windows of the bare loop.
 """
 
 from __future__ import annotations
@@ -29,7 +30,13 @@ WARM_UP = 5
 THREADS = os.cpu_count() or 1
 
 
-def settings(precision: str) -> Any:
+MODELS = {
+    "transformer": ["model.preset=transformer-small"],
+    "recurrent": ["model.preset=rnn-small", "model.decoder.input_feeding=false"],
+}
+
+
+def settings(model: str, precision: str) -> Any:
     from dragoman.config.load import load
 
     base = {
@@ -41,7 +48,7 @@ def settings(precision: str) -> Any:
     return load(
         None,
         [
-            "model.preset=transformer-small",
+            *MODELS[model],
             "text.size=8000",
             f"training.precision={precision}",
             "training.updates=100000",
@@ -50,7 +57,7 @@ def settings(precision: str) -> Any:
     )
 
 
-def ours(precision: str, folder: Path) -> Iterator[tuple[int, float]]:
+def ours(model: str, precision: str, folder: Path) -> Iterator[tuple[int, float]]:
     """The engine as `dragoman train` runs it, events written; (target tokens, loss) of each update."""
     import torch
 
@@ -62,7 +69,7 @@ def ours(precision: str, folder: Path) -> Iterator[tuple[int, float]]:
 
     keep_freed_memory()
     torch.set_num_threads(THREADS)
-    config = settings(precision)
+    config = settings(model, precision)
     run = Run(config, folder, [], lambda plan: True)
     data = run.data(Ranks(), Events(None, []))
     stepper = run.stepper(data, Ranks())
@@ -74,13 +81,12 @@ def ours(precision: str, folder: Path) -> Iterator[tuple[int, float]]:
         yield batch.tokens, updated.nll
 
 
-def bare(precision: str, folder: Path) -> Iterator[tuple[int, float]]:
-    """What one writes by hand: nn.Transformer, autocast, fused AdamW, cross-entropy."""
+def bare(model: str, precision: str, folder: Path) -> Iterator[tuple[int, float]]:
+    """What one writes by hand: torch's modules, autocast, fused AdamW, cross-entropy."""
     import torch
-    from torch import nn
+    from bare import MODELS
     from torch.nn import functional as F
 
-    from dragoman.nn.position import sinusoids
     from dragoman.training.build import build_schedule
     from dragoman.training.events import Events
     from dragoman.training.parallel import Ranks
@@ -88,40 +94,13 @@ def bare(precision: str, folder: Path) -> Iterator[tuple[int, float]]:
 
     torch.set_num_threads(THREADS)
     torch.manual_seed(1)
-    config = settings(precision)
+    config = settings(model, precision)
     run = Run(config, folder, [], lambda plan: True)
     data = run.data(Ranks(), Events(None, []))
     schedule = build_schedule(config.training, 100_000)
-
-    class Bare(nn.Module):
-        def __init__(self, vocabulary: int) -> None:
-            super().__init__()
-            self.embedding = nn.Embedding(vocabulary, 256)
-            nn.init.normal_(self.embedding.weight, std=256**-0.5)
-            self.bias = nn.Parameter(torch.zeros(vocabulary))
-            self.transformer = nn.Transformer(256, 4, 3, 3, 1024, 0.1, batch_first=True, norm_first=True)
-            self.dropout = nn.Dropout(0.1)
-            self.positions = nn.Buffer(sinusoids(1024, 256))
-
-        def embed(self, y: torch.Tensor) -> torch.Tensor:
-            x: torch.Tensor = self.dropout(self.embedding(y) * 16.0 + self.positions[: y.shape[1]])
-            return x
-
-        def forward(self, src: torch.Tensor, pad: torch.Tensor, tgt: torch.Tensor) -> torch.Tensor:
-            causal = nn.Transformer.generate_square_subsequent_mask(tgt.shape[1])
-            h = self.transformer(
-                self.embed(src),
-                self.embed(tgt),
-                tgt_mask=causal,
-                src_key_padding_mask=pad,
-                memory_key_padding_mask=pad,
-                tgt_is_causal=True,
-            )
-            return F.linear(h, self.embedding.weight, self.bias)
-
-    model = Bare(data.text.src.size)
+    network = MODELS[model](data.text.src.size)
     optimizer = torch.optim.AdamW(
-        model.parameters(), betas=(0.9, 0.98), eps=1e-9, weight_decay=0.0, fused=True
+        network.parameters(), betas=(0.9, 0.98), eps=1e-9, weight_decay=0.0, fused=True
     )
     # The loader's thread is ours; the bare loop gets its batches ready-made.
     batches = [batch for batch, _ in zip(run.loader(data, Ranks()).batches(0), range(240), strict=False)]
@@ -131,7 +110,7 @@ def bare(precision: str, folder: Path) -> Iterator[tuple[int, float]]:
         assert batch is not None
         optimizer.zero_grad(set_to_none=True)
         with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
-            logits = model(batch.src, ~batch.src_keep, batch.tgt_in)
+            logits = network(batch.src, ~batch.src_keep, batch.tgt_in)
             targets = batch.tgt_out.masked_fill(~batch.tgt_keep, -100)
             loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), label_smoothing=0.1)
         loss.backward()
@@ -139,12 +118,15 @@ def bare(precision: str, folder: Path) -> Iterator[tuple[int, float]]:
         yield whole.tokens, float(loss.detach())
 
 
-TRAINERS: dict[str, Callable[[str, Path], Iterator[tuple[int, float]]]] = {"dragoman": ours, "bare": bare}
+TRAINERS: dict[str, Callable[[str, str, Path], Iterator[tuple[int, float]]]] = {
+    "dragoman": ours,
+    "bare": bare,
+}
 
 
-def work(name: str, precision: str, folder: Path) -> None:
+def work(name: str, model: str, precision: str, folder: Path) -> None:
     """For each number read from stdin, so many updates; answers tokens, seconds and the last loss."""
-    updates = TRAINERS[name](precision, folder)
+    updates = TRAINERS[name](model, precision, folder)
     for line in sys.stdin:
         start, tokens, loss = time.perf_counter(), 0, 0.0
         for _ in range(int(line)):
@@ -156,17 +138,9 @@ def work(name: str, precision: str, folder: Path) -> None:
 
 
 class Worker:
-    def __init__(self, name: str, precision: str, folder: Path) -> None:
-        command = [
-            sys.executable,
-            __file__,
-            "--worker",
-            name,
-            "--precision",
-            precision,
-            "--folder",
-            str(folder),
-        ]
+    def __init__(self, name: str, model: str, precision: str, folder: Path) -> None:
+        command = [sys.executable, __file__, "--worker", name, "--model", model]
+        command += ["--precision", precision, "--folder", str(folder)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.tokens = self.seconds = 0.0
 
@@ -191,8 +165,10 @@ class Worker:
         self.process.wait()
 
 
-def compare(precision: str, updates: int, folder: Path, peers: Path | None) -> list[dict[str, Any]]:
-    workers = {name: Worker(name, precision, folder) for name in ("bare", "dragoman")}
+def compare(
+    model: str, precision: str, updates: int, folder: Path, peers: Path | None
+) -> list[dict[str, Any]]:
+    workers = {name: Worker(name, model, precision, folder) for name in ("bare", "dragoman")}
     for worker in workers.values():
         worker.turn(WARM_UP)
     turns = -(-updates // WINDOW)
@@ -261,6 +237,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--model", choices=MODELS, default="transformer")
     parser.add_argument("--updates", type=int, default=60)
     parser.add_argument(
         "--peers", type=Path, help="folder with the peers' environments (benchmarks/peers/setup.sh)"
@@ -270,11 +247,11 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.worker:
-        return work(args.worker, args.precision, args.folder)
+        return work(args.worker, args.model, args.precision, args.folder)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for precision in [args.precision] if args.precision else ["fp32", "bf16"]:
-            rows += compare(precision, args.updates, Path(folder), args.peers)
+            rows += compare(args.model, precision, args.updates, Path(folder), args.peers)
     show(rows)
     print(json.dumps(rows))
     return None
