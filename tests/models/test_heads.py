@@ -59,7 +59,7 @@ def test_adaptive_probabilities_are_torchs() -> None:
     h = rows(9)[0].double()
     log_p = head(h)
     assert torch.allclose(log_p, torchs(head).double().log_prob(h), rtol=0.0, atol=1e-12)
-    assert torch.allclose(log_p.exp().sum(dim=1), torch.ones(9, dtype=torch.float64), atol=1e-12)
+    assert torch.allclose(log_p.exp().sum(dim=1), torch.ones(9, dtype=torch.float64), rtol=0.0, atol=1e-12)
 
 
 def test_adaptive_loss_and_gradients_are_torchs() -> None:

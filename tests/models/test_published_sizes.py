@@ -1,13 +1,57 @@
-"""Parameter counts of published models, built without memory on torch's meta device."""
+"""Parameter counts of textbooks and papers; large models are built without memory, on the meta device."""
 
 import pytest
 import torch
+from torch import nn
 
 from dragoman.config.model import ModelConfig
 from dragoman.config.presets import PRESETS
 from dragoman.models.build import build_model
+from dragoman.models.heads.token import TokenHead
+from dragoman.nn.attention.pooling import PlacedPooling
+from dragoman.nn.cells.elman import ElmanCell
+from dragoman.nn.cells.lstm import LSTMCell
+from dragoman.nn.embedding import PlainEmbedding, embedding_matrix
 
 V = 37_000  # "about 37000 tokens" of one shared vocabulary (Vaswani et al. 2017, section 5.1)
+
+
+def dense(features: int, size: int) -> nn.Module:
+    return TokenHead(embedding_matrix(size, features), smoothing=0.0)
+
+
+def embedding(words: int, features: int) -> nn.Module:
+    return PlainEmbedding(embedding_matrix(words, features), dropout=0.0)
+
+
+TEXTBOOK: dict[str, tuple[list[nn.Module], list[int], int]] = {
+    "Elman": ([ElmanCell(1, 2), dense(2, 1)], [8, 3], 11),
+    "Elman, attention over 20 steps": ([ElmanCell(1, 2), PlacedPooling(20, 2), dense(2, 1)], [8, 22, 3], 33),
+    "LSTM by characters": (
+        [LSTMCell(74, 256), LSTMCell(78, 256), dense(256, 78)],
+        [338_944, 343_040, 20_046],
+        702_030,
+    ),
+    "LSTM of two layers": (
+        [LSTMCell(1, 100), LSTMCell(100, 100), dense(100, 2)],
+        [40_800, 80_400, 202],
+        121_402,
+    ),
+    "embedding and LSTM": (
+        [embedding(20_000, 128), LSTMCell(128, 128)],
+        [2_560_000, 131_584],
+        2_691_584,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TEXTBOOK)
+def test_parts_have_the_textbooks_counts(name: str) -> None:
+    """One bias a gate, as in the equations."""
+    parts, expected, total = TEXTBOOK[name]
+    counts = [sum(p.numel() for p in part.parameters()) for part in parts]
+    assert counts == expected
+    assert sum(counts) == total
 
 
 def count(preset: str, **changes: str) -> int:

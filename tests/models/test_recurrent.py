@@ -32,9 +32,9 @@ def test_a_backwards_encoder_is_a_forwards_one_on_the_reversed_source() -> None:
     backwards = model_of({**ONE_WAY, "reversed_source": True}, RNN).encoder
     turned = torch.tensor([[3, 8, 7, 6, 5], [3, 4, 9, 0, 0]])
     expected, memory = forwards(turned, KEEP), backwards(SRC, KEEP)
-    assert torch.allclose(memory.summary, expected.summary, atol=1e-12)
-    assert torch.allclose(memory.states[0], expected.states[0].flip(0), atol=1e-12)
-    assert torch.allclose(memory.states[1, :3], expected.states[1, :3].flip(0), atol=1e-12)
+    assert torch.allclose(memory.summary, expected.summary, rtol=0.0, atol=1e-12)
+    assert torch.allclose(memory.states[0], expected.states[0].flip(0), rtol=0.0, atol=1e-12)
+    assert torch.allclose(memory.states[1, :3], expected.states[1, :3].flip(0), rtol=0.0, atol=1e-12)
 
 
 def test_the_last_state_is_copied_layer_by_layer() -> None:
@@ -56,14 +56,16 @@ def test_bahdanau_asks_with_the_state_before_and_luong_with_the_state_after() ->
         after = state.moving if form == "bahdanau" else state.moving[0]
         asked = first if before else after
         _, expected = model.decoder.look.together(asked[0].h, start.fixed)
-        assert torch.allclose(alpha, expected, atol=1e-12)
+        assert torch.allclose(alpha, expected, rtol=0.0, atol=1e-12)
 
 
 def test_cho_sees_one_summary_at_every_step() -> None:
     model = model_of(RNN, {**RNN, "form": "cho"})
     memory = model.encoder(SRC, KEEP)
     state = model.decoder.start(memory, 3)
-    assert torch.allclose(state.fixed, torch.tanh(memory.summary @ model.decoder.V.weight.T), atol=1e-12)
+    assert torch.allclose(
+        state.fixed, torch.tanh(memory.summary @ model.decoder.V.weight.T), rtol=0.0, atol=1e-12
+    )
     blind = memory._replace(states=torch.zeros_like(memory.states))
     target = (torch.tensor([[2, 5], [2, 6]]), torch.ones(2, 2, dtype=torch.bool))
     assert torch.equal(model.decoder(memory, *target), model.decoder(blind, *target))

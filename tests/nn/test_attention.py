@@ -16,8 +16,8 @@ def test_scaled_dot_by_hand() -> None:
     c, alpha = scaled_dot(q, k, v, None, Dropout(0.0))
     high = torch.tensor(2.0 / 2**0.5, dtype=torch.float64).exp()
     expected = high / (high + 1)
-    assert torch.allclose(alpha[0, 0, 0], torch.stack((expected, 1 - expected)), atol=1e-12)
-    assert torch.allclose(c[0, 0, 0], 10 * alpha[0, 0, 0], atol=1e-12)
+    assert torch.allclose(alpha[0, 0, 0], torch.stack((expected, 1 - expected)), rtol=0.0, atol=1e-12)
+    assert torch.allclose(c[0, 0, 0], 10 * alpha[0, 0, 0], rtol=0.0, atol=1e-12)
 
 
 def test_written_out_attention_equals_sdpa() -> None:
@@ -27,14 +27,14 @@ def test_written_out_attention_equals_sdpa() -> None:
     bias = padding_bias(keep, torch.float64).unsqueeze(1)
     slow, _ = scaled_dot(q, k, v, bias, Dropout(0.0))
     fast = sdpa(q, k, v, bias)
-    assert torch.allclose(slow, fast, atol=1e-12)
+    assert torch.allclose(slow, fast, rtol=0.0, atol=1e-12)
     weight = torch.randn_like(slow)
     for a, b in zip(
         torch.autograd.grad((slow * weight).sum(), (q, k, v)),
         torch.autograd.grad((fast * weight).sum(), (q, k, v)),
         strict=True,
     ):
-        assert torch.allclose(a, b, atol=1e-12)
+        assert torch.allclose(a, b, rtol=0.0, atol=1e-12)
 
 
 def test_self_attention_equals_torch_multihead() -> None:
@@ -48,7 +48,9 @@ def test_self_attention_equals_torch_multihead() -> None:
     x = torch.randn(2, 6, 12, dtype=torch.float64)
     causal = causal_bias(6, torch.float64, x.device)
     expected, _ = theirs(x, x, x, attn_mask=causal[0], need_weights=False)
-    assert torch.allclose(ours(x.flatten(0, 1), (2, 6), causal).view(2, 6, 12), expected, atol=1e-12)
+    assert torch.allclose(
+        ours(x.flatten(0, 1), (2, 6), causal).view(2, 6, 12), expected, rtol=0.0, atol=1e-12
+    )
 
 
 def test_cross_attention_shows_where_it_looked() -> None:
@@ -59,8 +61,8 @@ def test_cross_attention_shows_where_it_looked() -> None:
     bias = padding_bias(keep, torch.float32)
     x = torch.randn(6, 8)
     c, alpha = cross.look(x, (2, 3), kv, bias)
-    assert torch.allclose(c, cross(x, (2, 3), kv, bias), atol=1e-6)
-    assert torch.allclose(alpha.sum(dim=2), torch.ones(2, 3), atol=1e-6)
+    assert torch.allclose(c, cross(x, (2, 3), kv, bias), rtol=0.0, atol=1e-6)
+    assert torch.allclose(alpha.sum(dim=2), torch.ones(2, 3), rtol=0.0, atol=1e-6)
     assert (alpha[1, :, 2:] == 0).all()
 
 
@@ -68,5 +70,5 @@ def test_context_is_the_weighted_sum() -> None:
     e = torch.log(torch.tensor([[[1.0, 3.0]]], dtype=torch.float64))
     v = torch.tensor([[[4.0], [8.0]]], dtype=torch.float64)
     c, alpha = attend(e, v)
-    assert torch.allclose(alpha, torch.tensor([[[0.25, 0.75]]], dtype=torch.float64), atol=1e-12)
-    assert torch.allclose(c, torch.tensor([[[7.0]]], dtype=torch.float64), atol=1e-12)
+    assert torch.allclose(alpha, torch.tensor([[[0.25, 0.75]]], dtype=torch.float64), rtol=0.0, atol=1e-12)
+    assert torch.allclose(c, torch.tensor([[[7.0]]], dtype=torch.float64), rtol=0.0, atol=1e-12)

@@ -42,10 +42,10 @@ def test_cell_equals_torch(kind: type[Cell], theirs: nn.RNNCellBase) -> None:
     x, h, c = (torch.randn(2, n, dtype=F64) for n in (4, 6, 6))
     if kind is LSTMCell:
         state, (h_t, c_t) = ours(x, CellState(h, c)), theirs(x, (h, c))
-        assert torch.allclose(state.c, c_t, atol=1e-12)
+        assert torch.allclose(state.c, c_t, rtol=0.0, atol=1e-12)
     else:
         state, h_t = ours(x, ours.begin(h)), theirs(x, h)
-    assert torch.allclose(state.h, h_t, atol=1e-12)
+    assert torch.allclose(state.h, h_t, rtol=0.0, atol=1e-12)
 
 
 def test_peephole_lstm_is_the_formula() -> None:
@@ -56,8 +56,8 @@ def test_peephole_lstm_is_the_formula() -> None:
     new = f * c + i * torch.tanh(a_g)
     o = torch.sigmoid(a_o + cell.p[2] * new)
     state = cell(x[None], CellState(h[None], c[None]))
-    assert torch.allclose(state.c[0], new, atol=1e-12)
-    assert torch.allclose(state.h[0], o * torch.tanh(new), atol=1e-12)
+    assert torch.allclose(state.c[0], new, rtol=0.0, atol=1e-12)
+    assert torch.allclose(state.h[0], o * torch.tanh(new), rtol=0.0, atol=1e-12)
 
 
 def test_peephole_lstm_starts_as_an_lstm() -> None:
@@ -74,8 +74,8 @@ def test_coupled_lstm_is_an_lstm_with_one_minus_f() -> None:
     f = torch.sigmoid(a_f)
     new = f * c + (1 - f) * torch.tanh(a_g)
     state = cell(x[None], CellState(h[None], c[None]))
-    assert torch.allclose(state.c[0], new, atol=1e-12)
-    assert torch.allclose(state.h[0], torch.sigmoid(a_o) * torch.tanh(new), atol=1e-12)
+    assert torch.allclose(state.c[0], new, rtol=0.0, atol=1e-12)
+    assert torch.allclose(state.h[0], torch.sigmoid(a_o) * torch.tanh(new), rtol=0.0, atol=1e-12)
 
 
 def test_the_second_gru_resets_first() -> None:
@@ -85,7 +85,7 @@ def test_the_second_gru_resets_first() -> None:
     W_r, W_u, W_n = cell.W_h.split(6)
     r, u = torch.sigmoid(r_x + W_r @ h), torch.sigmoid(u_x + W_u @ h)
     expected = u * h + (1 - u) * torch.tanh(n_x + W_n @ (r * h))
-    assert torch.allclose(cell(x[None], cell.begin(h[None])).h[0], expected, atol=1e-12)
+    assert torch.allclose(cell(x[None], cell.begin(h[None])).h[0], expected, rtol=0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", CELLS)
@@ -97,7 +97,7 @@ def test_fast_run_equals_unrolled_cell(
     x = torch.randn(3, 50, 4, dtype=dtype, requires_grad=True)
     h = torch.randn(3, 6, dtype=dtype, requires_grad=True)
     slow, fast = unroll(cell, x, cell.begin(h)), run(cell, x, cell.begin(h))
-    assert torch.allclose(slow, fast, atol=forward)
+    assert torch.allclose(slow, fast, rtol=0.0, atol=forward)
     same_gradients(slow, fast, [x, h, *cell.parameters()], backward)
 
 
@@ -113,10 +113,10 @@ def test_ends_are_the_states_after_the_last_real_token(kind: type[Cell]) -> None
             state = cell.zero(1)
             for t in range(n):
                 state = cell(x[row : row + 1, t], state)
-                assert torch.allclose(state.h[0], fast_h[row, t], atol=1e-12)
+                assert torch.allclose(state.h[0], fast_h[row, t], rtol=0.0, atol=1e-12)
             alone.append(torch.cat(state, dim=1))
         slow, fast = torch.cat(alone), torch.cat(ends, dim=1)
-        assert torch.allclose(slow, fast, atol=1e-12)
+        assert torch.allclose(slow, fast, rtol=0.0, atol=1e-12)
         same_gradients(slow, fast, [x, *cell.parameters()], 1e-12)
 
 
@@ -142,33 +142,12 @@ def test_an_lstm_in_bf16_is_near_the_lstm() -> None:
     assert torch.allclose(torch.cat(end), torch.cat(near_end).float(), atol=0.02)
 
 
-@pytest.mark.parametrize("kind", [LSTMCell, PeepholeLSTMCell, CoupledLSTMCell])
-def test_sweep_passes_gradcheck(kind: type[LSTMCell | PeepholeLSTMCell | CoupledLSTMCell]) -> None:
-    cell = kind(2, 3).double()
-    x = torch.randn(2, 3, 2, dtype=F64, requires_grad=True)
-    h, c = (torch.randn(2, 3, dtype=F64, requires_grad=True) for _ in range(2))
-    inputs = (x, h, c, *cell.parameters())
-    assert torch.autograd.gradcheck(lambda x, h, c, *_: sweep(cell, x, CellState(h, c)), inputs)
-
-
 def same_gradients(slow: torch.Tensor, fast: torch.Tensor, inputs: list[torch.Tensor], most: float) -> None:
     weight = torch.randn_like(slow)
     a = torch.autograd.grad((slow * weight).sum(), inputs)
     b = torch.autograd.grad((fast * weight).sum(), inputs)
     for u, v in zip(a, b, strict=True):
         assert float((u - v).norm() / u.norm()) <= most
-
-
-def test_one_bias_a_gate() -> None:
-    assert count(ElmanCell(1, 2)) == 8
-    assert count(ElmanCell(1, 2), nn.Linear(2, 1)) == 11
-    assert count(LSTMCell(74, 256)) == 338_944
-    assert count(LSTMCell(78, 256)) == 343_040
-    assert count(LSTMCell(74, 256), LSTMCell(78, 256), nn.Linear(256, 78)) == 702_030
-    assert count(LSTMCell(1, 100)) == 40_800
-    assert count(LSTMCell(100, 100)) == 80_400
-    assert count(nn.Linear(100, 2)) == 202
-    assert count(nn.Embedding(20_000, 128), LSTMCell(128, 128)) == 2_560_000 + 131_584
 
 
 def test_coupled_gates_save_a_quarter() -> None:
@@ -186,10 +165,3 @@ def test_reversal_turns_only_real_tokens() -> None:
 def test_last_is_the_last_real_token() -> None:
     keep = torch.tensor([[True, True, True, False], [True, False, False, False]])
     assert last(torch.arange(8.0).view(2, 4, 1), keep).tolist() == [[2.0], [4.0]]
-
-
-@pytest.mark.parametrize("kind", CELLS)
-def test_cells_pass_gradcheck(kind: type[Cell]) -> None:
-    cell = kind(2, 3).double()
-    x, h = (torch.randn(2, n, dtype=F64, requires_grad=True) for n in (2, 3))
-    assert torch.autograd.gradcheck(lambda x, h: cell(x, cell.begin(h)).h, (x, h))

@@ -30,9 +30,9 @@ def test_highway_carries_what_its_gate_does_not_take() -> None:
     torch.manual_seed(0)
     highway, y = Highway(5).double(), torch.randn(3, 5, dtype=torch.float64)
     torch.nn.init.constant_(highway.W_T.bias, -100.0)
-    assert torch.allclose(highway(y), y, atol=1e-12)
+    assert torch.allclose(highway(y), y, rtol=0.0, atol=1e-12)
     torch.nn.init.constant_(highway.W_T.bias, 100.0)
-    assert torch.allclose(highway(y), torch.relu(highway.W_H(y)), atol=1e-12)
+    assert torch.allclose(highway(y), torch.relu(highway.W_H(y)), rtol=0.0, atol=1e-12)
 
 
 def test_word_is_the_same_alone_and_beside_longer_ones() -> None:
@@ -67,12 +67,6 @@ def test_each_word_once_in_training_gives_the_same_values_and_gradients() -> Non
         found.append([x.detach(), *(p.grad for p in model.parameters())])
     for once, each in zip(*found, strict=True):
         assert torch.allclose(once, each, rtol=0.0, atol=1e-12)
-
-
-def test_gradients() -> None:
-    model = words(widths=(1, 3), size=2).eval()
-    y = torch.tensor([[0, 2, 1]])
-    assert torch.autograd.gradcheck(lambda *_: model(y), tuple(model.parameters()), fast_mode=True)
 
 
 def test_no_character_has_no_features_and_no_gradient() -> None:

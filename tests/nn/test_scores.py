@@ -47,19 +47,17 @@ SCORES: dict[str, tuple[Callable[[], nn.Module], int, Formula]] = {
 
 
 @pytest.mark.parametrize("name", SCORES)
-def test_score_is_the_formula_and_passes_gradcheck(name: str) -> None:
+def test_score_is_the_formula(name: str) -> None:
     make, key_size, formula = SCORES[name]
     torch.manual_seed(0)
     module = make().double()
     for p in module.parameters():
         nn.init.normal_(p)
-    s = torch.randn(2, 2, 3, dtype=torch.float64, requires_grad=True)
-    h = torch.randn(2, 3, key_size, dtype=torch.float64, requires_grad=True)
+    s = torch.randn(2, 2, 3, dtype=torch.float64)
+    h = torch.randn(2, 3, key_size, dtype=torch.float64)
     e = module.score(s, module.keys(h))
     for b, t, i in ((0, 0, 0), (0, 1, 2), (1, 1, 1)):
-        assert torch.allclose(e[b, t, i], formula(module, s[b, t], h[b, i]), atol=1e-12)
-    parameters = tuple(module.parameters())
-    assert torch.autograd.gradcheck(lambda s, h, *_: module.score(s, module.keys(h)), (s, h, *parameters))
+        assert torch.allclose(e[b, t, i], formula(module, s[b, t], h[b, i]), rtol=0.0, atol=1e-12)
 
 
 def test_learned_query_pools_the_real_tokens() -> None:
@@ -69,23 +67,16 @@ def test_learned_query_pools_the_real_tokens() -> None:
     keep = torch.tensor([[True] * 5, [True, True, False, False, False]])
     c, alpha = pooling(h, keep)
     expected = torch.softmax(torch.stack([pooling.q @ pooling.score.W.weight @ x for x in h[1, :2]]), dim=0)
-    assert torch.allclose(alpha[1], torch.cat((expected, torch.zeros(3).double())), atol=1e-12)
-    assert torch.allclose(c[1], expected @ pooling.values(h[1, :2]), atol=1e-12)
+    assert torch.allclose(alpha[1], torch.cat((expected, torch.zeros(3).double())), rtol=0.0, atol=1e-12)
+    assert torch.allclose(c[1], expected @ pooling.values(h[1, :2]), rtol=0.0, atol=1e-12)
 
 
 def test_learned_query_without_projections_mixes_the_states_themselves() -> None:
     pooling = LearnedQuery(Dot(), 4)
     h = torch.randn(1, 3, 4)
     c, alpha = pooling(h, torch.ones(1, 3, dtype=torch.bool))
-    assert torch.allclose(c[0], alpha[0] @ h[0], atol=1e-6)
+    assert torch.allclose(c[0], alpha[0] @ h[0], rtol=0.0, atol=1e-6)
     assert [name for name, _ in pooling.named_parameters()] == ["q"]
-
-
-def test_attention_over_twenty_steps_of_a_recurrent_net_has_the_textbook_count() -> None:
-    """Elman with 2 states over 1 input: 2·1 + 2·2 + 2 = 8. Pooling: 20 + 2. Dense: 2 + 1. Together 33."""
-    elman, pooling, dense = nn.Linear(1 + 2, 2), PlacedPooling(20, 2), nn.Linear(2, 1)
-    counts = [sum(p.numel() for p in part.parameters()) for part in (elman, pooling, dense)]
-    assert counts == [8, 22, 3]
 
 
 def test_placed_pooling_is_the_formula() -> None:
@@ -95,16 +86,8 @@ def test_placed_pooling_is_the_formula() -> None:
     h = torch.randn(1, 3, 2, dtype=torch.float64)
     c, alpha = pooling(h, torch.tensor([[True, True, False]]))
     e = [torch.tanh(pooling.w @ h[0, i] + pooling.b[i]) for i in range(2)]
-    assert torch.allclose(alpha[0, :2], torch.softmax(torch.stack(e), dim=0), atol=1e-12)
-    assert torch.allclose(c[0], alpha[0] @ h[0], atol=1e-12)
-
-
-@pytest.mark.parametrize("pooling", [LearnedQuery(Additive(3, 2, 4), 3), PlacedPooling(3, 2)])
-def test_poolings_pass_gradcheck(pooling: nn.Module) -> None:
-    pooling = pooling.double()
-    h = torch.randn(2, 3, 2, dtype=torch.float64, requires_grad=True)
-    keep = torch.tensor([[True, True, True], [True, False, False]])
-    assert torch.autograd.gradcheck(lambda h, *_: pooling(h, keep)[0], (h, *pooling.parameters()))
+    assert torch.allclose(alpha[0, :2], torch.softmax(torch.stack(e), dim=0), rtol=0.0, atol=1e-12)
+    assert torch.allclose(c[0], alpha[0] @ h[0], rtol=0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize("attention", ["dot", "scaled-dot", "cosine"])

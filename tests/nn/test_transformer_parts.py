@@ -11,33 +11,15 @@ from dragoman.nn.fast.attention import sdpa
 from dragoman.nn.norm import RMSNorm
 from dragoman.nn.transformer.depth import LayerDrop, StochasticDepth
 from dragoman.nn.transformer.encoder_layer import EncoderLayer
-from dragoman.nn.transformer.feedforward import FeedForward, SwiGLUFeedForward
+from dragoman.nn.transformer.feedforward import FeedForward
 from dragoman.nn.transformer.residual import PostNorm, PreNorm
-
-
-def test_rms_norm_is_the_formula() -> None:
-    norm = RMSNorm(6).double()
-    nn.init.normal_(norm.weight)
-    x = torch.randn(4, 6, dtype=torch.float64, requires_grad=True)
-    expected = x * norm.weight / torch.sqrt((x**2).mean(dim=1, keepdim=True) + 1e-5)
-    assert torch.allclose(norm(x), expected, atol=1e-12)
-    assert torch.autograd.gradcheck(lambda x, _: norm(x), (x, norm.weight))
 
 
 @pytest.mark.parametrize("norm", [nn.LayerNorm(4), RMSNorm(4)])
 def test_norms_stand_before_or_after(norm: nn.Module) -> None:
     x = torch.randn(3, 4)
-    assert torch.allclose(PreNorm(norm, 0.0)(x, torch.sin), x + torch.sin(norm(x)), atol=1e-6)
-    assert torch.allclose(PostNorm(norm, 0.0)(x, torch.sin), norm(x + torch.sin(x)), atol=1e-6)
-
-
-def test_swiglu_is_the_formula() -> None:
-    ffn = SwiGLUFeedForward(3, 5, 0.0).double()
-    x = torch.randn(2, 3, dtype=torch.float64, requires_grad=True)
-    a = x @ ffn.W_1.weight.T
-    expected = (a / (1 + torch.exp(-a)) * (x @ ffn.V.weight.T)) @ ffn.W_2.weight.T
-    assert torch.allclose(ffn(x), expected, atol=1e-12)
-    assert torch.autograd.gradcheck(lambda x, *_: ffn(x), (x, *ffn.parameters()))
+    assert torch.allclose(PreNorm(norm, 0.0)(x, torch.sin), x + torch.sin(norm(x)), rtol=0.0, atol=1e-6)
+    assert torch.allclose(PostNorm(norm, 0.0)(x, torch.sin), norm(x + torch.sin(x)), rtol=0.0, atol=1e-6)
 
 
 @pytest.mark.parametrize("groups", [1, 2, 4])
@@ -49,9 +31,9 @@ def test_grouped_heads_equal_heads_with_repeated_keys(groups: int) -> None:
     c, alpha = scaled_dot(q, k, v, bias, Dropout(0.0))
     repeated = (x.repeat_interleave(4 // groups, dim=1) for x in (k, v))
     expected, weights = scaled_dot(q, *repeated, bias, Dropout(0.0))
-    assert torch.allclose(c, expected, atol=1e-12)
-    assert torch.allclose(alpha, weights, atol=1e-12)
-    assert torch.allclose(sdpa(q, k, v, bias), expected, atol=1e-12)
+    assert torch.allclose(c, expected, rtol=0.0, atol=1e-12)
+    assert torch.allclose(alpha, weights, rtol=0.0, atol=1e-12)
+    assert torch.allclose(sdpa(q, k, v, bias), expected, rtol=0.0, atol=1e-12)
 
 
 def test_grouped_heads_have_fewer_weights() -> None:

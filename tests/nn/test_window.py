@@ -47,7 +47,7 @@ def test_blocks_equal_the_masked_product(
     hidden = padding([67, 30, 1], dtype)
     q, kv = module.project(x, (3, 67), 0)
     slow, fast = module.by_mask(q, kv, hidden), module.by_blocks(q, kv, hidden)
-    assert torch.allclose(slow, fast, atol=forward)
+    assert torch.allclose(slow, fast, rtol=0.0, atol=forward)
     weight = torch.randn_like(slow)
     inputs = [x, *(p for name, p in module.named_parameters() if "W_o" not in name)]
     a = torch.autograd.grad((slow * weight).sum(), inputs, retain_graph=True)
@@ -62,7 +62,9 @@ def test_a_window_as_wide_as_the_sequence_is_full_attention() -> None:
     x, hidden = torch.randn(20, 8, dtype=torch.float64), padding([10, 6], torch.float64)
     real = torch.arange(10) < torch.tensor([[10], [6]])
     expected = full(x, (2, 10), hidden).view(2, 10, 8)
-    assert torch.allclose(windowed(x, (2, 10), hidden).view(2, 10, 8)[real], expected[real], atol=1e-12)
+    assert torch.allclose(
+        windowed(x, (2, 10), hidden).view(2, 10, 8)[real], expected[real], rtol=0.0, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("kind", ["plain", "grouped", "rotary"])
@@ -74,7 +76,7 @@ def test_a_step_keeps_only_the_window(kind: str) -> None:
     past = KeyValue(empty, empty)
     for t in range(40):
         c, past = module.step(x[:, t], past, t)
-        assert torch.allclose(c, whole[:, t], atol=1e-12)
+        assert torch.allclose(c, whole[:, t], rtol=0.0, atol=1e-12)
     assert past.k.shape[2] == 4
 
 
@@ -92,13 +94,3 @@ def test_there_are_as_many_scores_as_steps_times_the_neighbourhood(steps: int) -
     x = torch.randn(1, 1, steps, 2)
     blocks = cut(x, x, x, None, before=16, after=16)
     assert blocks.q.shape[0] * blocks.q.shape[2] * blocks.k.shape[2] == steps * (16 + 16 + 16)
-
-
-def test_windows_pass_gradcheck() -> None:
-    relation = RelativeBias(2, ahead=True, buckets=4)
-    module = WindowedSelfAttention(4, 2, 0.0, before=1, after=1, relation=relation).double()
-    x = torch.randn(4, 4, dtype=torch.float64, requires_grad=True)
-    for path in (module.by_mask, module.by_blocks):
-        assert torch.autograd.gradcheck(
-            lambda x, _, path=path: path(*module.project(x, (1, 4), 0), None), (x, relation.table)
-        )

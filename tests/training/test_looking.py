@@ -26,7 +26,7 @@ from dragoman.training.objectives.objective import Objective, teacher_forcing
 from dragoman.training.objectives.own import sampled
 from dragoman.training.objectives.step_by_step import StepByStep, Term, walk
 from dragoman.training.optim import Adam
-from models.test_battery import EOS, V, batch_of, model_of
+from models.pairs import EOS, V, batch_of, model_of
 
 BATCH = batch_of([(7, 6), (3, 2), (5, 4)])
 

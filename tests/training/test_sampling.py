@@ -16,7 +16,7 @@ from dragoman.training.objectives.objective import Objective, teacher_forcing
 from dragoman.training.objectives.own import by_coin, most_probable, sampled
 from dragoman.training.objectives.step_by_step import StepByStep, walk
 from dragoman.training.objectives.two_pass import TwoPassSampling
-from models.test_battery import batch_of, model_of
+from models.pairs import batch_of, model_of
 
 FAMILIES = ["transformer", "rotary window", "lstm fed", "gru additive fed", "conv", "cho"]
 LENGTHS = [(7, 6), (3, 2), (5, 4)]

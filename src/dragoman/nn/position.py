@@ -20,7 +20,7 @@ def sinusoids(count: int, size: int) -> Float[Tensor, "T D"]:
     pos = torch.arange(count, dtype=torch.float64).unsqueeze(1)
     i = torch.arange((size + 1) // 2, dtype=torch.float64)
     angle = pos * 10000.0 ** (-2.0 * i / size)
-    return torch.cat((angle.sin(), angle.cos()), dim=1)[:, :size].float()
+    return torch.cat((angle.sin(), angle.cos()), dim=1)[:, :size].to(torch.get_default_dtype())
 
 
 class Sinusoidal(nn.Module):

@@ -1,0 +1,122 @@
+"""The battery on a disk: settings, weights and training of every pair come back as they went."""
+
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from dragoman.config.dump import to_toml
+from dragoman.config.load import load, validate
+from dragoman.config.root import Config
+from dragoman.data.build import TrainingData
+from dragoman.models.bundle import load_bundle, new_model, save_bundle
+from dragoman.training import checkpoint
+from dragoman.training.build import build_schedule
+from dragoman.training.checkpoint import Progress
+from dragoman.training.events import Events
+from dragoman.training.parallel import Ranks
+from dragoman.training.resume import facts, resume
+from dragoman.training.run import Run
+from dragoman.training.step import Stepper
+from models.pairs import PAIRS, parts_of
+
+UPDATES, STOP = 3, 2
+WORDS = ["eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf"]
+TRAINING: dict[str, Any] = {
+    "updates": UPDATES,
+    "batch_tokens": 60,
+    "micro_batches": 2,
+    "threads": 1,
+    "warmup": 0,
+    "precision": "fp32",
+}
+
+
+def settings(pair: tuple[str, str], train: Path) -> Config:
+    """With sentences that are short enough for every part, so that all pairs share one store."""
+    return validate(
+        {
+            "data": {"train": str(train), "valid": str(train), "max_length": 8},
+            "text": {"kind": "word", "size": 100},
+            "model": parts_of(pair),
+            "training": TRAINING,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def train(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Forty sentences of one to six words, and the same words from the other end."""
+    file = tmp_path_factory.mktemp("words") / "train.tsv"
+    sentences = [[WORDS[(n * k + k) % 12] for k in range(1 + n % 6)] for n in range(40)]
+    file.write_text("".join(f"{' '.join(s)}\t{' '.join(s[::-1])}\n" for s in sentences), encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def data(train: Path) -> TrainingData:
+    run = Run(settings(PAIRS[0], train), train.parent, [], lambda _: True)
+    return run.data(Ranks(), Events(None, []))
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=" → ".join)
+def test_settings_come_back(pair: tuple[str, str], tmp_path: Path) -> None:
+    config = settings(pair, tmp_path / "train.tsv")
+    file = tmp_path / "settings.toml"
+    file.write_text(to_toml(config), encoding="utf-8")
+    assert load(file) == config
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=" → ".join)
+def test_a_saved_model_is_the_same_model(
+    pair: tuple[str, str], train: Path, data: TrainingData, tmp_path: Path
+) -> None:
+    config = settings(pair, train)
+    model = new_model(config, data.text).eval()
+    for p in model.parameters():
+        p.data.add_(0.1 * torch.randn_like(p))  # what the seed alone would not give
+    weights = {name: p.detach() for name, p in model.named_parameters()}
+    save_bundle(tmp_path / "model", config, data.text, weights, "")
+    bundle = load_bundle(tmp_path / "model")
+    assert bundle.config.model == config.model
+    assert sum(p.numel() for p in bundle.model.parameters()) == sum(p.numel() for p in model.parameters())
+    y, (src, keep) = torch.tensor([2, 2, 2]), sources()
+    with torch.no_grad():
+        before, after = (m.step(y, m.start(src, keep, 1)) for m in (model, bundle.model))
+    assert torch.equal(after.log_p, before.log_p)
+
+
+def sources() -> tuple[torch.Tensor, torch.Tensor]:
+    keep = torch.arange(5) < torch.tensor([[5], [3], [1]])
+    return torch.randint(4, 12, (3, 5)).masked_fill(~keep, 0), keep
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=" → ".join)
+def test_stopped_and_resumed_equals_uninterrupted(
+    pair: tuple[str, str], train: Path, data: TrainingData, tmp_path: Path
+) -> None:
+    """By the parts that a run is made of: stepper, loader, schedule and checkpoints."""
+    run = Run(settings(pair, train), tmp_path, [], lambda _: True)
+    whole, progress = run.stepper(data, Ranks()), Progress(run=facts(run.config, Ranks(), UPDATES))
+    go_on(run, data, whole, progress, STOP)
+    checkpoint.save(tmp_path, progress, whole.flat, whole.adam)
+    begun = whole.flat.master.clone()
+    go_on(run, data, whole, progress, UPDATES)
+    resumed = run.stepper(data, Ranks())
+    go_on(run, data, resumed, resume(tmp_path, run.config, resumed), UPDATES)
+    assert not torch.equal(whole.flat.master, begun)
+    assert torch.equal(resumed.flat.master, whole.flat.master)
+    for name, moment in whole.adam.moments.items():
+        assert torch.equal(resumed.adam.moments[name], moment)
+
+
+def go_on(run: Run, data: TrainingData, stepper: Stepper, progress: Progress, until: int) -> None:
+    schedule = build_schedule(run.config.training, UPDATES)
+    batches = run.loader(data, Ranks()).batches(progress.position)
+    for batch in islice(batches, until - progress.step):
+        progress.step += 1
+        stepper.update(batch, progress.step, schedule(progress.step))
+        progress.position, progress.adam_steps = batch.next_position, stepper.adam.steps
+    batches.close()
