@@ -31,7 +31,7 @@ from torch import nn
 from chart import Axis, Line, Panel, draw
 from constant_memory import Process
 from dragoman.nn.attention.attend import scaled_dot
-from dragoman.nn.attention.multihead import SelfAttention, merge_heads
+from dragoman.nn.attention.multihead import SelfAttention, for_heads, merge_heads
 from dragoman.nn.attention.window import WindowedSelfAttention
 from dragoman.nn.cells.lstm import LSTMCell
 from dragoman.nn.conv.block import EncoderBlock
@@ -80,9 +80,11 @@ class Attentive(nn.Module):
 class WrittenOut(SelfAttention):
     """All n² scores in memory, as wherever attention weights are dropped or looked at."""
 
-    def forward(self, x: Float[Tensor, "N D"], shape: tuple[int, int], bias: None) -> Float[Tensor, "N D"]:
+    def forward(
+        self, x: Float[Tensor, "N D"], shape: tuple[int, int], bias: Float[Tensor, "b t T"] | None
+    ) -> Float[Tensor, "N D"]:
         q, kv = self.project(x, shape, 0)
-        c: Tensor = self.W_o(merge_heads(scaled_dot(q, kv.k, kv.v, None, self.dropout)[0]))
+        c: Tensor = self.W_o(merge_heads(scaled_dot(q, kv.k, kv.v, for_heads(bias, None), self.dropout)[0]))
         return c
 
 
