@@ -1,16 +1,20 @@
-"""Lines over an axis as an SVG file: all the pictures of the benchmarks, with nothing to install."""
+"""Lines over an axis as an SVG file: all the pictures of the benchmarks, with nothing to install.
+
+A picture is a title, a legend, and panels two in a row. A line has the same colour in every panel.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from xml.sax.saxutils import escape
 
 COLOURS = ("#1b6ca8", "#c8553d", "#4b8f3a", "#8a5aa5", "#b8860b", "#46494c", "#d1698c", "#2a9d8f")
-WIDTH, HEIGHT = 760, 440
-LEFT, RIGHT, TOP, BOTTOM = 76, 190, 46, 56
+WIDTH, HEIGHT = 800, 340  # of the picture, and of a row of panels
+LEFT, RIGHT, TOP, BOTTOM = 72, 16, 40, 52  # of a panel, around its axes
+LEGEND, KEY, LETTER = 22, 50, 6.6  # a row of the legend, a line's sample with its gaps, a letter of 12 px
+MARKED = 20  # a line of more points than this has no dots
 
 
 @dataclass(frozen=True)
@@ -21,7 +25,6 @@ class Line:
     points: Sequence[tuple[float, float]]
     band: Sequence[tuple[float, float]] = ()
     dashed: bool = False
-    colour: int | None = None  # a place among the colours; else the line's own place
 
 
 @dataclass(frozen=True)
@@ -34,11 +37,38 @@ class Axis:
 
     def place(self, value: float) -> float:
         """0 at the low end, 1 at the high one."""
+        low, high = self.low, self.high
         if self.log:
-            value, low, high = (math.log(max(v, self.low)) for v in (value, self.low, self.high))
-        else:
-            low, high = self.low, self.high
+            value, low, high = (math.log(max(v, self.low)) for v in (value, low, high))
         return min(1.0, max(0.0, (value - low) / (high - low)))
+
+
+@dataclass(frozen=True)
+class Panel:
+    title: str
+    x: Axis
+    y: Axis
+    lines: Sequence[Line]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Where the axes of a panel are on the page."""
+
+    panel: Panel
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def across(self, value: float) -> float:
+        return self.left + self.panel.x.place(value) * (self.right - self.left)
+
+    def up(self, value: float) -> float:
+        return self.bottom - self.panel.y.place(value) * (self.bottom - self.top)
+
+    def at(self, points: Sequence[tuple[float, float]]) -> str:
+        return " ".join(f"{self.across(a):.1f},{self.up(b):.1f}" for a, b in points)
 
 
 def ticks(axis: Axis) -> list[float]:
@@ -51,9 +81,9 @@ def ticks(axis: Axis) -> list[float]:
         return [10.0**power for power in range(first, last + 1, step)]
     rough = (axis.high - axis.low) / 5
     unit = 10.0 ** math.floor(math.log10(rough))
-    step_ = next(unit * m for m in (1, 2, 5, 10) if unit * m >= rough)
-    count = math.floor((axis.high - axis.low) / step_ + 1e-9)
-    return [axis.low + step_ * i for i in range(count + 1)]
+    apart = next(unit * m for m in (1, 2, 5, 10) if unit * m >= rough)
+    count = math.floor((axis.high - axis.low) / apart + 1e-9)
+    return [axis.low + apart * i for i in range(count + 1)]
 
 
 def number(value: float) -> str:
@@ -64,70 +94,78 @@ def number(value: float) -> str:
     return f"{value:,.6g}"
 
 
-def draw(title: str, x: Axis, y: Axis, lines: Sequence[Line]) -> str:
-    def across(value: float) -> float:
-        return LEFT + x.place(value) * (WIDTH - LEFT - RIGHT)
-
-    def up(value: float) -> float:
-        return HEIGHT - BOTTOM - y.place(value) * (HEIGHT - TOP - BOTTOM)
-
+def draw(title: str, panels: Sequence[Panel]) -> str:
+    legend, top = legend_of(panels)
+    columns = min(2, len(panels))
+    height = top + HEIGHT * math.ceil(len(panels) / columns)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '
-        f'font-size="12" fill="#222"><rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
-        f'<text x="{LEFT}" y="26" font-size="15" font-weight="bold">{escape(title)}</text>',
-        *grid(x, y, across, up),
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" '
+        f'font-family="sans-serif" font-size="12" fill="#222">',
+        f'<rect width="{WIDTH}" height="{height:.0f}" fill="white"/>',
+        f'<text x="16" y="28" font-size="16" font-weight="bold">{escape(title)}</text>',
+        *legend,
     ]
-    for place, line in enumerate(lines):
-        colour = place if line.colour is None else line.colour
-        parts += drawn(line, COLOURS[colour % len(COLOURS)], place, across, up)
+    colours = colours_of(panels)
+    for place, panel in enumerate(panels):
+        x, y = place % columns * WIDTH / columns, top + place // columns * HEIGHT
+        frame = Frame(panel, x + LEFT, y + TOP, x + WIDTH / columns - RIGHT, y + HEIGHT - BOTTOM)
+        parts += axes(frame)
+        for line in panel.lines:
+            parts += drawn(frame, line, colours[line.label])
     return "\n".join([*parts, "</svg>\n"])
 
 
-def grid(x: Axis, y: Axis, across: Callable[[float], float], up: Callable[[float], float]) -> list[str]:
-    parts = []
-    bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
-    for tick in ticks(y):
-        parts.append(f'<path d="M{LEFT} {up(tick):.1f}H{right}" stroke="#ddd"/>')
-        parts.append(f'<text x="{LEFT - 8}" y="{up(tick) + 4:.1f}" text-anchor="end">{number(tick)}</text>')
-    for tick in ticks(x):
-        parts.append(f'<path d="M{across(tick):.1f} {bottom}v5" stroke="#888"/>')
-        parts.append(
-            f'<text x="{across(tick):.1f}" y="{bottom + 19}" text-anchor="middle">{number(tick)}</text>'
-        )
-    middle = (LEFT + right) / 2
-    parts.append(f'<path d="M{LEFT} {bottom}H{right}" stroke="#888"/>')
-    parts.append(f'<text x="{middle}" y="{HEIGHT - 14}" text-anchor="middle">{escape(x.label)}</text>')
-    place = (TOP + bottom) / 2
-    parts.append(
-        f'<text transform="translate(18 {place}) rotate(-90)" text-anchor="middle">{escape(y.label)}</text>'
-    )
-    return parts
+def colours_of(panels: Sequence[Panel]) -> dict[str, str]:
+    labels = dict.fromkeys(line.label for panel in panels for line in panel.lines)
+    return {label: COLOURS[place % len(COLOURS)] for place, label in enumerate(labels)}
 
 
-def drawn(
-    line: Line, colour: str, place: int, across: Callable[[float], float], up: Callable[[float], float]
-) -> list[str]:
-    parts = []
-    if line.band:
-        there = [
-            f"{across(p[0]):.1f},{up(high):.1f}" for p, (_, high) in zip(line.points, line.band, strict=True)
-        ]
-        back = [
-            f"{across(p[0]):.1f},{up(low):.1f}" for p, (low, _) in zip(line.points, line.band, strict=True)
-        ]
-        parts.append(f'<polygon points="{" ".join(there + back[::-1])}" fill="{colour}" opacity="0.15"/>')
-    points = " ".join(f"{across(a):.1f},{up(b):.1f}" for a, b in line.points)
+def legend_of(panels: Sequence[Panel]) -> tuple[list[str], float]:
+    """Each label once, in rows; and the height at which the panels may begin."""
+    lines = {line.label: line for panel in panels for line in panel.lines}
+    parts, x, y = [], 16.0, 50.0
+    for label, colour in colours_of(panels).items():
+        wide = KEY + LETTER * len(label)
+        if x + wide > WIDTH and x > 16:
+            x, y = 16.0, y + LEGEND
+        parts.append(f'<path d="M{x:.0f} {y:.0f}h24" {stroke(lines[label], colour)}/>')
+        parts.append(f'<text x="{x + 30:.0f}" y="{y + 4:.0f}">{escape(label)}</text>')
+        x += wide
+    return parts, y + LEGEND / 2
+
+
+def stroke(line: Line, colour: str) -> str:
     dash = ' stroke-dasharray="5 4"' if line.dashed else ""
-    parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>')
-    parts += [
-        f'<circle cx="{across(a):.1f}" cy="{up(b):.1f}" r="2.5" fill="{colour}"/>' for a, b in line.points
-    ]
-    y, x = TOP + 8 + 20 * place, WIDTH - RIGHT + 14
-    parts.append(f'<path d="M{x} {y}h20" stroke="{colour}" stroke-width="2"{dash}/>')
-    parts.append(f'<text x="{x + 26}" y="{y + 4}">{escape(line.label)}</text>')
-    return parts
+    return f'fill="none" stroke="{colour}" stroke-width="2"{dash}'
 
 
-def write(file: Path, title: str, x: Axis, y: Axis, lines: Sequence[Line]) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(draw(title, x, y, lines), encoding="utf-8")
+def axes(frame: Frame) -> Iterator[str]:
+    x, y, left, right, bottom = frame.panel.x, frame.panel.y, frame.left, frame.right, frame.bottom
+    title = escape(frame.panel.title)
+    yield f'<text x="{left:.0f}" y="{frame.top - 12:.0f}" font-weight="bold">{title}</text>'
+    for tick in ticks(y):
+        yield f'<path d="M{left:.0f} {frame.up(tick):.1f}H{right:.0f}" stroke="#ddd"/>'
+        yield f'<text x="{left - 8:.0f}" y="{frame.up(tick) + 4:.1f}" text-anchor="end">{number(tick)}</text>'
+    for tick in ticks(x):
+        yield f'<path d="M{frame.across(tick):.1f} {bottom:.0f}v5" stroke="#888"/>'
+        yield (
+            f'<text x="{frame.across(tick):.1f}" y="{bottom + 19:.0f}" '
+            f'text-anchor="middle">{number(tick)}</text>'
+        )
+    yield f'<path d="M{left:.0f} {bottom:.0f}H{right:.0f}" stroke="#888"/>'
+    middle = (left + right) / 2
+    yield f'<text x="{middle:.0f}" y="{bottom + 40:.0f}" text-anchor="middle">{escape(x.label)}</text>'
+    turned = f"translate({left - 54:.0f} {(frame.top + bottom) / 2:.0f}) rotate(-90)"
+    yield f'<text transform="{turned}" text-anchor="middle">{escape(y.label)}</text>'
+
+
+def drawn(frame: Frame, line: Line, colour: str) -> Iterator[str]:
+    if line.band:
+        sides = list(zip(line.points, line.band, strict=True))
+        there = frame.at([(p[0], high) for p, (_, high) in sides])
+        back = frame.at([(p[0], low) for p, (low, _) in reversed(sides)])
+        yield f'<polygon points="{there} {back}" fill="{colour}" opacity="0.15"/>'
+    yield f'<polyline points="{frame.at(line.points)}" {stroke(line, colour)}/>'
+    if len(line.points) <= MARKED:
+        for a, b in line.points:
+            yield f'<circle cx="{frame.across(a):.1f}" cy="{frame.up(b):.1f}" r="3" fill="{colour}"/>'

@@ -1,0 +1,85 @@
+"""What a benchmark found, kept where the documentation shows it: facts, picture and table.
+
+A benchmark with a picture has three functions: facts are measured, then `picture` and `table` are made of
+them and of nothing else. `keep` writes docs/pictures/NAME.json and NAME.svg, and puts picture and table
+between the marks `<!-- bench:NAME -->` and `<!-- /bench:NAME -->` of docs/architectures.md.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import platform
+import re
+from pathlib import Path
+from typing import Any
+
+import torch
+
+Facts = dict[str, Any]
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+PICTURES = DOCS / "pictures"
+PAGE = DOCS / "architectures.md"
+
+
+def stamp(command: str) -> Facts:
+    """When, on what and how this was measured; the load is that of the machine as it begins."""
+    return {
+        "command": command,
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "torch": torch.__version__,
+        "load": round(os.getloadavg()[0], 1),
+    }
+
+
+def processor() -> str:
+    info = Path("/proc/cpuinfo")
+    named = re.search(r"model name\s*:\s*(.+)", info.read_text(encoding="utf-8")) if info.exists() else None
+    return named[1] if named else platform.processor()
+
+
+def caption(facts: Facts) -> str:
+    how = facts["measured"]
+    machine = f"{how['processor']} with {how['cores']} cores, torch {how['torch']}"
+    return f"`{how['command']}`, {how['date']}, {machine}."
+
+
+def kept(name: str) -> Facts:
+    facts: Facts = json.loads((PICTURES / f"{name}.json").read_text(encoding="utf-8"))
+    return facts
+
+
+def keep(name: str, facts: Facts, picture: str, table: str) -> None:
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(facts, indent=1, ensure_ascii=False)
+    (PICTURES / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    (PICTURES / f"{name}.svg").write_text(picture, encoding="utf-8")
+    page = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(with_section(page, name, section(name, facts, table)), encoding="utf-8")
+
+
+def section(name: str, facts: Facts, table: str) -> str:
+    return f"![{name.replace('_', ' ')}](pictures/{name}.svg)\n\n{table}\n\n{caption(facts)}"
+
+
+def with_section(page: str, name: str, text: str) -> str:
+    first, last = marks(name)
+    before, _, rest = page.partition(first)
+    _, found, after = rest.partition(last)
+    if not found:
+        raise SystemExit(f"{PAGE} has no place for it: {first} … {last}")
+    return f"{before}{first}\n\n{text}\n\n{last}{after}"
+
+
+def marks(name: str) -> tuple[str, str]:
+    return f"<!-- bench:{name} -->", f"<!-- /bench:{name} -->"
+
+
+def rows(head: list[str], body: list[list[str]]) -> str:
+    """A table of Markdown."""
+    lines = [head, ["---"] * len(head), *body]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

@@ -1,0 +1,72 @@
+"""What the benchmarks measure is what they say."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bleu_against_length import Pair, bucket, training_pairs, validation_pairs
+from cost_against_length import HEADS, D, WrittenOut, exponent
+from dragoman.nn.attention.multihead import SelfAttention
+from dragoman.nn.cells.cell import CellState
+from dragoman.nn.cells.lstm import LSTMCell
+from vanishing import CELLS, DISTANCE, norms_of
+
+LINES = st.lists(st.integers(1, 12), max_size=40).map(
+    lambda sizes: [Pair(" ".join([f"s{place}"] * size), f"t{place}") for place, size in enumerate(sizes)]
+)
+
+
+@given(LINES, st.sampled_from([(1, 5), (6, 10), (11, 20), (21, 40)]))
+def test_a_bucket_holds_its_lengths_and_no_line_twice(lines: list[Pair], limits: tuple[int, int]) -> None:
+    low, high = limits
+    pairs = list(bucket(lines, low, high))
+    assert all(low <= pair.words <= high for pair in pairs)
+    used = [word for pair in pairs for word in pair.tgt.split()]
+    assert used == [f"t{n}" for n in sorted(int(word[1:]) for word in set(used))]
+    for pair in pairs:  # both sides are joined of the same lines
+        assert list(dict.fromkeys(pair.src.replace("s", "t").split())) == pair.tgt.split()
+
+
+def test_lines_are_joined_by_one_two_three_and_four() -> None:
+    lines = [Pair(f"s{n}", f"t{n}") for n in range(10)]
+    assert [pair.words for pair in training_pairs(lines)] == [1] * 10 + [2] * 5 + [3] * 3 + [4] * 2
+    assert [pair.tgt for pair in validation_pairs(lines)] == ["t0", "t1 t2", "t3 t4 t5", "t6 t7 t8 t9"]
+
+
+def test_exponent_is_that_of_the_power() -> None:
+    lengths = [16, 32, 64, 128, 256]
+    assert exponent(lengths, [n**1.5 for n in lengths]) == 1.5
+    assert exponent(lengths, [900.0, *[5.0] * 4]) == 0
+
+
+def test_attention_written_out_is_our_attention() -> None:
+    torch.manual_seed(0)
+    ours, written = SelfAttention(D, HEADS, 0.0), WrittenOut(D, HEADS, 0.0)
+    written.load_state_dict(ours.state_dict())
+    x = torch.randn(2 * 160, D)  # long enough for torch's kernel
+    torch.testing.assert_close(written(x, (2, 160), None), ours(x, (2, 160), None))
+
+
+@pytest.mark.parametrize("kind", CELLS)
+def test_norms_are_those_of_the_derivative_through_all_steps(kind: str) -> None:
+    torch.manual_seed(0)
+    cell, x = CELLS[kind](3, 4), torch.randn(DISTANCE + 2, 3)
+    norms, distance = norms_of(cell, x), 3
+    state = cell.zero(1)
+    for x_t in x[:-distance].split(1):
+        state = cell(x_t, state)
+
+    def rest(h: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
+        end = CellState(h, c)
+        for x_t in x[-distance:].split(1):
+            end = cell(x_t, end)
+        return end.h[0]
+
+    by_h, by_c = torch.autograd.functional.jacobian(rest, (state.h.detach(), state.c.detach()))
+    assert norms["h"][distance] == pytest.approx(float(torch.linalg.matrix_norm(by_h[:, 0], 2)), rel=1e-4)
+    assert ("c" in norms) == isinstance(cell, LSTMCell)
+    if "c" in norms:
+        assert norms["c"][distance] == pytest.approx(float(torch.linalg.matrix_norm(by_c[:, 0], 2)), rel=1e-4)
