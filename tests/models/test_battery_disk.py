@@ -22,12 +22,12 @@ from dragoman.training.run import Run
 from dragoman.training.step import Stepper
 from models.pairs import PAIRS, parts_of
 
-UPDATES, STOP = 3, 2
+UPDATES, STOP = 2, 1
 WORDS = ["eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf"]
 TRAINING: dict[str, Any] = {
     "updates": UPDATES,
-    "batch_tokens": 60,
-    "micro_batches": 2,
+    "batch_tokens": 24,
+    "micro_batches": 1,
     "threads": 1,
     "warmup": 0,
     "precision": "fp32",
@@ -48,9 +48,9 @@ def settings(pair: tuple[str, str], train: Path) -> Config:
 
 @pytest.fixture(scope="module")
 def train(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Forty sentences of one to six words, and the same words from the other end."""
+    """Forty sentences of one to four words, and the same words from the other end."""
     file = tmp_path_factory.mktemp("words") / "train.tsv"
-    sentences = [[WORDS[(n * k + k) % 12] for k in range(1 + n % 6)] for n in range(40)]
+    sentences = [[WORDS[(n * k + k) % 12] for k in range(1 + n % 4)] for n in range(40)]
     file.write_text("".join(f"{' '.join(s)}\t{' '.join(s[::-1])}\n" for s in sentences), encoding="utf-8")
     return file
 
