@@ -35,13 +35,16 @@ def name_of(kind: type) -> str:
 
 
 def passes(row: Check, *, whole: bool) -> bool:
-    """Each number of the Jacobian, or (where there are many) the Jacobian along random directions."""
+    """Each number of the Jacobian, or (where there are many) the Jacobian along random directions.
+
+    torch is content with a gradient that is wrong by a thousandth; differences in float64 are better than that.
+    """
 
     def keyed(*given: torch.Tensor) -> torch.Tensor | tuple[torch.Tensor, ...]:
         with noise(2):
             return row.function(*given)
 
-    return torch.autograd.gradcheck(keyed, row.inputs, fast_mode=not whole)
+    return torch.autograd.gradcheck(keyed, row.inputs, atol=1e-7, rtol=1e-6, fast_mode=not whole)
 
 
 @pytest.mark.parametrize("kind", defined(nn.Module), ids=name_of)
@@ -64,7 +67,7 @@ def test_a_wrong_gradient_is_found(whole: bool) -> None:
     torch.manual_seed(0)
     linear = nn.Linear(2, 3)
     right = check(linear, linear, drawn(2, 2))
-    wrong = check(linear, lambda x: x @ scale_gradient(linear.weight, 0.9).T, drawn(2, 2))
+    wrong = check(linear, lambda x: x @ scale_gradient(linear.weight, 0.9999).T, drawn(2, 2))
     assert passes(right, whole=whole)
     with pytest.raises(GradcheckError, match="Jacobian mismatch"):
         passes(wrong, whole=whole)
