@@ -37,7 +37,7 @@ def name_of(kind: type) -> str:
 def passes(row: Check, *, whole: bool) -> bool:
     """Each number of the Jacobian, or (where there are many) the Jacobian along random directions.
 
-    torch is content with a gradient that is wrong by a thousandth; differences in float64 are better than that.
+    By itself, torch is content with a gradient that is wrong by a thousandth; float64 can tell more.
     """
 
     def keyed(*given: torch.Tensor) -> torch.Tensor | tuple[torch.Tensor, ...]:
