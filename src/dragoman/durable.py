@@ -22,7 +22,11 @@ def write_folder(folder: Path, fill: Callable[[Path], None]) -> None:
     try:
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
-        fill(temporary)
+        try:
+            fill(temporary)
+        except BaseException:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
         files = sorted(path for path in temporary.rglob("*") if path.is_file())
         manifest = {
             "format": 1,
