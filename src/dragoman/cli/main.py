@@ -17,7 +17,7 @@ from typing import NoReturn
 from dragoman.errors import DragomanError, UsageError
 
 VERBS = {
-    "check": "look at data before training, or at this machine",
+    "check": "look at data before training, at a model, or at this machine",
     "train": "plan, then train; goes on with an unfinished run",
     "run": "apply a model to text, to stdin or to files",
     "score": "measure a model, or compare two",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Sequence
 from itertools import islice
@@ -30,7 +31,7 @@ def sentences(bundle: Bundle) -> Sentences:
     """Sources of the validation set, else of the training set, else lines of random tokens."""
     for files in (corpus.files for corpus in (bundle.config.data.valid, *bundle.config.data.train) if corpus):
         if rows := _read(bundle, files):
-            return Sentences(rows, f"of {files[0]}")
+            return Sentences(rows, f"of {os.path.normpath(files[0])}")
     rng = random.Random(SEED)
     tokens = range(EOS + 1, bundle.text.src.size)
     longest = _longest(bundle.config)
