@@ -7,13 +7,15 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from pathlib import Path, PurePath
 from typing import Any
 
 from dragoman.errors import CheckpointError
 
 MANIFEST = "MANIFEST.json"
+FORMAT = 1
+LARGEST_MANIFEST = 10_000_000  # bytes
 
 
 def write_folder(folder: Path, fill: Callable[[Path], None]) -> None:
@@ -22,10 +24,14 @@ def write_folder(folder: Path, fill: Callable[[Path], None]) -> None:
     try:
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
-        fill(temporary)
+        try:
+            fill(temporary)
+        except BaseException:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
         files = sorted(path for path in temporary.rglob("*") if path.is_file())
         manifest = {
-            "format": 1,
+            "format": FORMAT,
             "files": {
                 str(path.relative_to(temporary)): {"bytes": path.stat().st_size, "sha256": sha256(path)}
                 for path in files
@@ -58,23 +64,38 @@ def write_folder(folder: Path, fill: Callable[[Path], None]) -> None:
         ) from error
 
 
-def verify_folder(folder: Path) -> str | None:
-    """None where every file is as it was written; else what is wrong."""
+def verify_folder(folder: Path, required: Sequence[str] = ()) -> str | None:
+    """None where every file is as it was written, those `required` among them; else what is wrong."""
     try:
+        if not (folder / MANIFEST).is_file():
+            return f"{MANIFEST} is missing"
+        if (folder / MANIFEST).stat().st_size > LARGEST_MANIFEST:
+            return f"{MANIFEST} is too large to be one"
         manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         expected = manifest["files"]
+        if manifest["format"] != FORMAT:
+            return f"{MANIFEST} has a format that this Dragoman does not know"
+        for name in required:
+            if name not in expected:
+                return f"{name} is not in {MANIFEST}"
         for name, facts in expected.items():
-            path = folder / name
-            if not path.is_file():
-                return f"{name} is missing"
-            if path.stat().st_size != facts["bytes"]:
-                return f"{name} has {path.stat().st_size:,} bytes instead of {facts['bytes']:,}"
-            if sha256(path) != facts["sha256"]:
-                return f"{name} is not the file that was written (its SHA-256 differs)"
-    except FileNotFoundError:
-        return f"{MANIFEST} is missing"
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            if fault := _fault(folder, name, facts):
+                return fault
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return f"{MANIFEST} cannot be read"
+    return None
+
+
+def _fault(folder: Path, name: str, facts: dict[str, Any]) -> str | None:
+    path = folder / name
+    if PurePath(name).is_absolute() or ".." in PurePath(name).parts:
+        return f"{MANIFEST} names a file outside of the folder"
+    if not path.is_file():
+        return f"{name} is missing"
+    if path.stat().st_size != facts["bytes"]:
+        return f"{name} has {path.stat().st_size:,} bytes instead of {facts['bytes']:,}"
+    if sha256(path) != facts["sha256"]:
+        return f"{name} is not the file that was written (its SHA-256 differs)"
     return None
 
 

@@ -1,8 +1,9 @@
-"""`dragoman check`: look at data before training, or at this machine."""
+"""`dragoman check`: look at data before training, at a model folder, or at this machine."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import sys
@@ -11,15 +12,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.cli.wording import printable
-from dragoman.errors import UsageError
+from dragoman.errors import MissingExtra, ModelError, UsageError
 
 HELP = """\
 Look at a corpus before training on it: what training would refuse, what is doubtful, what leaks.
-Without files, look at this machine.
+Without files, look at this machine; of a model folder, verify every file.
 
   dragoman check train.en train.de --valid val.en val.de
   dragoman check pairs.tsv --hold-out 1000 -o data      writes train, valid and test, nothing shared
   dragoman check dates                                  a folder with a dragoman.toml
+  dragoman check en-de                                  a model folder: every file of it
 """
 
 
@@ -36,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="*",
         metavar="FILE",
-        help="two aligned text files, one .tsv or .jsonl (or .gz), or a folder",
+        help="two aligned text files, one .tsv or .jsonl (or .gz), or a folder with settings or a model",
     )
     add("--valid", nargs="+", default=[], metavar="FILE", help="look for its pairs in training")
     add("--test", nargs="+", default=[], metavar="FILE", help="look for its pairs in training")
@@ -55,6 +57,9 @@ def run(args: argparse.Namespace) -> int:
         )
     if not args.files:
         show_machine(args.json)
+        return 0
+    if is_model(args.files):
+        show_model(args.files[0], as_json=args.json)
         return 0
     corpora = find_corpora(args)
     usable = [check_corpus(files, corpora, args) for files in corpora.train]
@@ -130,6 +135,35 @@ def write_split(corpora: Corpora, args: argparse.Namespace) -> str:
     talk(f"  wrote {counts} to {args.output}, no pair shared between them")
     train, valid = (" ".join(map(str, parts[name].files)) for name in ("train", "valid"))
     return f"dragoman train {train} --valid {valid} -o {'-'.join(languages(files)) or 'model'}"
+
+
+def is_model(files: Sequence[str]) -> bool:
+    """A folder with a model in it; one with a task is asked about its data."""
+    from dragoman.inference.folder import find_model
+
+    if len(files) > 1 or not os.path.isdir(files[0]) or Path(files[0], "dragoman.toml").is_file():
+        return False
+    with contextlib.suppress(ModelError):
+        return find_model(files[0]).is_dir()
+    return False
+
+
+def show_model(path: str, *, as_json: bool) -> None:
+    try:
+        from dragoman.inference.check import check_model
+    except ModuleNotFoundError as error:
+        raise MissingExtra(
+            "Verifying a model needs PyTorch, which is not installed.",
+            where=str(error),
+            hint='pip install "dragoman[train]"',
+        ) from None
+    found = check_model(path)
+    if as_json:
+        say(json.dumps(found))
+    else:
+        for name, facts in found.items():
+            say(f"{name:<10} {facts}")
+    talk(f"Every file is as it was written. Next: dragoman run {path} TEXT")
 
 
 def show_machine(as_json: bool) -> None:

@@ -17,10 +17,11 @@ from typing import NoReturn
 from dragoman.errors import DragomanError, UsageError
 
 VERBS = {
-    "check": "look at data before training, or at this machine",
+    "check": "look at data before training, at a model, or at this machine",
     "train": "plan, then train; goes on with an unfinished run",
     "run": "apply a model to text, to stdin or to files",
     "score": "measure a model, or compare two",
+    "export": "write a model for another engine, proven to do the same",
     "new": "make a folder with a task to start from",
 }
 
@@ -40,6 +41,7 @@ With your own two files, line N of one answering line N of the other:
   dragoman check train.en train.de
   dragoman train train.en train.de --valid val.en val.de -o en-de
   dragoman score en-de test.en test.de
+  dragoman export en-de --to ct2                        for CTranslate2, proven to do the same
 
 Settings come from a preset, then from a dragoman.toml (train -c FILE, or the one in the folder given),
 then from the command line: dragoman train dates training.updates=2000 model.preset=rnn-small.

@@ -23,6 +23,10 @@ class Corpus(Section):
         description="How often its pairs are seen, relative to other corpora: 3 is three times as often.",
     )
 
+    licence: str | None = Field(
+        default=None, description='Under which licence it may be used, for card.md: "CC BY 2.0 FR".'
+    )
+
     @model_validator(mode="before")
     @classmethod
     def _from_files(cls, value: Any) -> Any:

@@ -44,6 +44,18 @@ def values(
     }
 
 
+def signatures(*, lowercase: bool = False) -> dict[str, str]:
+    """What `values` measured, in sacreBLEU's words. It knows them once it has counted the references."""
+    found = {}
+    for name, metric in (
+        ("bleu", bleu.metric(lowercase=lowercase)),
+        ("chrf", chrf.metric(lowercase=lowercase)),
+    ):
+        metric.corpus_score(["a"], [["a"]])
+        found[name] = str(metric.get_signature())
+    return found
+
+
 def score(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Report:
     check(hypotheses, references)
     outputs, wanted = (as_compared(side, lowercase=lowercase) for side in (hypotheses, references))

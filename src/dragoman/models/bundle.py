@@ -25,6 +25,7 @@ from dragoman.text.spelling import spell
 
 WEIGHTS = "weights.safetensors"
 SETTINGS = "settings.toml"
+FEW = 1 << 20  # numbers: tables of places may outgrow the weights of a tiny model
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ def save_bundle(
 
 def load_bundle(folder: Path) -> Bundle:
     """The model in fp32, ready to run; ModelError where a file is not as it was written."""
-    if fault := verify_folder(folder):
+    texts = sorted(f"text/{file.name}" for file in (folder / "text").glob("*"))
+    if fault := verify_folder(folder, [SETTINGS, WEIGHTS, *texts]):
         raise ModelError(
             f"The model folder is damaged: {fault}.",
             where=str(folder),
@@ -63,10 +65,27 @@ def load_bundle(folder: Path) -> Bundle:
             where=error.where,
             hint="pip install --upgrade dragoman",
         ) from error
+    refuse_oversized(config, folder)
     text = load_text(folder / "text")
     model = new_model(config, text)
     load_weights(model, read_weights(folder / WEIGHTS), folder / WEIGHTS)
     return Bundle(config, text, model.eval())
+
+
+def refuse_oversized(config: Config, folder: Path) -> None:
+    """A matrix that is far larger than all weights together would take the memory before it is compared."""
+    numbers = max((folder / WEIGHTS).stat().st_size // 2, FEW)  # two bytes each at least
+    for part in (config.model.encoder, config.model.decoder):
+        values = [value for _, value in part]
+        sizes = [n for v in values for n in (v if isinstance(v, tuple) else (v,)) if isinstance(n, int)]
+        width = max(part.width) if isinstance(part.width, tuple) else part.width
+        if width * max(sizes) > 16 * numbers:
+            raise ModelError(
+                f"The settings are those of a far larger model than the weights: {width:,} × {max(sizes):,}.",
+                where=str(folder / SETTINGS),
+                expected=f"{WEIGHTS} and {SETTINGS} of one model",
+                hint="Copy the folder again, or train it again.",
+            )
 
 
 def new_model(config: Config, text: TextPair) -> Seq2Seq:
@@ -101,7 +120,7 @@ def load_weights(model: Seq2Seq, weights: Mapping[str, torch.Tensor], file: Path
         raise ModelError(
             f"The weights do not fit the settings: {', '.join(odd[:3])}{' …' if len(odd) > 3 else ''}.",
             where=str(file),
-            expected="weights and settings of one model",
+            expected=f"{WEIGHTS} and {SETTINGS} of one model",
             hint="Copy the folder again, or train it again.",
         )
     with torch.no_grad():

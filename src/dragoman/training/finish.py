@@ -39,6 +39,6 @@ def finish(
         "valid": {"loss": verdicts[chosen].loss, **verdicts[chosen].metrics},
         "sample": verdicts[chosen].sample,
     }
-    card = model_card(config, facts, parameters=len(loop.stepper.flat), pairs=data.pairs)
+    card = model_card(config, {**facts, **data.facts(), "parameters": len(loop.stepper.flat)})
     save_bundle(out / "model", config, data.text, choices[chosen], card)
     loop.events.tell("finished", **facts, folder=str(out / "model"))

@@ -1,0 +1,99 @@
+"""A model folder → a CTranslate2 directory that is proven, whole, and copied as it is; or nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+from typing import NamedTuple
+
+import ctranslate2
+
+from dragoman.durable import MANIFEST, write_folder
+from dragoman.errors import ModelError, UsageError
+from dragoman.export.ctranslate2 import Quantization, refuse, write
+from dragoman.export.decode import Decoder
+from dragoman.export.samples import sentences
+from dragoman.export.verify import GREEDY, Agreement, Proof, compare, needs_bars, prove
+from dragoman.inference.folder import find_model
+from dragoman.models.bundle import Bundle, load_bundle
+
+NAME, WEIGHTS, PROOF = "ct2", "model.bin", "proof.json"
+KEPT = ("settings.toml", "card.md", "text")  # of the model, so that the directory is enough
+LEAST = 0.1  # of the outputs stay the same with rounded weights, or the rounding has gone wrong
+
+
+class Exported(NamedTuple):
+    folder: Path
+    proof: Proof  # of the float32 weights
+    rounded: Agreement | None  # greedy outputs with rounded weights, beside those of torch
+
+
+def export_ct2(model: str | Path, out: Path | None, quantization: Quantization) -> Exported:
+    """Written as float32, proven, then rounded as asked. By default it goes into the model folder."""
+    source = find_model(model)
+    folder = out or source / NAME
+    refuse_foreign(folder)
+    bundle = load_bundle(source)
+    refuse(bundle)
+    proven: list[Exported] = []
+
+    def fill(new: Path) -> None:
+        proof, rounded = fill_proven(bundle, new, quantization)
+        proven.append(Exported(folder, proof, rounded))
+        (new / PROOF).write_text(json.dumps(facts(proof, rounded, quantization), indent=1) + "\n", "utf-8")
+        for name in KEPT:
+            copy(source / name, new / name)
+
+    write_folder(folder, fill)
+    return proven[0]
+
+
+def fill_proven(bundle: Bundle, folder: Path, quantization: Quantization) -> tuple[Proof, Agreement | None]:
+    samples = sentences(bundle)
+    bars = needs_bars(bundle, samples)
+    write(bundle, folder, "float32", bars_specials=bars)
+    proof = prove(bundle, folder, samples, bars_specials=bars)
+    if quantization == "float32":
+        return proof, None
+    for file in folder.iterdir():
+        file.unlink()
+    write(bundle, folder, quantization, bars_specials=bars)
+    rounded = compare(bundle, bundle.model, Decoder(folder, bundle.text), samples, GREEDY)
+    if rounded.same < LEAST * rounded.sentences:
+        raise ModelError(
+            f"Rounded to {quantization}, {rounded.same} of {rounded.sentences} outputs stay the same.",
+            where=str(folder / WEIGHTS),
+            expected=f"{LEAST:.0%} at least",
+            hint="Export it with --quantization float32.",
+        )
+    return proof, rounded
+
+
+def facts(proof: Proof, rounded: Agreement | None, quantization: str) -> dict[str, object]:
+    return {
+        "engine": f"ctranslate2 {ctranslate2.__version__}",
+        "quantization": quantization,
+        "float32": asdict(proof),
+        "rounded": asdict(rounded) if rounded else None,
+    }
+
+
+def copy(source: Path, target: Path) -> None:
+    if source.is_dir():
+        shutil.copytree(source, target)
+    elif source.exists():
+        shutil.copyfile(source, target)
+
+
+def refuse_foreign(folder: Path) -> None:
+    """An export takes the place of an earlier one, and of nothing else."""
+    is_ours = (folder / MANIFEST).is_file() and (folder / WEIGHTS).is_file()
+    if folder.exists() and not is_ours and not (folder.is_dir() and not any(folder.iterdir())):
+        raise UsageError(
+            "There is something else already.",
+            where=str(folder),
+            expected="a new folder, or an earlier export to replace",
+            hint=f"-o {folder}-ct2",
+        )

@@ -1,0 +1,216 @@
+"""The proof of an export: torch and CTranslate2 are given the same, and must say the same."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+from dragoman.config.search import SearchConfig
+from dragoman.data.collate import collate, collate_sources
+from dragoman.errors import ModelError
+from dragoman.export.decode import Decoder
+from dragoman.export.samples import Row, Sentences, every_token
+from dragoman.models.bundle import Bundle
+from dragoman.models.seq2seq import Seq2Seq
+from dragoman.protocols import State, Step, Stepper
+from dragoman.search.build import build
+from dragoman.search.hypothesis import Hypothesis
+from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.text.specials import BOS, EOS, PAD
+
+SCORE = 1e-4  # two scores of one output differ by no more
+TOKEN = 1e-4  # nor do two log p of a token in a made-up line, relative to it: they run to −30 and beyond
+BEAM = 0.995  # of the sentences have the same output in beam search: pruning may turn at a tie
+MASS = 1e-3  # of <pad> and <s>, in log p a token
+ROWS = 32
+GREEDY, BEAM_5 = SearchConfig(kind="greedy"), SearchConfig(kind="beam", size=5)
+
+
+class Difference(NamedTuple):
+    """One source whose outputs differ, with each engine's output and score."""
+
+    source: str
+    ours: str
+    our_score: float
+    theirs: str
+    their_score: float
+
+
+@dataclass
+class Agreement:
+    """Of one search. `worst` is the largest difference between scores of equal outputs."""
+
+    sentences: int = 0
+    same: int = 0
+    worst: float = 0.0
+    differences: list[Difference] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Proof:
+    origin: str  # of the sentences
+    bars_specials: bool  # <pad> and <s> were given no probability
+    greedy: Agreement
+    beam: Agreement
+    tokens: int  # of made-up lines, each token of the vocabularies among them
+    worst_token: float  # the largest relative difference between log p of one of them
+
+
+class Barred:
+    """A model to which <pad> and <s> have no probability: log p rises by −log(1 − p(<pad>) − p(<s>))."""
+
+    def __init__(self, model: Seq2Seq) -> None:
+        self.model = model
+
+    def start(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], width: int) -> State:
+        return self.model.start(src, keep, width)
+
+    def step(self, y: Int[Tensor, " N"], state: State) -> Step:
+        step = self.model.step(y, state)
+        return step._replace(log_p=barred(step.log_p))
+
+
+def barred(log_p: Float[Tensor, "*N V"]) -> Float[Tensor, "*N V"]:
+    out = torch.tensor([PAD, BOS], device=log_p.device)
+    return log_p.index_fill(-1, out, -torch.inf).log_softmax(dim=-1)
+
+
+def needs_bars(bundle: Bundle, samples: Sentences) -> bool:
+    """Whether <pad> and <s> have a probability that counts: the model is hardly trained, or has few tokens.
+
+    Our searches leave them out after the softmax, CTranslate2 can only do so before. Where it makes no
+    difference the weights stay as they are, and so do the scores.
+    """
+    greedy = decode(bundle.model, samples.rows, limited(GREEDY, bundle, samples))
+    pairs = [(row, list(found.tokens)) for row, found in zip(samples.rows, greedy, strict=True)]
+    with_bars, without = (log_p_of(bundle.model, pairs, bars) for bars in (True, False))
+    lost = sum(map(sum, with_bars)) - sum(map(sum, without))
+    return lost / sum(map(len, without)) > MASS
+
+
+def prove(bundle: Bundle, folder: Path, samples: Sentences, *, bars_specials: bool) -> Proof:
+    """What was compared; a ModelError where CTranslate2 does not do as torch does."""
+    decoder = Decoder(folder, bundle.text)
+    pairs = every_token(bundle)
+    ours = log_p_of(bundle.model, pairs, bars_specials)
+    worst = worst_of(ours, decoder.forced(*map(list, zip(*pairs, strict=True))))
+    if not worst <= TOKEN:
+        raise mismatch(f"log p of a token differs by {worst:.2g}", folder, f"at most {TOKEN:g}")
+    stepper = Barred(bundle.model) if bars_specials else bundle.model
+    greedy, beam = (compare(bundle, stepper, decoder, samples, search) for search in (GREEDY, BEAM_5))
+    refuse(greedy, "greedy search", 1.0, folder)
+    refuse(beam, "beam search", BEAM, folder)
+    tokens = sum(len(target) + 1 for _, target in pairs)
+    return Proof(samples.origin, bars_specials, greedy, beam, tokens, worst)
+
+
+def compare(
+    bundle: Bundle, stepper: Stepper, decoder: Decoder, samples: Sentences, search: SearchConfig
+) -> Agreement:
+    found, search = Agreement(), limited(search, bundle, samples)
+    ours = decode(stepper, samples.rows, search)
+    for row, mine, theirs in zip(samples.rows, ours, decoder(samples.rows, search), strict=True):
+        if search.kind == "beam" and not (mine.finished and theirs.finished):
+            continue  # at the longest length CTranslate2 ranks open hypotheses among ended ones, we do not
+        found.sentences += 1
+        if mine.tokens == theirs.tokens:
+            found.same += 1
+            found.worst = max(found.worst, abs(mine.score - theirs.score))
+        elif search.kind == "greedy" and is_tie(bundle.model, row, mine, theirs):
+            found.same += 1
+        else:
+            found.differences.append(
+                Difference(
+                    bundle.text.src.decode(row),
+                    bundle.text.tgt.decode(mine.tokens),
+                    mine.score,
+                    bundle.text.tgt.decode(theirs.tokens),
+                    theirs.score,
+                )
+            )
+    return found
+
+
+def limited(search: SearchConfig, bundle: Bundle, samples: Sentences) -> SearchConfig:
+    """No longer than what is asked of the model, and than these sentences need."""
+    config = bundle.config
+    need = 2 * max(map(len, samples.rows)) + 10
+    most = min(need, config.search.max_length, config.model.decoder.longest or need)
+    return search.model_copy(update={"max_length": most})
+
+
+def refuse(agreement: Agreement, name: str, least: float, folder: Path) -> None:
+    if agreement.same < least * agreement.sentences:
+        first = agreement.differences[0]
+        shown = f'"{first.source}" became "{first.ours}" ({first.our_score:.5f}) in torch and '
+        shown += f'"{first.theirs}" ({first.their_score:.5f}) in CTranslate2'
+        count = f"{agreement.same} of {agreement.sentences} outputs of {name} are the same"
+        raise mismatch(f"{count}: {shown}", folder, f"{least:.1%} of them")
+    if not agreement.worst <= SCORE:
+        raise mismatch(f"scores of {name} differ by {agreement.worst:.2g}", folder, f"at most {SCORE:g}")
+
+
+def mismatch(what: str, folder: Path, expected: str) -> ModelError:
+    return ModelError(
+        f"The export does not do what the model does: {what}.",
+        where=str(folder / "model.bin"),
+        expected=expected,
+        hint="Nothing was written. Please report this, with the model's settings.toml.",
+    )
+
+
+@torch.no_grad()
+def decode(stepper: Stepper, rows: Sequence[Row], search: SearchConfig) -> list[Hypothesis]:
+    """The best hypothesis of each row, in order."""
+    found: dict[int, Hypothesis] = {}
+    run = build(search)
+    for places in in_batches([len(row) for row in rows]):
+        hypotheses = run(stepper, *collate_sources([rows[place] for place in places]))
+        found.update(zip(places, (best[0] for best in hypotheses), strict=True))
+    return [found[place] for place in range(len(rows))]
+
+
+@torch.no_grad()
+def log_p_of(model: Seq2Seq, pairs: Sequence[tuple[Row, Row]], bars_specials: bool) -> list[list[float]]:
+    """log p of each target token and of </s>, in order."""
+    found: dict[int, list[float]] = {}
+    for places in in_batches([len(target) for _, target in pairs]):
+        batch = collate([pairs[place] for place in places])
+        h = model.decoder(model.encoder(batch.src, batch.src_keep), batch.tgt_in, batch.tgt_keep)
+        log_p = model.head(h.flatten(0, 1))
+        log_p = barred(log_p) if bars_specials else log_p
+        chosen = log_p.gather(1, batch.tgt_out.flatten().unsqueeze(1)).view_as(batch.tgt_out)
+        for place, row, keep in zip(places, chosen, batch.tgt_keep, strict=True):
+            found[place] = row[keep].tolist()
+    return [found[place] for place in range(len(pairs))]
+
+
+def is_tie(model: Seq2Seq, row: Row, mine: Hypothesis, theirs: Hypothesis) -> bool:
+    """Whether the first tokens that differ are equally probable: either is right."""
+    a, b = ([*hypothesis.tokens, EOS] for hypothesis in (mine, theirs))
+    place = next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), None)
+    if place is None:  # one was cut before its </s>
+        return False
+    values = [log_p_of(model, [(row, side[: place + 1])], False)[0][place] for side in (a, b)]
+    return abs(values[0] - values[1]) <= SCORE
+
+
+def worst_of(ours: Sequence[Sequence[float]], theirs: Sequence[Sequence[float]]) -> float:
+    """The largest relative difference; what is not a number differs from everything."""
+    gaps = [
+        abs(x - y) / max(1.0, abs(x))
+        for a, b in zip(ours, theirs, strict=True)
+        for x, y in zip(a, b, strict=True)
+    ]
+    return max((math.inf if math.isnan(gap) else gap for gap in gaps), default=0.0)
+
+
+def in_batches(lengths: Sequence[int]) -> list[list[int]]:
+    """Places of rows of about one length."""
+    order = sorted(range(len(lengths)), key=lambda place: lengths[place])
+    return [order[k : k + ROWS] for k in range(0, len(order), ROWS)]
