@@ -1,0 +1,61 @@
+"""Forced decoding: a stepper led along given outputs, to see how probable it finds each token of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+
+from dragoman.protocols import Stepper
+from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.text.specials import BOS
+
+
+class Forced(NamedTuple):
+    """A row for each output, a column for each of its tokens; zero behind its end.
+
+    `log_p` is log p(y_t | y_<t, x), `entropy` is −Σ_v p(v) log p(v) in nats of the step that wrote y_t, and
+    `attention` is where the decoder looked for y_t: None of one that looks nowhere.
+    """
+
+    log_p: Float[Tensor, "N T"]
+    entropy: Float[Tensor, "N T"]
+    attention: Float[Tensor, "N T S"] | None
+
+
+@torch.no_grad()
+def forced(
+    stepper: Stepper,
+    src: Int[Tensor, "B S"],
+    keep: Bool[Tensor, "B S"],
+    outputs: Sequence[Sequence[int]],
+) -> Forced:
+    """`outputs` stand as they are written: with </s> where they end, and without where they were cut.
+
+    A sentence may have several, as many as every other one, side by side.
+    """
+    y, real = padded(outputs, src.device)
+    log_p, entropy = (torch.zeros(y.shape, device=src.device) for _ in range(2))
+    looks: list[Tensor] = []
+    state = stepper.start(src, keep, len(y) // len(src))
+    previous = torch.full_like(y[:, 0], BOS) if y.shape[1] else y.flatten()
+    for t in range(y.shape[1]):
+        step = stepper.step(previous, state)
+        log_p[:, t] = step.log_p.gather(1, y[:, t : t + 1]).squeeze(1)
+        entropy[:, t] = torch.special.entr(step.log_p.exp()).sum(dim=1)  # 0 log 0 is 0
+        if step.attention is not None:
+            looks.append(step.attention)
+        previous, state = y[:, t], step.state
+    attention = torch.stack(looks, dim=1) * real.unsqueeze(2) if looks else None
+    return Forced(log_p.masked_fill(~real, 0), entropy.masked_fill(~real, 0), attention)
+
+
+def padded(
+    outputs: Sequence[Sequence[int]], device: torch.device
+) -> tuple[Int[Tensor, "N T"], Bool[Tensor, "N T"]]:
+    """Rows of one length, and which of their places are real."""
+    lengths = torch.tensor([len(row) for row in outputs], device=device)
+    rows = [torch.tensor(list(row), dtype=torch.long, device=device) for row in outputs]
+    y = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)  # with <pad>, which is 0
+    return y, torch.arange(y.shape[1], device=device) < lengths.unsqueeze(1)
