@@ -96,5 +96,5 @@ def limits_of(translator: Translator, pairs: Sequence[Pair]) -> Limits:
 def flags_of(translator: Translator, pair: Pair, limits: Limits) -> tuple[str, ...]:
     """Those that the reference would have."""
     text = translator.text
-    turns = translator.turns(text.src.encode(pair.src), text.tgt.encode(pair.tgt))
+    turns = translator.judge.turns(text.src.encode(pair.src), text.tgt.encode(pair.tgt))
     return raised(Seen(pair.src, pair.tgt, False, turns), limits)

@@ -29,6 +29,13 @@ class Token(NamedTuple):
     source: Span | None
 
 
+class Known(NamedTuple):
+    """`alignment` is None of a decoder that looks nowhere."""
+
+    details: tuple[Token, ...]
+    alignment: Words | None
+
+
 class Written(NamedTuple):
     """A source and an output: text, and ids as the model reads and writes them, with </s>."""
 
