@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from dragoman.errors import MissingExtra
 
 if TYPE_CHECKING:
-    from dragoman.api import load, score, train
+    from dragoman.api import calibrate, load, score, train
 
 __version__ = "0.1.0"
-__all__ = ["load", "score", "train"]
+__all__ = ["calibrate", "load", "score", "train"]
 
 
 def __getattr__(name: str) -> Any:

@@ -10,13 +10,16 @@ from dragoman.config.load import check_path, merge, nest
 from dragoman.config.load import load as load_config
 from dragoman.data.readers.build import open_pairs
 from dragoman.errors import UsageError
+from dragoman.inference.calibrate import calibrate as measure_certainty
 from dragoman.inference.model import Model, load
 from dragoman.metrics.report import Report
 from dragoman.metrics.report import score as measure
+from dragoman.models.bundle import add_calibration
+from dragoman.models.calibration import Calibration
 from dragoman.training.events import Listener
 from dragoman.training.run import Run
 
-__all__ = ["load", "score", "train"]
+__all__ = ["calibrate", "load", "score", "train"]
 
 File = str | Path
 Table = dict[str, Any]
@@ -63,6 +66,14 @@ def score(model: Model | File, *test: File, lowercase: bool = False) -> Report:
     pairs = list(open_pairs(test))
     outputs = [result.text for result in loaded([pair.src for pair in pairs])]
     return measure(outputs, [pair.tgt for pair in pairs], lowercase=lowercase)
+
+
+def calibrate(folder: File, *dev: File) -> Calibration:
+    """Learn on a development set how sure the model may be, and write that into its folder."""
+    model = load(folder)
+    calibration = measure_certainty(model.translator, list(open_pairs(dev)))
+    add_calibration(model.folder, calibration)
+    return calibration
 
 
 def sources(data: Sequence[File], out: File | None, config: File | None) -> tuple[Path | None, Table, Path]:

@@ -84,8 +84,27 @@ def test_a_gzip_file_is_read(model: str, tmp_path: Path, capsys: pytest.CaptureF
 def test_json_gives_an_object_a_line(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     main(["run", model, "--json", "a b", "c"])
     rows = [json.loads(line) for line in capsys.readouterr().out.split("\n")[:-1]]
-    assert [sorted(row) for row in rows] == [["score", "text", "truncated"]] * 2
+    assert [sorted(row) for row in rows] == [["flags", "score", "text", "truncated"]] * 2
     assert all(row["score"] < 0 for row in rows)
+
+
+def test_details_add_tokens_and_alignment(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["run", model, "--json", "--details", "a b c"])
+    row = json.loads(capsys.readouterr().out)
+    assert sorted(row) == ["alignment", "flags", "score", "text", "tokens", "truncated"]
+    assert sorted(row["tokens"][0]) == ["at", "confidence", "entropy", "log_p", "piece", "source"]
+    assert all(len(pair) == 2 for pair in row["alignment"])
+
+
+def test_flagged_lines_are_named(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["run", model, "--json", "a", "a b c d e f g h i j k l m n o p " * 3, "search.size=1"])
+    out, err = capsys.readouterr()
+    flags = [json.loads(line)["flags"] for line in out.split("\n")[:-1]]
+    told = [line for line in err.split("\n") if line.startswith(("Truncated", "Look twice"))]
+    assert bool(told) == any(flags)
+    for number, found in enumerate(flags, start=1):
+        if found and "truncated" not in found:
+            assert f"line {number}: {' '.join(found)}" in err
 
 
 def test_settings_change_the_search(model: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -99,3 +99,18 @@ def test_mistakes_are_explained(
     err = capsys.readouterr().err
     assert said in err
     assert "Traceback" not in err
+
+
+def test_a_model_learns_from_a_set_how_sure_it_may_be(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tiny_folder(tmp_path / "model")
+    assert main(["score", str(tmp_path), "test.src", "test.tgt", "--calibrate"]) == 0
+    assert "Calibrated on 4 pairs: the tokens' ECE was 0." in capsys.readouterr().err
+    assert main(["run", str(tmp_path), "--json", "a b c"]) == 0
+    assert 0 < json.loads(capsys.readouterr().out)["confidence"] < 1
+
+
+def test_outputs_of_nobody_cannot_be_calibrated(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", "test.src", "test.tgt", "--hyp", "test.tgt", "--calibrate"]) == 2
+    assert "no model to run" in capsys.readouterr().err

@@ -7,12 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from torch import Tensor
 
 from dragoman.config.search import SearchConfig
 from dragoman.errors import ModelError
 from dragoman.inference.model import load
 from dragoman.inference.translator import LONGEST, Result, Translator, batches
+from dragoman.protocols import State, Step
+from dragoman.text.specials import EOS
 from inference.tiny_bundle import RNN, TRANSFORMER, WORDS, tiny, tiny_folder
+from search.steppers import Script
 
 RANDOM = random.Random(0)
 TEXTS = [" ".join(RANDOM.choices(WORDS, k=RANDOM.randint(1, 9))) for _ in range(60)]
@@ -117,3 +122,61 @@ def test_a_damaged_model_is_refused(tmp_path: Path) -> None:
     weights.write_bytes(raw)
     with pytest.raises(ModelError, match="damaged"):
         load(folder)
+
+
+BLIND: dict[str, Any] = {**RNN, "form": "sutskever"}
+
+
+@pytest.mark.parametrize("search", [GREEDY, BEAM], ids=["greedy", "beam"])
+@pytest.mark.parametrize("decoder", [TRANSFORMER, RNN, BLIND], ids=["transformer", "rnn", "blind"])
+def test_details_tell_of_each_token(decoder: dict[str, Any], search: SearchConfig) -> None:
+    translate = Translator(tiny(RNN, model={"decoder": decoder}))
+    plain, told = translate(TEXTS[:9], search), translate(TEXTS[:9], search, details=True)
+    for a, b, source in zip(plain, told, TEXTS, strict=False):
+        assert alike(a, b._replace(details=None, alignment=None))
+        assert a.details is a.alignment is None
+        total = sum(token.log_p for token in b.details)
+        assert total / len(b.details) == pytest.approx(b.score, abs=1e-5)
+        assert " ".join(b.text[slice(*token.at)] for token in b.details if token.piece != "</s>") == b.text
+        looks = {source[slice(*token.source)] for token in b.details if token.source}
+        assert looks <= set(source.split())
+        assert (b.alignment is None) == (decoder is BLIND)
+
+
+class Endless:
+    """A model that counts up for ever: it neither ends nor loops."""
+
+    def __init__(self, V: int) -> None:
+        self.V = V
+
+    def start(self, src: Tensor, keep: Tensor, width: int) -> State:
+        return State((), torch.zeros(len(src) * width, dtype=torch.long))
+
+    def step(self, y: Tensor, state: State) -> Step:
+        t = state.moving
+        log_p = torch.full((len(y), self.V), -9.0)
+        log_p[range(len(y)), EOS + 1 + (t * t) % 11] = 0.0
+        return Step(log_p, State((), t + 1), None)
+
+
+def test_an_output_is_bounded_by_its_source_unless_asked_otherwise() -> None:
+    translate = Translator(tiny())
+    translate.model = Endless(translate.text.tgt.size)
+    search = SearchConfig(size=1, max_length=90)
+    for source in ("a", "a b c d", "a b c d e f g h i j k l m n o p"):
+        (bounded,) = translate([source], search)
+        (free,) = translate([source], search.model_copy(update={"guard": False}))
+        assert len(bounded.tokens) <= min(3 * len(source.split()) + 20, 90)
+        assert len(free.tokens) == 90
+        assert set(bounded.flags) & {"truncated", "repetition"}
+        assert "truncated" in free.flags
+
+
+def test_a_loop_is_cut_and_said() -> None:
+    translate = Translator(tiny())
+    translate.model = Script([1e-3, 1e-3, 1e-3, 1e-3, *[0.9] * 16])
+    (cut,) = translate(["a b c d e f g h"], SearchConfig(size=1, max_length=90))
+    assert len(cut.tokens) == 3
+    assert len(set(cut.tokens)) == 1
+    assert "repetition" in cut.flags
+    assert not cut.truncated

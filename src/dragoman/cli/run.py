@@ -38,7 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--file", type=Path, metavar="FILE", help="translate a text file (or .gz), line by line")
     add("-o", "--output", type=Path, metavar="FILE", help="write there instead of to stdout")
     add("--batch", type=int, metavar="N", help="sentences decoded together")
-    add("--json", action="store_true", help="one object a line: text, score, truncated")
+    add("--json", action="store_true", help="one object a line: text, score, truncated, flags, confidence")
+    add("--details", action="store_true", help="with --json: each token's probability, and the alignment")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -53,18 +54,19 @@ def run(args: argparse.Namespace) -> int:
         overrides.append(f"search.batch_sentences={args.batch}")
     model = load_model(args.model)
     search = search_settings(model.folder, overrides)
-    truncated: list[int] = []
+    flagged: dict[int, tuple[str, ...]] = {}
     with opened_output(args.output) as out:
         number = 0
         for lines in inputs(texts, args.file, args.model):
-            results = model([line.text for line in lines], search)
+            results = model([line.text for line in lines], search, details=args.details)
             for line, result in zip(lines, results, strict=True):
                 number += 1
-                if result.truncated:
-                    truncated.append(number)
+                if result.flags:
+                    flagged[number] = result.flags
                 out.write(shown(result, as_json=args.json) + ("\n" if args.json else line.end))
             out.flush()
-    report_truncated(truncated)
+    report_truncated([number for number, flags in flagged.items() if "truncated" in flags])
+    report_flagged({number: flags for number, flags in flagged.items() if "truncated" not in flags})
     talk(f"Next: dragoman score {args.model} test.src test.tgt")
     return 0
 
@@ -128,9 +130,25 @@ def typed(text: str) -> str:
 
 def shown(result: Result, *, as_json: bool) -> str:
     if as_json:
-        fields = {"text": result.text, "score": result.score, "truncated": result.truncated}
-        return json.dumps(fields, ensure_ascii=False)
+        return json.dumps(as_object(result), ensure_ascii=False)
     return result.text.replace("\n", " ")  # a model of bytes may write one, and a line must stay a line
+
+
+def as_object(result: Result) -> dict[str, Any]:
+    """What is not known has no field."""
+    fields: dict[str, Any] = {
+        "text": result.text,
+        "score": result.score,
+        "truncated": result.truncated,
+        "flags": result.flags,
+    }
+    if result.confidence is not None:
+        fields["confidence"] = result.confidence
+    if result.details is not None:
+        fields["tokens"] = [token._asdict() for token in result.details]
+    if result.alignment is not None:
+        fields["alignment"] = result.alignment
+    return fields
 
 
 @contextlib.contextmanager
@@ -157,7 +175,18 @@ def report_truncated(numbers: list[int]) -> None:
         first = ", ".join(map(str, numbers[:SHOWN])) + (" …" if len(numbers) > SHOWN else "")
         talk(
             f"Truncated: {len(numbers):,} of the outputs (line {first}), "
-            "because the input or the output is too long. Split long lines, or raise search.max_length."
+            "because the input or the output is too long. Split long lines, or raise search.max_length "
+            "(search.guard=false lets an output be of any length)."
+        )
+
+
+def report_flagged(flagged: dict[int, tuple[str, ...]]) -> None:
+    if flagged:
+        first = ", ".join(
+            f"line {number}: {' '.join(flags)}" for number, flags in list(flagged.items())[:SHOWN]
+        )
+        talk(
+            f"Look twice at {len(flagged):,} of the outputs ({first}{', …' if len(flagged) > SHOWN else ''})."
         )
 
 

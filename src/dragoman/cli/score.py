@@ -45,6 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--hyp", type=Path, metavar="FILE", help="score these outputs instead of a model's")
     add("--against", type=Path, metavar="OTHER", help="compare with another model, or a file of outputs")
     add("-lc", "--lowercase", action="store_true", help="capitals do not count")
+    add(
+        "--calibrate",
+        action="store_true",
+        help="learn from these pairs how sure the model may be, and write that into its folder; "
+        "give a development set, not the test set",
+    )
     add("--save", type=Path, metavar="FILE", help="write the outputs there, a line each")
     add("--json", action="store_true", help="the scores as one JSON object")
 
@@ -55,12 +61,14 @@ def run(args: argparse.Namespace) -> int:
 
     names, overrides = split_overrides(args.what)
     model, files = (None, names) if args.hyp else (names[0], names[1:])
-    check_arguments(args.hyp, files, overrides)
+    check_arguments(args.hyp, files, overrides, calibrate=args.calibrate)
     test = test_set(model, files)
     outputs = outputs_of(args.hyp or Path(model or ""), test, overrides)
     if args.save:
         with opened_output(args.save) as out:
             out.writelines(line + "\n" for line in outputs)
+    if args.calibrate and model:
+        calibrate_model(model, test)
     report = score(outputs, test.references, lowercase=args.lowercase)
     rows: list[Comparison] = []
     if args.against:
@@ -76,8 +84,10 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def check_arguments(hyp: Path | None, files: Sequence[str], overrides: Sequence[str]) -> None:
-    if hyp and (overrides or not files or Path(files[0]).is_dir()):
+def check_arguments(
+    hyp: Path | None, files: Sequence[str], overrides: Sequence[str], *, calibrate: bool
+) -> None:
+    if hyp and (overrides or calibrate or not files or Path(files[0]).is_dir()):
         raise UsageError(
             "With --hyp there is no model to run: give only the test set.",
             where="the command line",
@@ -128,6 +138,20 @@ def outputs_of(system: Path, test: TestSet, overrides: Sequence[str]) -> list[st
     results = model(test.sources, search_settings(model.folder, overrides))
     report_truncated([line for line, result in enumerate(results, start=1) if result.truncated])
     return [shown(result, as_json=False) for result in results]
+
+
+def calibrate_model(model: str, test: TestSet) -> None:
+    from dragoman.data.pair import Pair
+    from dragoman.inference.calibrate import calibrate
+    from dragoman.models.bundle import add_calibration
+
+    loaded = load_model(model)
+    sides = zip(test.sources, test.references, strict=True)
+    pairs = [Pair(src, tgt, line) for line, (src, tgt) in enumerate(sides, start=1)]
+    learned = calibrate(loaded.translator, pairs)
+    add_calibration(loaded.folder, learned)
+    before, after = learned.error
+    talk(f"Calibrated on {learned.sentences:,} pairs: the tokens' ECE was {before:.3f} and is {after:.3f}.")
 
 
 def table(report: Report) -> list[str]:

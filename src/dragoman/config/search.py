@@ -22,4 +22,8 @@ class SearchConfig(Section):
         default="n_best",
         description='"n_best": when `size` hypotheses are finished; "all": when no open one can win.',
     )
+    guard: bool = Field(
+        default=True,
+        description="Cut loops after their third turn, and outputs after 3 × source + 20 tokens.",
+    )
     batch_sentences: int = Field(default=64, ge=1, description="Sentences decoded together.")

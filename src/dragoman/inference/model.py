@@ -20,19 +20,26 @@ class Model:
         self.translator = translator
 
     @overload
-    def __call__(self, texts: str, search: SearchConfig | None = None) -> Result: ...
+    def __call__(
+        self, texts: str, search: SearchConfig | None = None, *, details: bool = False
+    ) -> Result: ...
 
     @overload
     def __call__(
-        self, texts: list[str] | tuple[str, ...], search: SearchConfig | None = None
+        self, texts: list[str] | tuple[str, ...], search: SearchConfig | None = None, *, details: bool = False
     ) -> list[Result]: ...
 
     def __call__(
-        self, texts: str | list[str] | tuple[str, ...], search: SearchConfig | None = None
+        self,
+        texts: str | list[str] | tuple[str, ...],
+        search: SearchConfig | None = None,
+        *,
+        details: bool = False,
     ) -> Result | list[Result]:
+        """With `details` each result has its tokens' probabilities and what the model looked at."""
         if isinstance(texts, str):
-            return self.translator([texts], search)[0]
-        return self.translator(texts, search)
+            return self.translator([texts], search, details=details)[0]
+        return self.translator(texts, search, details=details)
 
     def __repr__(self) -> str:
         return f"Model({str(self.folder)!r})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +15,10 @@ from dragoman.config.dump import to_toml
 from dragoman.config.load import load as load_config
 from dragoman.config.paths import from_folder
 from dragoman.config.root import Config
-from dragoman.durable import verify_folder, write_folder
+from dragoman.durable import MANIFEST, verify_folder, write_folder
 from dragoman.errors import ConfigError, ModelError
 from dragoman.models.build import build_model
+from dragoman.models.calibration import Calibration, read_calibration, write_calibration
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.text.build import load as load_text
 from dragoman.text.build import save as save_text
@@ -33,16 +35,24 @@ class Bundle:
     config: Config
     text: TextPair
     model: Seq2Seq
+    calibration: Calibration | None = None
 
 
 def save_bundle(
-    folder: Path, config: Config, text: TextPair, weights: Mapping[str, torch.Tensor], card: str
+    folder: Path,
+    config: Config,
+    text: TextPair,
+    weights: Mapping[str, torch.Tensor],
+    card: str,
+    calibration: Calibration | None = None,
 ) -> None:
     def fill(new: Path) -> None:
         (new / SETTINGS).write_text(to_toml(from_folder(config, folder)), encoding="utf-8")
         (new / "card.md").write_text(card, encoding="utf-8")
         save_text(text, new / "text")
         save_file({name: tensor.contiguous() for name, tensor in weights.items()}, new / WEIGHTS)
+        if calibration:
+            write_calibration(new, calibration)
 
     write_folder(folder, fill)
 
@@ -69,7 +79,17 @@ def load_bundle(folder: Path) -> Bundle:
     text = load_text(folder / "text")
     model = new_model(config, text)
     load_weights(model, read_weights(folder / WEIGHTS), folder / WEIGHTS)
-    return Bundle(config, text, model.eval())
+    return Bundle(config, text, model.eval(), read_calibration(folder))
+
+
+def add_calibration(folder: Path, calibration: Calibration) -> None:
+    """The same folder with another calibration, whole at any time."""
+
+    def fill(new: Path) -> None:
+        shutil.copytree(folder, new, dirs_exist_ok=True, ignore=shutil.ignore_patterns(MANIFEST))
+        write_calibration(new, calibration)
+
+    write_folder(folder, fill)
 
 
 def refuse_oversized(config: Config, folder: Path) -> None:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import torch
+from torch import Tensor
 
 from dragoman.config.root import Config
 from dragoman.data.build import TrainingData
 from dragoman.durable import verify_folder
-from dragoman.models.bundle import save_bundle
+from dragoman.inference.calibrate import calibrate
+from dragoman.inference.translator import Translator
+from dragoman.models.bundle import Bundle, save_bundle
+from dragoman.models.calibration import Calibration
 from dragoman.training import checkpoint
 from dragoman.training.card import model_card
 from dragoman.training.checkpoint import Progress
@@ -39,6 +46,18 @@ def finish(
         "valid": {"loss": verdicts[chosen].loss, **verdicts[chosen].metrics},
         "sample": verdicts[chosen].sample,
     }
+    calibration = calibrated(config, loop, choices[chosen])
     card = model_card(config, {**facts, **data.facts(), "parameters": len(loop.stepper.flat)})
-    save_bundle(out / "model", config, data.text, choices[chosen], card)
+    save_bundle(out / "model", config, data.text, choices[chosen], card, calibration)
     loop.events.tell("finished", **facts, folder=str(out / "model"))
+
+
+def calibrated(config: Config, loop: Loop, weights: Mapping[str, Tensor]) -> Calibration | None:
+    """How sure the model may be, learned on the held-out pairs that validation decodes, if it does."""
+    validator = loop.validator
+    if not validator.decoded:
+        return None
+    with torch.no_grad():
+        for name, p in validator.model.named_parameters():
+            p.copy_(weights[name])
+    return calibrate(Translator(Bundle(config, validator.text, validator.model)), validator.decoded)

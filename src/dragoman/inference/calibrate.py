@@ -1,0 +1,100 @@
+"""A model and held-out pairs → its calibration: how sure it may be, and what is odd for its task."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from dragoman.data.collate import collate_sources
+from dragoman.data.pair import Pair
+from dragoman.errors import DataError
+from dragoman.inference.flags import Limits, Seen, length_ratio, raised
+from dragoman.inference.translator import Result, Translator
+from dragoman.metrics.calibration import calibration_error, fit_logistic, logistic
+from dragoman.metrics.sentence import chrf_distance
+from dragoman.models.calibration import Calibration
+from dragoman.search.temperature import References, fit_temperature, judge
+from dragoman.text.specials import EOS
+
+ROWS = 64  # pairs that are forced together
+ODD = 0.001  # of the references may be longer, and of them shorter, than what is flagged
+DOUBTFUL = 0.002  # of the outputs have a low confidence
+MUTED = 0.01  # of the references: a flag that they raise more often says nothing
+
+
+def calibrate(translator: Translator, pairs: Sequence[Pair]) -> Calibration:
+    """Pairs with a side that is empty or too long for the model are left out."""
+    usable = [pair for pair in pairs if is_usable(translator, pair)]
+    if not usable:
+        raise DataError(
+            "There is no pair to calibrate on: each has an empty side or is too long.",
+            expected="a development set that the model has not seen in training",
+            hint="dragoman score MODEL dev.src dev.tgt --calibrate",
+        )
+    temperature = fit_temperature(translator.model, references(translator, usable))
+    before, after = (
+        calibration_error(*judge(translator.model, references(translator, usable), T))
+        for T in (1.0, temperature)
+    )
+    mean_log_p, quality = judged_outputs(translator, usable)
+    slope, offset = fit_logistic(mean_log_p, quality)
+    limits = limits_of(translator, usable)
+    return Calibration(
+        sentences=len(usable),
+        temperature=temperature,
+        slope=slope,
+        offset=offset,
+        doubt=float(np.quantile(logistic(mean_log_p, slope, offset), DOUBTFUL)),
+        shortest=limits.shortest,
+        longest=limits.longest,
+        muted=tuple(sorted(limits.muted)),
+        error=(before, after),
+    )
+
+
+def is_usable(translator: Translator, pair: Pair) -> bool:
+    src, tgt = translator.text.src.encode(pair.src), translator.text.tgt.encode(pair.tgt)
+    fits = len(src) <= translator.longest_source and len(tgt) < translator.longest_target
+    return fits and bool(pair.src.strip() and pair.tgt.strip())
+
+
+def references(translator: Translator, pairs: Sequence[Pair]) -> Iterator[References]:
+    """Batches of pairs of about one length."""
+    text = translator.text
+    ids = [(text.src.encode(pair.src), [*text.tgt.encode(pair.tgt), EOS]) for pair in pairs]
+    ids.sort(key=lambda sides: (len(sides[1]), len(sides[0])))
+    for start in range(0, len(ids), ROWS):
+        rows = ids[start : start + ROWS]
+        yield *collate_sources([src for src, _ in rows]), [tgt for _, tgt in rows]
+
+
+def judged_outputs(translator: Translator, pairs: Sequence[Pair]) -> tuple[list[float], list[float]]:
+    """The mean log p of the model's own outputs, and their chrF from 0 to 1."""
+    results = translator([pair.src for pair in pairs], details=True)
+    distance, lowercase = chrf_distance(), translator.text.lowercase
+    wanted = [pair.tgt.lower() if lowercase else pair.tgt for pair in pairs]
+    quality = [1.0 - distance(result.text, text) for result, text in zip(results, wanted, strict=True)]
+    return [mean_log_p(result) for result in results], quality
+
+
+def mean_log_p(result: Result) -> float:
+    return float(np.mean([token.log_p for token in result.details or ()]))
+
+
+def limits_of(translator: Translator, pairs: Sequence[Pair]) -> Limits:
+    """Never narrower than those of any task; and without the flags that good outputs raise in this one."""
+    ratios = [length_ratio(pair.src, pair.tgt) for pair in pairs]
+    low, high = np.quantile(ratios, [ODD, 1 - ODD])
+    limits = Limits(min(Limits().shortest, float(low)), max(Limits().longest, float(high)))
+    counts = Counter(flag for pair in pairs for flag in flags_of(translator, pair, limits))
+    often = frozenset(flag for flag, count in counts.items() if count > MUTED * len(pairs))
+    return limits._replace(muted=often)
+
+
+def flags_of(translator: Translator, pair: Pair, limits: Limits) -> tuple[str, ...]:
+    """Those that the reference would have."""
+    text = translator.text
+    turns = translator.judge.turns(text.src.encode(pair.src), text.tgt.encode(pair.tgt))
+    return raised(Seen(pair.src, pair.tgt, False, turns), limits)

@@ -1,0 +1,98 @@
+"""Flags: what a reader should look at twice. Rules on the texts alone, so they cost next to nothing."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from typing import NamedTuple
+
+from dragoman.search.loops import TURNS
+
+FLAGS = (
+    "truncated",
+    "repetition",
+    "copied",
+    "too_long",
+    "too_short",
+    "low_confidence",
+    "number_mismatch",
+)
+SLACK = 20  # characters by which short texts may differ in length
+FEWEST = 4  # words that can be a copy: fewer may all be names
+SHARE = 0.8  # of the words that stand in the source too
+SPELT_OUT = 2  # digits of a number that may be written as a word
+LONGEST_RATIO = 2.5  # references of European pairs lie between 0.5 and 1.7
+WORD = re.compile(r"[^\W\d_]+")
+NUMBER = re.compile(r"\d(?:[.,:'’\u00a0\u202f]?\d)*")
+
+
+class Limits(NamedTuple):
+    """Where outputs become odd; what a calibration has learned of a task replaces these."""
+
+    shortest: float = 1 / LONGEST_RATIO  # length of the output over that of the source
+    longest: float = LONGEST_RATIO
+    confidence: float = 0.0
+    muted: frozenset[str] = frozenset()  # flags that good references of this task raise, too
+
+
+class Seen(NamedTuple):
+    """A source and its output, as much as the rules ask for; `turns` are those of each one's longest loop."""
+
+    source: str
+    output: str
+    truncated: bool
+    turns: tuple[int, int]
+    confidence: float | None = None
+
+
+def raised(seen: Seen, limits: Limits) -> tuple[str, ...]:
+    """The flags of an output, in the order of FLAGS."""
+    ratio = length_ratio(seen.source, seen.output)
+    found = {
+        "truncated": seen.truncated,
+        "repetition": is_repetition(*seen.turns),
+        "copied": is_copy(seen.source, seen.output),
+        "too_long": ratio > limits.longest,
+        "too_short": ratio < limits.shortest or is_empty(seen.source, seen.output),
+        "low_confidence": seen.confidence is not None and seen.confidence < limits.confidence,
+        "number_mismatch": is_number_mismatch(seen.source, seen.output),
+    }
+    return tuple(flag for flag in FLAGS if found[flag] and flag not in limits.muted)
+
+
+def is_repetition(source: int, output: int) -> bool:
+    """A loop that the source does not have as long itself."""
+    return output >= TURNS and output > source
+
+
+def is_copy(source: str, output: str) -> bool:
+    """Nearly all words of the output stand in the source; a script without spaces must be the same text."""
+    written = WORD.findall(output.casefold())
+    if len(written) < FEWEST:
+        return len("".join(written)) > SLACK and source.casefold().split() == output.casefold().split()
+    given = set(WORD.findall(source.casefold()))
+    return sum(word in given for word in written) >= SHARE * len(written)
+
+
+def length_ratio(source: str, output: str) -> float:
+    """Characters of the output over those of the source, both with some slack."""
+    return (len(output) + SLACK) / (len(source) + SLACK)
+
+
+def is_empty(source: str, output: str) -> bool:
+    return not output.strip() and bool(source.strip())
+
+
+def is_number_mismatch(source: str, output: str) -> bool:
+    """One number became another, or a long one is on one side only; short ones may be written as words."""
+    given, written = numbers(source), numbers(output)
+    lost, new = given - written, written - given
+    return bool(lost and new) or any(len(number) > SPELT_OUT for number in lost + new)
+
+
+def numbers(text: str) -> Counter[str]:
+    """The numbers in digits, without what separates groups and decimals: 1,000.5 and 1.000,5 are the same."""
+    return Counter(
+        "".join(str(unicodedata.decimal(c)) for c in found if c.isdecimal()) for found in NUMBER.findall(text)
+    )

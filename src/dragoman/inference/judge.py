@@ -1,0 +1,72 @@
+"""What a translator knows about its outputs: how long they may be, how sure it is, what to look at twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dragoman.config.search import SearchConfig
+from dragoman.data.collate import collate_sources
+from dragoman.inference.flags import Limits, Seen, raised
+from dragoman.inference.knowing import Known, Written, alignment, details
+from dragoman.models.calibration import Calibration
+from dragoman.protocols import Stepper
+from dragoman.search.forced import forced
+from dragoman.search.guard import longest_output
+from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.loops import most_turns, shortest_loop
+from dragoman.text.pair import TextPair
+from dragoman.text.specials import EOS
+
+Rows = Sequence[Sequence[int]]
+
+
+class Judge:
+    def __init__(self, text: TextPair, calibration: Calibration | None) -> None:
+        self.text = text
+        self.calibration = calibration
+        self.limits = Limits()
+        if calibration:
+            bounds = calibration.shortest, calibration.longest, calibration.doubt
+            self.limits = Limits(*bounds, frozenset(calibration.muted))
+
+    @property
+    def shortest_loop(self) -> int:
+        return shortest_loop(self.text.tgt.kind)
+
+    def bounded(self, config: SearchConfig, source: int) -> SearchConfig:
+        """The search for sources of so many tokens: under the runaway guard none is far longer."""
+        if not config.guard:
+            return config
+        longest = longest_output(source, self.text.src.kind, self.text.tgt.kind)
+        return config.model_copy(update={"max_length": min(config.max_length, longest)})
+
+    def confidence(self, best: Hypothesis) -> float | None:
+        """From what the search knows anyway; None before a calibration."""
+        tokens = len(best.tokens) + best.finished
+        return self.calibration.confidence(best.log_p, tokens) if self.calibration else None
+
+    def flags(
+        self, source: str, src: Sequence[int], output: str, best: Hypothesis, *, truncated: bool
+    ) -> tuple[str, ...]:
+        turns = self.turns(src, best.tokens)
+        return raised(Seen(source, output, truncated, turns, self.confidence(best)), self.limits)
+
+    def turns(self, src: Sequence[int], tgt: Sequence[int]) -> tuple[int, int]:
+        """Of the longest loop of each side."""
+        src_turns = most_turns(src, shortest_loop(self.text.src.kind))
+        return src_turns, most_turns(tgt, self.shortest_loop)
+
+    def known(self, stepper: Stepper, texts: Sequence[str], rows: Rows, outputs: Rows) -> list[Known]:
+        """Of a batch whose outputs stand with </s>, if they ended: each is gone through once more.
+
+        There may be more rows and outputs than texts, for company.
+        """
+        temperature = self.calibration.temperature if self.calibration else 1.0
+        seen = forced(stepper, *collate_sources(rows), outputs, temperature)
+        known = []
+        for place, source in enumerate(texts):
+            output = self.text.tgt.decode(outputs[place])
+            written = Written(source, [*rows[place], EOS], output, outputs[place])
+            tokens = details(written, place, seen, self.text, calibrated=self.calibration is not None)
+            known.append(Known(tokens, alignment(written, place, seen, self.text)))
+        return known

@@ -1,0 +1,52 @@
+"""calibration.json in a model folder: what was learned about the model's own certainty on held-out pairs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from dragoman.errors import ModelError
+from dragoman.metrics.calibration import logistic
+
+FILE = "calibration.json"
+
+
+class Calibration(BaseModel):
+    """Plain numbers. The confidence of an output is the chrF, from 0 to 1, that outputs like it had."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    sentences: int = Field(ge=1)  # that it was learned on
+    temperature: float = Field(gt=0)  # of the tokens' confidence
+    slope: float  # confidence of an output: σ(slope · mean log p + offset)
+    offset: float
+    doubt: float  # a confidence below this is low
+    shortest: float  # characters of output over source, beyond which an output is odd
+    longest: float
+    muted: tuple[str, ...]  # flags that the references raise, too
+    error: tuple[float, float]  # expected calibration error of the tokens, before and after
+
+    def confidence(self, log_p: float, tokens: int) -> float:
+        """Of an output of so many tokens, </s> among them."""
+        return float(logistic(log_p / max(tokens, 1), self.slope, self.offset))
+
+
+def read_calibration(folder: Path) -> Calibration | None:
+    """None of a model that was never calibrated."""
+    file = folder / FILE
+    if not file.exists():
+        return None
+    try:
+        return Calibration.model_validate_json(file.read_bytes())
+    except (OSError, ValidationError):
+        raise ModelError(
+            "The model's calibration cannot be read.",
+            where=str(file),
+            expected="the file as Dragoman wrote it",
+            hint=f"dragoman score {folder} dev.src dev.tgt --calibrate",
+        ) from None
+
+
+def write_calibration(folder: Path, calibration: Calibration) -> None:
+    (folder / FILE).write_text(calibration.model_dump_json(indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,80 @@
+"""Forced decoding: a stepper led along given outputs, to see how probable it finds each token of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import torch
+
+from dragoman.protocols import Step, Stepper
+from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.text.specials import BOS
+
+
+class Forced(NamedTuple):
+    """A row for each output, a column for each of its tokens; zero behind its end.
+
+    `log_p` is log p(y_t | y_<t, x), `entropy` is −Σ_v p(v) log p(v) in nats of the step that wrote y_t, and
+    `attention` is where the decoder looked for y_t: None of one that looks nowhere. `confidence` is p(y_t) at
+    the temperature that was asked for.
+    """
+
+    log_p: Float[Tensor, "N T"]
+    entropy: Float[Tensor, "N T"]
+    attention: Float[Tensor, "N T S"] | None
+    confidence: Float[Tensor, "N T"]
+
+
+@torch.no_grad()
+def forced(
+    stepper: Stepper,
+    src: Int[Tensor, "B S"],
+    keep: Bool[Tensor, "B S"],
+    outputs: Sequence[Sequence[int]],
+    temperature: float = 1.0,
+) -> Forced:
+    """`outputs` stand as they are written: with </s> where they end, and without where they were cut.
+
+    A sentence may have several, as many as every other one, side by side.
+    """
+    y, real = padded(outputs, src.device)
+    log_p, entropy, confidence = (torch.zeros(y.shape, device=src.device) for _ in range(3))
+    looks: list[Tensor] = []
+    for t, step in enumerate(along(stepper, src, keep, y)):
+        written = y[:, t : t + 1]
+        log_p[:, t] = step.log_p.gather(1, written).squeeze(1)
+        entropy[:, t] = torch.special.entr(step.log_p.exp()).sum(dim=1)  # 0 log 0 is 0
+        confidence[:, t] = tempered(step.log_p, temperature).gather(1, written).squeeze(1).exp()
+        if step.attention is not None:
+            looks.append(step.attention)
+    attention = torch.stack(looks, dim=1) * real.unsqueeze(2) if looks else None
+    log_p, entropy, confidence = (x.masked_fill(~real, 0) for x in (log_p, entropy, confidence))
+    return Forced(log_p, entropy, attention, confidence)
+
+
+def along(
+    stepper: Stepper, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], y: Int[Tensor, "N T"]
+) -> Iterator[Step]:
+    """The step before each column of y."""
+    previous = torch.full((len(y),), BOS, device=y.device)
+    state = stepper.start(src, keep, len(y) // len(src))
+    for written in y.unbind(dim=1):
+        step = stepper.step(previous, state)
+        yield step
+        previous, state = written, step.state
+
+
+def tempered(log_p: Float[Tensor, "N V"], temperature: float) -> Float[Tensor, "N V"]:
+    """log softmax(log p / T): surer below T = 1, less sure above."""
+    return log_p if temperature == 1 else (log_p / temperature).log_softmax(dim=1)
+
+
+def padded(
+    outputs: Sequence[Sequence[int]], device: torch.device
+) -> tuple[Int[Tensor, "N T"], Bool[Tensor, "N T"]]:
+    """Rows of one length, and which of their places are real."""
+    lengths = torch.tensor([len(row) for row in outputs], device=device)
+    rows = [torch.tensor(list(row), dtype=torch.long, device=device) for row in outputs]
+    y = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)  # with <pad>, which is 0
+    return y, torch.arange(y.shape[1], device=device) < lengths.unsqueeze(1)

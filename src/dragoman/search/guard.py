@@ -1,0 +1,96 @@
+"""The runaway guard: a loop is cut after its third turn, and no output is far longer than its source.
+
+An output that wants to begin a fourth turn ends there instead, at the price of its </s>, so that in a beam
+any other hypothesis wins. What the source repeats itself, the output may repeat as often.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+
+from dragoman.protocols import State, Step, Stepper
+from dragoman.search.choices import allowed
+from dragoman.search.loops import PERIOD, TURNS
+from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.text.specials import EOS, PAD
+
+# Bytes that a token stands for, at most: a source in words is longer in letters.
+BYTES = {"byte": 1, "char": 4, "bpe": 24, "unigram": 24, "word": 24}
+
+
+def longest_output(source: int, src_kind: str, tgt_kind: str) -> int:
+    """3 × source + 20 tokens, the source counted in units as fine as the target's."""
+    return 3 * source * max(1, BYTES[src_kind] // BYTES[tgt_kind]) + 20
+
+
+class Trail(NamedTuple):
+    """`last` are the last tokens, newest first; `run` counts those on end that are the same as p before."""
+
+    last: Int[Tensor, "N P"]
+    run: Int[Tensor, "N P"]
+
+    def then(self, y: Int[Tensor, " N"]) -> Trail:
+        newest = y.unsqueeze(1)
+        return Trail(torch.cat((newest, self.last[:, :-1]), dim=1), (self.run + 1) * (self.last == newest))
+
+    def turns(self, shortest: int) -> Int[Tensor, "N P"]:
+        """For each period p, how often the last p tokens have come in a row."""
+        p = torch.arange(1, PERIOD + 1, device=self.run.device)
+        return torch.where(self.run + p >= shortest, self.run // p + 1, 1)
+
+
+def new_trail(rows: int, device: torch.device) -> Trail:
+    last = torch.full((rows, PERIOD), -1, device=device)
+    return Trail(last, torch.zeros_like(last))
+
+
+def turns_of(src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], shortest: int) -> Int[Tensor, " B"]:
+    """How often the most repeated stretch of each source comes in a row."""
+    odd = -2 - torch.arange(src.shape[1], device=src.device)  # padding repeats nothing
+    trail, most = new_trail(len(src), src.device), torch.ones_like(src[:, 0])
+    for y in src.where(keep, odd).unbind(dim=1):
+        trail = trail.then(y)
+        most = most.maximum(trail.turns(shortest).amax(dim=1))
+    return most
+
+
+class Guarded(NamedTuple):
+    inner: object
+    trail: Trail
+    turns: Int[Tensor, " N"]  # that are allowed
+
+
+class LoopGuard:
+    """A stepper around a stepper. It is the outermost: where </s> is forbidden it cannot cut."""
+
+    def __init__(self, stepper: Stepper, shortest: int) -> None:
+        self.stepper = stepper
+        self.shortest = shortest
+
+    def start(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], width: int) -> State:
+        state = self.stepper.start(src, keep, width)
+        turns = turns_of(src, keep, self.shortest).clamp_min(TURNS).repeat_interleave(width)
+        return State(state.fixed, Guarded(state.moving, new_trail(len(turns), src.device), turns))
+
+    def step(self, y: Int[Tensor, " N"], state: State) -> Step:
+        guarded: Guarded = state.moving
+        step = self.stepper.step(y, State(state.fixed, guarded.inner))
+        trail = guarded.trail.then(y)
+        moving = Guarded(step.state.moving, trail, guarded.turns)
+        caught = trail.turns(self.shortest) >= guarded.turns.unsqueeze(1)
+        log_p = self.cut(step.log_p, trail, caught) if bool(caught.any()) else step.log_p
+        return Step(log_p, State(step.state.fixed, moving), step.attention)
+
+    def cut(
+        self, log_p: Float[Tensor, "N V"], trail: Trail, caught: Bool[Tensor, "N P"]
+    ) -> Float[Tensor, "N V"]:
+        """No fourth turn; and only </s> for the rows that want one more than anything else."""
+        best = allowed(log_p).argmax(dim=1, keepdim=True)
+        may_end = log_p[:, EOS : EOS + 1].isfinite()
+        wants = (caught & (trail.last == best)).any(dim=1, keepdim=True)
+        again = torch.zeros_like(log_p, dtype=torch.bool).scatter(1, trail.last.where(caught, PAD), True)
+        forbidden = (again | wants) & may_end
+        forbidden[:, EOS] = False
+        return log_p.masked_fill(forbidden, -torch.inf)

@@ -1,0 +1,26 @@
+"""Loops: a stretch of tokens that comes again and again without a gap, as a model babbles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+PERIOD = 32  # tokens in the longest stretch that is looked for
+TURNS = 3  # from here on it is a loop
+FINE = {"char": 12, "byte": 16}  # tokens before letters are a loop: "1000000" and "Schifffahrt" are none
+
+
+def shortest_loop(kind: str) -> int:
+    """How many tokens of these units a loop has at least, however many turns they make."""
+    return FINE.get(kind, 1)
+
+
+def most_turns(ids: Sequence[int], shortest: int = 1) -> int:
+    """How often the most repeated stretch comes in a row: 1 where none does."""
+    most = 1
+    for period in range(1, min(PERIOD, len(ids) // 2) + 1):
+        run = 0  # tokens on end that are the same as `period` before
+        for now, before in zip(ids[period:], ids, strict=False):
+            run = run + 1 if now == before else 0
+            if run >= most * period and run + period >= shortest:
+                most = run // period + 1
+    return most

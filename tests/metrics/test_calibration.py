@@ -1,0 +1,61 @@
+"""Calibration error and the logistic curve, by hand and by what they must do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.metrics.calibration import calibration_error, fit_logistic, logistic
+
+PROBABILITIES = st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=60)
+
+
+def test_error_by_hand() -> None:
+    # Two bins: 0.95 twice, once right; 0.15 twice, never right.
+    assert calibration_error([0.95, 0.95, 0.15, 0.15], [1, 0, 0, 0]) == pytest.approx(0.5 * 0.45 + 0.5 * 0.15)
+
+
+def test_who_is_as_sure_as_right_has_no_error() -> None:
+    assert calibration_error([0.75] * 4, [True, True, True, False]) == 0
+    assert calibration_error([1.0, 0.0], [True, False]) == 0
+    assert calibration_error([], []) == 0
+
+
+@given(PROBABILITIES)
+def test_the_error_lies_between_none_and_one_and_knows_no_order(tokens: list[tuple[float, bool]]) -> None:
+    p, hit = [p for p, _ in tokens], [hit for _, hit in tokens]
+    error = calibration_error(p, hit)
+    assert 0 <= error <= 1 + 1e-12
+    assert calibration_error(p[::-1], hit[::-1]) == pytest.approx(error, abs=1e-12)
+
+
+def test_the_curve_is_found_again() -> None:
+    x = np.linspace(-3, 0, 200)
+    assert fit_logistic(x, logistic(x, 2.5, 1.0)) == pytest.approx((2.5, 1.0), abs=1e-5)
+
+
+def test_the_mean_of_the_curve_is_the_mean_of_the_values() -> None:
+    draw = np.random.default_rng(1)
+    x, y = draw.normal(size=300), draw.uniform(size=300)
+    assert logistic(x, *fit_logistic(x, y)).mean() == pytest.approx(y.mean(), abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        ([1.0], [0.3]),
+        ([2.0, 2.0], [0.0, 1.0]),
+        ([0.0, 1.0], [0.0, 1.0]),
+        ([0.0, 1.0], [1.0, 0.0]),
+        ([0.0], [1.0]),
+    ],
+    ids=["one", "alike", "separable", "falling", "certain"],
+)
+def test_odd_values_still_give_a_curve(x: list[float], y: list[float]) -> None:
+    slope, offset = fit_logistic(x, y)
+    assert slope >= 0
+    assert np.isfinite(slope)
+    assert np.isfinite(offset)
+    assert (logistic([-1e6, 0.0, 1e6], slope, offset) >= 0).all()

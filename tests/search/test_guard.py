@@ -1,0 +1,166 @@
+"""Loops are seen and cut after their third turn, in any search; nothing else is touched."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dragoman.search.beam import beam_search
+from dragoman.search.forced import forced
+from dragoman.search.greedy import greedy_search
+from dragoman.search.guard import LoopGuard, longest_output, turns_of
+from dragoman.search.loops import PERIOD, most_turns, shortest_loop
+from dragoman.text.specials import EOS
+from search.steppers import Bigram, Prefixes, Script, sentences
+
+A, B, C = 4, 5, 6
+SOME = 0.001
+
+
+def babbling(*tokens: int) -> Script:
+    """A model that wants these tokens, then the last of them for ever, and hardly ever to end."""
+    steps = []
+    for token in tokens:
+        p = [SOME] * 8
+        p[token] = 1 - 7 * SOME
+        steps.append(p)
+    return Script(*steps)
+
+
+@pytest.mark.parametrize(
+    ("ids", "turns"),
+    [
+        ("", 1),
+        ("a", 1),
+        ("ab", 1),
+        ("aa", 2),
+        ("abab", 2),
+        ("xabababy", 3),
+        ("abcabcabca", 3),
+        ("aabbaabb", 2),
+    ],
+)
+def test_turns_by_hand(ids: str, turns: int) -> None:
+    assert most_turns([ord(c) for c in ids]) == turns
+
+
+@given(st.lists(st.integers(4, 6), max_size=4), st.lists(st.integers(7, 9), min_size=1, max_size=PERIOD))
+def test_a_stretch_that_is_written_n_times_has_n_turns(before: list[int], stretch: list[int]) -> None:
+    for n in (3, 5):
+        assert most_turns(before + stretch * n) >= n
+
+
+@given(st.lists(st.integers(0, 1000), unique=True, max_size=60))
+def test_what_never_repeats_has_one_turn(ids: list[int]) -> None:
+    assert most_turns(ids) == 1
+
+
+def test_letters_need_more_than_three_in_a_row() -> None:
+    zeros = [7] * 6
+    assert most_turns(zeros, shortest_loop("char")) == 1
+    assert most_turns(zeros, shortest_loop("bpe")) == 6
+    assert most_turns(zeros * 2, shortest_loop("char")) == 12
+
+
+@settings(max_examples=50)
+@given(
+    st.lists(st.lists(st.integers(4, 6), min_size=1, max_size=24), min_size=1, max_size=4),
+    st.sampled_from([1, 12]),
+)
+def test_the_sources_of_a_batch_have_the_turns_of_single_lists(rows: list[list[int]], shortest: int) -> None:
+    longest = max(map(len, rows))
+    src = torch.tensor([row + [0] * (longest - len(row)) for row in rows])
+    keep = torch.tensor([[place < len(row) for place in range(longest)] for row in rows])
+    assert turns_of(src, keep, shortest).tolist() == [most_turns(row, shortest) for row in rows]
+
+
+@pytest.mark.parametrize("loop", [(A,), (A, B), (A, B, C)], ids=str)
+def test_greedy_search_ends_after_the_third_turn(loop: tuple[int, ...]) -> None:
+    stepper = babbling(*loop * 40)
+    (cut,), (free,) = (
+        greedy_search(s, *sentences(1), max_length=60)[0] for s in (LoopGuard(stepper, 1), stepper)
+    )
+    assert cut.tokens == loop * 3
+    assert cut.finished
+    assert not free.finished
+    assert most_turns(cut.tokens) == 3
+
+
+def test_a_third_turn_that_is_followed_by_something_else_stays() -> None:
+    stepper = babbling(A, A, A, B, C, EOS)
+    (found,) = greedy_search(LoopGuard(stepper, 1), *sentences(1), max_length=60)[0]
+    assert found.tokens == (A, A, A, B, C)
+
+
+def test_what_the_source_repeats_may_be_repeated_as_often() -> None:
+    src = torch.tensor([[9] * 7 + [EOS]])
+    guard = LoopGuard(babbling(*[A] * 40), 1)
+    (found,) = greedy_search(guard, src, torch.ones_like(src, dtype=torch.bool), max_length=60)[0]
+    assert found.tokens == (A,) * 7
+
+
+def test_letters_may_repeat_more_often() -> None:
+    guard = LoopGuard(babbling(*[A] * 5, B, EOS), shortest_loop("char"))
+    (found,) = greedy_search(guard, *sentences(1), max_length=60)[0]
+    assert found.tokens == (A, A, A, A, A, B)
+
+
+def test_a_beam_scores_what_it_cut_as_the_model_does() -> None:
+    stepper = Script([SOME, SOME, SOME, 0.02, 0.9, 0.07])
+    (found,) = beam_search(
+        LoopGuard(stepper, 1), *sentences(1), size=3, length_penalty=1.0, max_length=30, stop="all"
+    )
+    assert max(most_turns(h.tokens) for h in found) == 3
+    scored = forced(stepper, *sentences(1), [[*h.tokens, EOS] for h in found])
+    assert [h.log_p for h in found] == pytest.approx(scored.log_p.sum(dim=1).tolist(), abs=1e-5)
+
+
+class Watched(LoopGuard):
+    has_cut = False
+
+    def cut(self, *args: torch.Tensor) -> torch.Tensor:
+        self.has_cut = True
+        return super().cut(*args)
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10_000), st.sampled_from([1, 3]))
+def test_outputs_without_loops_are_the_same_bits(seed: int, size: int) -> None:
+    batch = sentences(1, 2, 3, 4, 5)
+    for stepper in (Prefixes(seed=seed, vocabulary=12), Bigram(seed=seed, vocabulary=12)):
+        guard = Watched(stepper, 1)
+        free, guarded = (
+            beam_search(s, *batch, size=size, length_penalty=1.0, max_length=9, stop="n_best")
+            for s in (stepper, guard)
+        )
+        assert guard.has_cut or free == guarded
+        assert all(most_turns(h.tokens) <= 3 for hs in guarded for h in hs)
+
+
+class Endless:
+    """A model under a constraint by which it must not end."""
+
+    def __init__(self, inner: Script) -> None:
+        self.inner = inner
+        self.start = inner.start
+
+    def step(self, y: torch.Tensor, state: object) -> object:
+        step = self.inner.step(y, state)
+        log_p = step.log_p.clone()
+        log_p[:, EOS] = -torch.inf
+        return step._replace(log_p=log_p)
+
+
+def test_what_must_not_end_is_left_alone() -> None:
+    (found,) = greedy_search(LoopGuard(Endless(babbling(*[A] * 40)), 1), *sentences(1), max_length=9)[0]
+    assert found.tokens == (A,) * 9
+    assert not found.finished
+
+
+def test_the_longest_output_by_hand() -> None:
+    assert longest_output(10, "bpe", "bpe") == 50
+    assert longest_output(10, "char", "bpe") == 50
+    assert longest_output(10, "word", "char") == 200
+    assert longest_output(10, "char", "byte") == 140
