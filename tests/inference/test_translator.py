@@ -13,7 +13,8 @@ from torch import Tensor
 from dragoman.config.search import SearchConfig
 from dragoman.errors import ModelError
 from dragoman.inference.model import load
-from dragoman.inference.translator import LONGEST, Result, Translator, batches
+from dragoman.inference.translator import Result, Translator, batches
+from dragoman.models.bundle import LONGEST
 from dragoman.protocols import State, Step
 from dragoman.text.specials import EOS
 from inference.tiny_bundle import RNN, TRANSFORMER, WORDS, tiny, tiny_folder
@@ -48,7 +49,7 @@ def test_a_text_becomes_the_same_alone_and_in_any_batch(part: dict[str, Any], se
 
 def test_empty_and_blank_texts_stay_empty_without_running_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     translate = Translator(tiny())
-    monkeypatch.setattr(translate, "_best", lambda *_: pytest.fail("the model was run"))
+    monkeypatch.setattr(translate, "_found", lambda *_, **__: pytest.fail("the model was run"))
     assert translate(["", " ", "\t", "\u2003\u00a0"]) == [Result("", 0.0, False, ())] * 4
     assert translate([]) == []
 

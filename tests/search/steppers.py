@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from dragoman.protocols import State, Step
-from dragoman.text.specials import BOS, EOS
+from dragoman.text.specials import BOS, EOS, PAD
 
 
 class Bigram:
@@ -93,3 +93,41 @@ def rescore(
         total += float(step.log_p[0, token])
         y, state = token, step.state
     return total
+
+
+class Table:
+    """log p(y | all of y before, source) out of one table: thousands of different models at once, quickly."""
+
+    def __init__(self, *, vocabulary: int = 6, seed: int = 0, rows: int = 50_021) -> None:
+        generator = torch.Generator().manual_seed(seed)
+        logits = 2 * torch.randn(rows, vocabulary, generator=generator)
+        logits[:, [PAD, BOS]] = -torch.inf  # what may be written has all of the probability
+        self.table = logits.log_softmax(-1)
+
+    def start(self, src: Tensor, keep: Tensor, width: int) -> State:
+        source = (src * keep).sum(-1) * 7919 % len(self.table)
+        return State(src, source.repeat_interleave(width))
+
+    def step(self, y: Tensor, state: State) -> Step:
+        assert len(state.moving) == len(y)
+        place = (state.moving * 31 + y + 1) % len(self.table)
+        return Step(self.table[place], State(state.fixed, place), None)
+
+
+class Looking:
+    """A stepper that looks at source token t mod S at step t, and otherwise steps like another."""
+
+    def __init__(self, stepper: Table) -> None:
+        self.stepper = stepper
+
+    def start(self, src: Tensor, keep: Tensor, width: int) -> State:
+        inner = self.stepper.start(src, keep, width)
+        looks = torch.zeros(len(src) * width, src.shape[1])
+        return State((inner.fixed, keep), (inner.moving, looks))
+
+    def step(self, y: Tensor, state: State) -> Step:
+        """The token decides where: an even one looks at the first source token, an odd one at the second."""
+        step = self.stepper.step(y, State(state.fixed[0], state.moving[0]))
+        looks = torch.zeros_like(state.moving[1])
+        looks[torch.arange(len(y)), y % 2] = 1.0
+        return Step(step.log_p, State(state.fixed, (step.state.moving, looks)), looks)

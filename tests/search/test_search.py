@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+from functools import partial
 
 import pytest
 import torch
@@ -14,33 +14,24 @@ from dragoman.search.beam import Stop, beam_search
 from dragoman.search.build import build
 from dragoman.search.choices import best
 from dragoman.search.company import LEAST, staying
+from dragoman.search.exhaustive import exhaustive_search
 from dragoman.search.greedy import greedy_search
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.scores import best_possible, length_normalised
-from dragoman.text.specials import BOS, EOS, PAD, UNK
+from dragoman.text.specials import BOS, EOS, PAD
 from search.steppers import Bigram, Prefixes, Script, rescore, sentences
 
 ALPHAS = [0.0, 0.6, 1.0]
-STOPS: list[Stop] = ["all", "n_best"]
+STOPS: list[Stop] = ["all", "n_best", "length"]
 A, B = 4, 5  # two real tokens
 VALUES = [-1.0, -2.0, -3.0, -torch.inf]
-
-
-def exhaustive(stepper: Prefixes, source: int, max_length: int, alpha: float) -> list[Hypothesis]:
-    """Every output that ends within `max_length` steps, best first."""
-    written = [UNK, *range(EOS + 1, stepper.vocabulary)]
-    out = []
-    for n in range(max_length):
-        for tokens in itertools.product(written, repeat=n):
-            log_p = rescore(stepper, source, tokens)
-            out.append(Hypothesis(tokens, length_normalised(log_p, n + 1, alpha), log_p, True))
-    return sorted(out, key=lambda h: -h.score)
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_a_beam_wider_than_the_tree_is_exhaustive(alpha: float) -> None:
     stepper, max_length = Prefixes(seed=3), 3
-    want = exhaustive(stepper, 7, max_length, alpha)
+    normalise = partial(length_normalised, alpha=alpha)
+    (want,) = exhaustive_search(stepper, *sentences(7), max_length=max_length, normalise=normalise)
     (got,) = beam_search(
         stepper, *sentences(7), size=50, length_penalty=alpha, max_length=max_length, stop="all"
     )
@@ -53,15 +44,15 @@ def test_a_beam_wider_than_the_tree_is_exhaustive(alpha: float) -> None:
 def test_a_beam_of_one_that_stops_at_the_first_end_is_greedy(seed: int, alpha: float) -> None:
     stepper, batch = Prefixes(seed=seed), sentences(1, 2, 3)
     narrow = beam_search(stepper, *batch, size=1, length_penalty=alpha, max_length=8, stop="n_best")
-    greedy = greedy_search(stepper, *batch, max_length=8, length_penalty=alpha)
+    greedy = greedy_search(stepper, *batch, max_length=8, normalise=partial(length_normalised, alpha=alpha))
     assert [[h.tokens for h in n] for n in narrow] == [[h.tokens for h in n] for n in greedy]
     assert narrow[0][0].score == pytest.approx(greedy[0][0].score, abs=1e-6)
 
 
 def test_a_beam_of_one_without_length_normalisation_is_greedy_under_either_rule() -> None:
     stepper, batch = Prefixes(seed=5), sentences(*range(8))
-    greedy = greedy_search(stepper, *batch, max_length=6, length_penalty=0.0)
-    for stop in STOPS:
+    greedy = greedy_search(stepper, *batch, max_length=6, normalise=partial(length_normalised, alpha=0.0))
+    for stop in ("all", "n_best"):
         narrow = beam_search(stepper, *batch, size=1, length_penalty=0.0, max_length=6, stop=stop)
         assert [n[0].tokens for n in narrow] == [n[0].tokens for n in greedy]
 
@@ -200,9 +191,7 @@ def test_stopping_at_all_changes_nothing_that_going_on_would_find(seed: int, alp
     stepper = Bigram(seed=seed)
     options = {"size": 3, "length_penalty": alpha, "max_length": 10}
     stopped = beam_search(stepper, *sentences(0, 1), **options, stop="all")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dragoman.search.beam.may_change", lambda *_: True)
-        endless = beam_search(stepper, *sentences(0, 1), **options, stop="all")
+    endless = beam_search(stepper, *sentences(0, 1), **options, stop="length")
     assert stopped == endless
 
 
@@ -239,8 +228,8 @@ def test_the_k_best_are_those_of_a_stable_sort(rows: list[list[float]]) -> None:
 
 
 def test_the_bound_is_reached_by_certainty_at_the_longest_length() -> None:
-    assert best_possible(-6.0, 12, 1.0) == pytest.approx(-0.5)
-    assert best_possible(-6.0, 12, 0.0) == -6.0
+    assert best_possible(-6.0, 12, length_normalised) == pytest.approx(-0.5)
+    assert best_possible(-6.0, 12, partial(length_normalised, alpha=0.0)) == -6.0
     assert length_normalised(-6.0, 3, 1.0) == pytest.approx(-2.0)
 
 

@@ -126,7 +126,7 @@ def expected_edits(model: Seq2Seq) -> float:
     """The mean character error rate of 10 samples of each word."""
     batch = collate(PAIRS)
     with noise(99):
-        outputs = sample(model, batch.src, batch.src_keep, size=10, max_length=14)
+        outputs = sample(model, batch.src, batch.src_keep, size=10, max_length=14).tokens
     cer, wanted = DISTANCES["cer"](), [TEXT.decode(tgt) for _, tgt in PAIRS for _ in range(10)]
     written = [TEXT.decode(y) for y in real(outputs, outputs != PAD)]
     return float(np.mean([cer(y, r) for y, r in zip(written, wanted, strict=True)]))

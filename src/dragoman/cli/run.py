@@ -12,6 +12,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from dragoman.cli import choosing
 from dragoman.cli.arguments import split_overrides
 from dragoman.errors import ConfigError, DataError, MissingExtra, UsageError
 
@@ -26,7 +27,8 @@ Apply a model: line N in is line N out. Without TEXT and --file it reads stdin.
 
   dragoman run en-de "A man is riding a bicycle."
   dragoman run en-de < test.en > test.out
-  dragoman run en-de --file test.en -o test.out search.size=1"""
+  dragoman run en-de --file test.en -o test.out search.size=1
+  dragoman run en-de "A man is riding a bicycle." --nbest 5 --sample top-p=0.9"""
 
 SHOWN = 10  # numbers of truncated lines
 
@@ -40,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--batch", type=int, metavar="N", help="sentences decoded together")
     add("--json", action="store_true", help="one object a line: text, score, truncated, flags, confidence")
     add("--details", action="store_true", help="with --json: each token's probability, and the alignment")
+    choosing.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -52,18 +55,25 @@ def run(args: argparse.Namespace) -> int:
         )
     if args.batch is not None:
         overrides.append(f"search.batch_sentences={args.batch}")
-    model = load_model(args.model)
-    search = search_settings(model.folder, overrides)
+    model = load_model(args.model, args.ensemble or (), args.reverse)
+    search = search_settings(model.folder, [*choosing.overrides(args), *overrides])
     flagged: dict[int, tuple[str, ...]] = {}
-    with opened_output(args.output) as out:
+    with opened_output(args.output) as out, choosing.opened_traces(args.trace, model) as traces:
         number = 0
         for lines in inputs(texts, args.file, args.model):
-            results = model([line.text for line in lines], search, details=args.details)
+            results = model(
+                [line.text for line in lines], search, details=args.details, trace=traces is not None
+            )
             for line, result in zip(lines, results, strict=True):
                 number += 1
                 if result.flags:
                     flagged[number] = result.flags
-                out.write(shown(result, as_json=args.json) + ("\n" if args.json else line.end))
+                if traces:
+                    traces.add(line.text, result)
+                if args.nbest is not None and not args.json:
+                    out.write(choosing.n_best_lines(number, result) + line.end)
+                else:
+                    out.write(shown(result, as_json=args.json) + ("\n" if args.json else line.end))
             out.flush()
     report_truncated([number for number, flags in flagged.items() if "truncated" in flags])
     report_flagged({number: flags for number, flags in flagged.items() if "truncated" not in flags})
@@ -71,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def load_model(path: str) -> Model:
+def load_model(path: str, ensemble: Sequence[str] = (), reverse: str | None = None) -> Model:
     try:
         from dragoman.inference.model import load
     except ModuleNotFoundError as error:
@@ -80,7 +90,7 @@ def load_model(path: str) -> Model:
             where=str(error),
             hint='pip install "dragoman[train]"',
         ) from None
-    return load(path)
+    return load(path, ensemble=ensemble, reverse=reverse)
 
 
 def search_settings(folder: Path, overrides: Sequence[str]) -> SearchConfig:
@@ -131,7 +141,7 @@ def typed(text: str) -> str:
 def shown(result: Result, *, as_json: bool) -> str:
     if as_json:
         return json.dumps(as_object(result), ensure_ascii=False)
-    return result.text.replace("\n", " ")  # a model of bytes may write one, and a line must stay a line
+    return choosing.line(result.text)
 
 
 def as_object(result: Result) -> dict[str, Any]:
@@ -148,6 +158,8 @@ def as_object(result: Result) -> dict[str, Any]:
         fields["tokens"] = [token._asdict() for token in result.details]
     if result.alignment is not None:
         fields["alignment"] = result.alignment
+    if result.alternatives:
+        fields["alternatives"] = [{"text": a.text, "score": a.score} for a in result.alternatives]
     return fields
 
 

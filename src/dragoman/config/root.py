@@ -74,6 +74,17 @@ class Config(Section):
         return self
 
     @model_validator(mode="after")
+    def _coverage_needs_a_look_at_each_token(self) -> Config:
+        decoder, encoder = self.model.decoder, self.model.encoder
+        looks = decoder.attends and not isinstance(encoder, KalchbrennerPart)
+        if self.search.coverage_penalty and not looks:
+            raise ValueError(
+                f"search.coverage_penalty needs attention to each source token, which the {encoder.name} "
+                f"encoder and the {decoder.name} decoder do not have; set it to 0"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _alignment_needs_a_state_a_token(self) -> Config:
         objective, encoder = self.training.objective, self.model.encoder
         if isinstance(objective, Looking) and objective.alignment and isinstance(encoder, KalchbrennerPart):

@@ -11,8 +11,7 @@ from typing import NamedTuple
 from dragoman.config.root import Config
 from dragoman.data.readers.build import open_pairs
 from dragoman.errors import DragomanError
-from dragoman.inference.translator import LONGEST
-from dragoman.models.bundle import Bundle
+from dragoman.models.bundle import LONGEST, Bundle
 from dragoman.text.specials import EOS, UNK
 
 SENTENCES = 64

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
+from dragoman.config.load import load as load_config
 from dragoman.config.search import SearchConfig
 from dragoman.inference.folder import find_model
 from dragoman.inference.same_bits import ask_for_same_bits
 from dragoman.inference.translator import Result, Translator
 from dragoman.models.bundle import load_bundle
+
+Choice = SearchConfig | Mapping[str, Any]  # a whole [search], or what to change of the model's own
 
 
 class Model:
@@ -21,32 +25,55 @@ class Model:
 
     @overload
     def __call__(
-        self, texts: str, search: SearchConfig | None = None, *, details: bool = False
+        self, texts: str, search: Choice | None = None, *, details: bool = False, trace: bool = False
     ) -> Result: ...
 
     @overload
     def __call__(
-        self, texts: list[str] | tuple[str, ...], search: SearchConfig | None = None, *, details: bool = False
+        self,
+        texts: list[str] | tuple[str, ...],
+        search: Choice | None = None,
+        *,
+        details: bool = False,
+        trace: bool = False,
     ) -> list[Result]: ...
 
     def __call__(
         self,
         texts: str | list[str] | tuple[str, ...],
-        search: SearchConfig | None = None,
+        search: Choice | None = None,
         *,
         details: bool = False,
+        trace: bool = False,
     ) -> Result | list[Result]:
-        """With `details` each result has its tokens' probabilities and what the model looked at."""
-        if isinstance(texts, str):
-            return self.translator([texts], search, details=details)[0]
-        return self.translator(texts, search, details=details)
+        """`search` changes the model's own.
+
+        With `details` each result has its tokens' probabilities and what the model looked at, with `trace`
+        every candidate of its search.
+        """
+        several = [texts] if isinstance(texts, str) else texts
+        results = self.translator(several, self._search(search), details=details, trace=trace)
+        return results[0] if isinstance(texts, str) else results
+
+    def _search(self, search: Choice | None) -> SearchConfig | None:
+        if isinstance(search, Mapping):
+            return load_config(self.folder / "settings.toml", base={"search": dict(search)}).search
+        return search
 
     def __repr__(self) -> str:
         return f"Model({str(self.folder)!r})"
 
 
-def load(path: str | Path) -> Model:
-    """The model in a run folder, its model/ or a project folder."""
+def load(
+    path: str | Path, *, ensemble: Sequence[str | Path] = (), reverse: str | Path | None = None
+) -> Model:
+    """The model in a run folder, its model/ or a project folder.
+
+    Those of `ensemble` decide together with it; the one in `reverse` was trained the other way round, and
+    re-ranks what they find.
+    """
     ask_for_same_bits()
     folder = find_model(path)
-    return Model(folder, Translator(load_bundle(folder)))
+    more = [load_bundle(find_model(other)) for other in ensemble]
+    back = load_bundle(find_model(reverse)) if reverse is not None else None
+    return Model(folder, Translator(load_bundle(folder), *more, reverse=back))

@@ -12,17 +12,20 @@ from typing import NamedTuple, TypeVar
 
 from dragoman.config.search import SearchConfig
 from dragoman.data.collate import collate_sources
+from dragoman.errors import UsageError
+from dragoman.inference.choosing import Alternative, Chooser
 from dragoman.inference.judge import Judge, Rows
 from dragoman.inference.knowing import Known, Token, Words
 from dragoman.models.bundle import Bundle
+from dragoman.protocols import Stepper
 from dragoman.search.build import build
 from dragoman.search.company import LEAST
 from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.trace import Recorder, Trace
 from dragoman.text.specials import EOS
 
 T = TypeVar("T")
 
-LONGEST = 1024  # tokens of a model that has no limit of its own
 BATCH_TOKENS = 8192  # of source at most: attention takes memory by the square of the length
 
 
@@ -30,7 +33,8 @@ class Result(NamedTuple):
     """`truncated`: the input was too long and read in part, or the output reached its longest length.
 
     `confidence` is None before a calibration; `details` and `alignment` are None where they were not asked
-    for, and `alignment` of a decoder that looks nowhere.
+    for, and `alignment` of a decoder that looks nowhere. `alternatives` are the n best, this one first, where
+    more than one was asked for.
     """
 
     text: str
@@ -41,23 +45,38 @@ class Result(NamedTuple):
     confidence: float | None = None
     details: tuple[Token, ...] | None = None
     alignment: Words | None = None
+    alternatives: tuple[Alternative, ...] = ()
+    trace: Trace | None = None
 
 
 EMPTY = Result("", 0.0, False, ())
 
 
+class Found(NamedTuple):
+    """The n best of one source, and how they were found, if that was asked for."""
+
+    hypotheses: list[Hypothesis]
+    trace: Trace | None
+
+
 class Translator:
-    def __init__(self, bundle: Bundle) -> None:
-        self.model = bundle.model
+    def __init__(self, bundle: Bundle, *more: Bundle, reverse: Bundle | None = None) -> None:
+        """`more` models decide together with the first; a `reverse` one re-ranks what they find."""
+        self.model: Stepper = bundle.model
         self.text = bundle.text
         self.search = bundle.config.search
         self.judge = Judge(bundle.text, bundle.calibration)
-        model = bundle.config.model
-        self.longest_source = (model.encoder.longest or LONGEST) - 1  # </s> has a place too
-        self.longest_target = model.decoder.longest or LONGEST
+        self.chooser = Chooser((bundle, *more), reverse)
+        self.longest_source = min(b.longest_source for b in (bundle, *more))
+        self.longest_target = min(b.longest_target for b in (bundle, *more))
 
     def __call__(
-        self, texts: Sequence[str], search: SearchConfig | None = None, *, details: bool = False
+        self,
+        texts: Sequence[str],
+        search: SearchConfig | None = None,
+        *,
+        details: bool = False,
+        trace: bool = False,
     ) -> list[Result]:
         """One result for each text, in order. A text without words becomes an empty one."""
         config = search or self.search
@@ -66,35 +85,62 @@ class Translator:
         results = [EMPTY for _ in texts]
         for places in batches([min(len(s), self.longest_source) for s in sources], config.batch_sentences):
             rows = [sources[place][: self.longest_source].tolist() for place in places]
-            found = self._best(config, rows)
-            for place, row, best in zip(places, rows, found, strict=True):
+            lines = [texts[place] for place in places]
+            found = self._found(config, lines, rows, trace=trace)
+            for place, row, mine in zip(places, rows, found, strict=True):
                 is_cut = len(sources[place]) > self.longest_source
-                results[place] = self._result(texts[place], row, best, is_cut=is_cut)
+                results[place] = self._result(texts[place], row, mine, is_cut=is_cut)
             if details:
-                known = self._known([texts[place] for place in places], rows, found)
+                known = self._known(config, lines, rows, [mine.hypotheses[0] for mine in found])
                 for place, fields in zip(places, known, strict=True):
                     results[place] = results[place]._replace(**fields._asdict())
         return results
 
-    def _best(self, config: SearchConfig, rows: Rows) -> list[Hypothesis]:
-        decode = build(self.judge.bounded(config, len(rows[0])), self.judge.shortest_loop)
-        found = decode(self.model, *collate_sources(in_company(rows)))
-        return [hypotheses[0] for hypotheses in found[: len(rows)]]
+    def _found(self, config: SearchConfig, texts: Sequence[str], rows: Rows, *, trace: bool) -> list[Found]:
+        recorder = Recorder() if trace else None
+        if recorder and config.kind in ("sample", "mbr"):
+            raise no_trace(config.kind)
+        decode = build(self.judge.bounded(config, len(rows[0])), self.judge.shortest_loop, recorder)
+        stepper = self.chooser.stepper(self.model, config)
+        found = decode(stepper, *collate_sources(in_company(rows)))[: len(rows)]
+        traces = recorder.traces(found) if recorder else [None] * len(rows)
+        ranked = [self.chooser.ranked(config, *pair) for pair in zip(texts, found, strict=True)]
+        return [Found(*pair) for pair in zip(ranked, traces, strict=True)]
 
-    def _result(self, source: str, row: Sequence[int], best: Hypothesis, *, is_cut: bool) -> Result:
+    def _result(self, source: str, row: Sequence[int], found: Found, *, is_cut: bool) -> Result:
+        best, *others = found.hypotheses
         text = self.text.tgt.decode(best.tokens)
         truncated = is_cut or not best.finished
-        flags = self.judge.flags(source, row, text, best, truncated=truncated)
-        return Result(text, best.score, truncated, best.tokens, flags, self.judge.confidence(best))
+        return Result(
+            text,
+            best.score,
+            truncated,
+            best.tokens,
+            self.judge.flags(source, row, text, best, truncated=truncated),
+            self.judge.confidence(best),
+            alternatives=self.chooser.alternatives(found.hypotheses) if others else (),
+            trace=found.trace,
+        )
 
-    def _known(self, texts: Sequence[str], rows: Rows, found: Sequence[Hypothesis]) -> list[Known]:
+    def _known(
+        self, config: SearchConfig, texts: Sequence[str], rows: Rows, found: Sequence[Hypothesis]
+    ) -> list[Known]:
         outputs = [[*best.tokens, EOS] if best.finished else list(best.tokens) for best in found]
-        return self.judge.known(self.model, texts, in_company(rows), in_company(outputs))
+        stepper = self.chooser.stepper(self.model, config)
+        return self.judge.known(stepper, texts, in_company(rows), in_company(outputs))
 
 
 def in_company(rows: Sequence[T]) -> list[T]:
     """A batch that is not too small: its last row again and again."""
     return [*rows, *[rows[-1]] * max(LEAST - len(rows), 0)]
+
+
+def no_trace(kind: str) -> UsageError:
+    return UsageError(
+        "There is a trace of greedy and beam search only: samples have no candidates.",
+        where=f'search.kind = "{kind}"',
+        hint="search.kind=beam",
+    )
 
 
 def batches(lengths: Sequence[int], size: int) -> Iterator[list[int]]:

@@ -28,6 +28,7 @@ from dragoman.text.spelling import spell
 WEIGHTS = "weights.safetensors"
 SETTINGS = "settings.toml"
 FEW = 1 << 20  # numbers: tables of places may outgrow the weights of a tiny model
+LONGEST = 1024  # tokens of a model that has no limit of its own
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,16 @@ class Bundle:
     text: TextPair
     model: Seq2Seq
     calibration: Calibration | None = None
+
+    @property
+    def longest_source(self) -> int:
+        """Tokens that are read, beside </s>."""
+        return (self.config.model.encoder.longest or LONGEST) - 1
+
+    @property
+    def longest_target(self) -> int:
+        """Tokens that are written, </s> among them."""
+        return self.config.model.decoder.longest or LONGEST
 
 
 def save_bundle(

@@ -7,31 +7,59 @@ from functools import partial
 
 from dragoman.config.search import SearchConfig
 from dragoman.protocols import Stepper
-from dragoman.search.beam import beam_search
+from dragoman.search.beam import BeamSearch
+from dragoman.search.ensemble import Average, mean_of_log_p, mean_of_p
 from dragoman.search.greedy import greedy_search
 from dragoman.search.guard import LoopGuard
 from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.sample import SampleSearch
+from dragoman.search.scores import Normalise, gnmt_normalised, length_normalised
+from dragoman.search.trace import Recorder
 from dragoman.shapes import Tensor
 
 # (stepper, src, keep) → the hypotheses of each sentence, best first
 Search = Callable[[Stepper, Tensor, Tensor], list[list[Hypothesis]]]
 
 
-def build(config: SearchConfig, shortest_loop: int | None = None) -> Search:
+def build(config: SearchConfig, shortest_loop: int | None = None, recorder: Recorder | None = None) -> Search:
     """Guarded against loops of so many tokens, where the settings ask for it and someone knows how many."""
-    search = unguarded(config)
+    search = unguarded(config, recorder)
     if shortest_loop is None or not config.guard:
         return search
     return lambda stepper, src, keep: search(LoopGuard(stepper, shortest_loop), src, keep)
 
 
-def unguarded(config: SearchConfig) -> Search:
+def unguarded(config: SearchConfig, recorder: Recorder | None) -> Search:
+    """Of "mbr" the samples; who knows texts and metrics chooses among them."""
+    normalise = build_normalise(config)
+    if config.kind in ("sample", "mbr"):
+        return SampleSearch(
+            size=config.samples if config.kind == "mbr" else config.n_best,
+            max_length=config.max_length,
+            temperature=config.temperature,
+            top_k=config.top_k,
+            top_p=config.top_p,
+            seed=config.seed,
+            normalise=normalise,
+        )
     if config.kind == "greedy" or config.size == 1:
-        return partial(greedy_search, max_length=config.max_length, length_penalty=config.length_penalty)
-    return partial(
-        beam_search,
+        return partial(greedy_search, max_length=config.max_length, normalise=normalise, recorder=recorder)
+    return BeamSearch(
         size=config.size,
-        length_penalty=config.length_penalty,
         max_length=config.max_length,
+        normalise=normalise,
         stop=config.stop,
+        coverage=config.coverage_penalty,
+        groups=config.groups,
+        diversity=config.diversity,
+        recorder=recorder,
     )
+
+
+def build_normalise(config: SearchConfig) -> Normalise:
+    formula = {"power": length_normalised, "gnmt": gnmt_normalised}[config.length_norm]
+    return partial(formula, alpha=config.length_penalty)
+
+
+def build_average(config: SearchConfig) -> Average:
+    return {"probability": mean_of_p, "log": mean_of_log_p}[config.ensemble]

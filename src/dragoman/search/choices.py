@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import torch
 
-from dragoman.shapes import Float, Int, Tensor
+from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import BOS, PAD
+
+BLOCK = 32  # tokens that are looked at together
 
 
 def allowed(log_p: Float[Tensor, "N V"]) -> Float[Tensor, "N V"]:
@@ -27,6 +29,65 @@ def best(x: Float[Tensor, "B N"], k: int) -> tuple[Float[Tensor, "B k"], Int[Ten
     index = index.sort(dim=-1).values
     value, order = x.gather(-1, index).sort(dim=-1, descending=True, stable=True)
     return value, index.gather(-1, order)
+
+
+def best_sums(
+    p: Float[Tensor, "B W"], log_p: Float[Tensor, "N V"], k: int
+) -> tuple[Float[Tensor, "B k"], Int[Tensor, "B k"]]:
+    """The k best of p_w + log_p_wv over all w and v: `best` of the sums, without making them all.
+
+    A token of the k best stands in one of the k blocks with the best maxima. To find those, the row is
+    read once; `topk` over whole rows takes sixty times as long.
+    """
+    B, W = p.shape
+    V = log_p.shape[-1]
+    count = -(-V // BLOCK)
+    if W * count <= k:
+        return best((p.unsqueeze(-1) + allowed(log_p).view(B, W, V)).flatten(1), k)
+    maxima, block = (block_maxima(log_p).view(B, W, count) + p.unsqueeze(-1)).flatten(1).topk(k + 1, dim=-1)
+    block = block[:, :k].sort(dim=-1).values
+    w, first = block // count, block % count * BLOCK
+    token = first.unsqueeze(-1) + torch.arange(BLOCK, device=p.device)
+    place = (w.unsqueeze(-1) * V + token.clamp_max(V - 1)).flatten(1)
+    x = log_p.view(B, W * V).gather(1, place).view(token.shape) + p.gather(1, w).unsqueeze(-1)
+    value, index = best(x.masked_fill(is_never_written(token, V), -torch.inf).flatten(1), k)
+    index = place.gather(1, index)
+    # A block that was left out may hold the equal of the k-th best, and stand before it.
+    tied = ((maxima[:, -1] >= value[:, -1]) & value[:, -1].isfinite()).nonzero().squeeze(-1)
+    if len(tied):
+        sums = p[tied].unsqueeze(-1) + allowed(log_p).view(B, W, V)[tied]
+        value[tied], index[tied] = best(sums.flatten(1), k)
+    return value, index
+
+
+def block_maxima(log_p: Float[Tensor, "N V"]) -> Float[Tensor, "N C"]:
+    """The largest of each block of tokens that may be written."""
+    whole = log_p.shape[-1] // BLOCK
+    parts = [allowed(log_p[:, :BLOCK]).amax(-1, keepdim=True)]
+    if whole > 1:
+        parts.append(log_p[:, BLOCK : whole * BLOCK].unflatten(1, (whole - 1, BLOCK)).amax(-1))
+    if log_p.shape[-1] > max(whole, 1) * BLOCK:
+        parts.append(log_p[:, whole * BLOCK :].amax(-1, keepdim=True))
+    return torch.cat(parts, dim=1)
+
+
+def is_never_written(token: Int[Tensor, "*shape"], V: int) -> Bool[Tensor, "*shape"]:
+    return (token == PAD) | (token == BOS) | (token >= V)
+
+
+def most_probable(log_p: Float[Tensor, "N V"], k: int) -> Float[Tensor, "N V"]:
+    """Only the k most probable tokens are left (Fan et al. 2018)."""
+    if k >= log_p.shape[-1]:
+        return log_p
+    value, index = best(log_p, k)
+    return torch.full_like(log_p, -torch.inf).scatter(-1, index, value)
+
+
+def nucleus(log_p: Float[Tensor, "N V"], p: float) -> Float[Tensor, "N V"]:
+    """Only the fewest tokens, most probable first, that together have p (Holtzman et al. 2020)."""
+    value, index = log_p.double().softmax(-1).sort(dim=-1, descending=True, stable=True)
+    outside = value.cumsum(dim=-1) - value >= p
+    return log_p.masked_fill(torch.zeros_like(outside).scatter(-1, index, outside), -torch.inf)
 
 
 def drawn(log_p: Float[Tensor, "N V"], u: Float[Tensor, " N"]) -> Int[Tensor, " N"]:

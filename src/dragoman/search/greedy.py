@@ -5,12 +5,15 @@ from __future__ import annotations
 import torch
 
 from dragoman.protocols import Stepper
-from dragoman.search.choices import allowed
+from dragoman.search.choices import allowed, best
 from dragoman.search.company import staying
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.scores import length_normalised
-from dragoman.shapes import Bool, Int, Tensor
+from dragoman.search.scores import Normalise, length_normalised
+from dragoman.search.trace import Recorder, Row
+from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import BOS, EOS
+
+RECORDED = 2  # candidates of a step: the one that is taken, and the one that nearly was
 
 
 @torch.no_grad()
@@ -20,7 +23,8 @@ def greedy_search(
     keep: Bool[Tensor, "B S"],
     *,
     max_length: int,
-    length_penalty: float = 1.0,
+    normalise: Normalise = length_normalised,
+    recorder: Recorder | None = None,
 ) -> list[list[Hypothesis]]:
     """One hypothesis for each sentence, in at most `max_length` steps, </s> among them."""
     tokens: list[list[int]] = [[] for _ in src]
@@ -28,11 +32,15 @@ def greedy_search(
     sentences = list(range(len(src)))  # those in the batch
     y = torch.full((len(src),), BOS, device=src.device)
     state = stepper.start(src, keep, 1)
-    for _ in range(max_length):
+    for length in range(1, max_length + 1):
         step = stepper.step(y, state)
         p, y = allowed(step.log_p).max(-1)  # the first of equal values: the lowest token
-        for sentence, token, value in zip(sentences, y.tolist(), p.tolist(), strict=True):
+        for place, (token, value) in enumerate(zip(y.tolist(), p.tolist(), strict=True)):
+            sentence = sentences[place]
             if is_open(tokens[sentence]):
+                if recorder:
+                    rows = candidates(step.log_p[place], log_p[sentence], length, normalise)
+                    recorder.step(sentence, 0, length, rows, 1)
                 tokens[sentence].append(token)
                 log_p[sentence] += value
         still = [is_open(tokens[sentence]) for sentence in sentences]
@@ -41,17 +49,23 @@ def greedy_search(
         state = step.state
         places = staying(still)
         if len(places) < len(sentences):
-            rows = torch.tensor(places, device=y.device)
-            state, y = state.keep_sentences(rows, rows), y[rows]
+            kept = torch.tensor(places, device=y.device)
+            state, y = state.keep_sentences(kept, kept), y[kept]
             sentences = [sentences[place] for place in places]
-    return [[hypothesis(t, p, length_penalty)] for t, p in zip(tokens, log_p, strict=True)]
+    return [[hypothesis(t, p, normalise)] for t, p in zip(tokens, log_p, strict=True)]
 
 
 def is_open(tokens: list[int]) -> bool:
     return not tokens or tokens[-1] != EOS
 
 
-def hypothesis(tokens: list[int], log_p: float, alpha: float) -> Hypothesis:
+def hypothesis(tokens: list[int], log_p: float, normalise: Normalise) -> Hypothesis:
     finished = not is_open(tokens)
-    score = length_normalised(log_p, len(tokens), alpha)
+    score = normalise(log_p, len(tokens))
     return Hypothesis(tuple(tokens[:-1] if finished else tokens), score, log_p, finished)
+
+
+def candidates(log_p: Float[Tensor, " V"], before: float, length: int, normalise: Normalise) -> list[Row]:
+    value, token = best(allowed(log_p.unsqueeze(0)), RECORDED)
+    totals = [before + v for v in value[0].tolist()]
+    return [Row(p, normalise(p, length), 0, y) for p, y in zip(totals, token[0].tolist(), strict=True)]

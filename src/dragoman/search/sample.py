@@ -2,29 +2,131 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from dragoman.nn.dropout import uniform
 from dragoman.protocols import Stepper
-from dragoman.search.choices import allowed, drawn
-from dragoman.shapes import Bool, Int, Tensor
+from dragoman.search.choices import allowed, drawn, most_probable, nucleus
+from dragoman.search.company import staying
+from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.scores import Normalise, length_normalised
+from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import BOS, EOS, PAD
+
+# (log p of what may be written, which samples these rows are, step) → a token each
+Choose = Callable[[Tensor, Tensor, int], Tensor]
+Keys = NDArray[np.uint64]
+
+
+class Samples(NamedTuple):
+    """Those of a sentence stand side by side: each with </s>, unless it is cut, and then <pad>."""
+
+    tokens: Int[Tensor, "N T"]
+    log_p: Float[Tensor, " N"]  # Σ log p, by the model
+
+
+def by_stream(log_p: Float[Tensor, "N V"], rows: Int[Tensor, " N"], step: int) -> Int[Tensor, " N"]:
+    """From the model's distribution, by the stream of random numbers that training draws from."""
+    return drawn(log_p, uniform(len(rows), log_p.device))
 
 
 @torch.no_grad()
 def sample(
-    stepper: Stepper, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], *, size: int, max_length: int
-) -> Int[Tensor, "N T"]:
-    """`size` outputs of each sentence, side by side; each with </s>, unless it is cut, and then <pad>."""
-    y = torch.full((len(src) * size,), BOS, device=src.device)
-    is_open = torch.ones_like(y, dtype=torch.bool)
-    state = stepper.start(src, keep, size)
-    tokens = []
-    for _ in range(max_length):
+    stepper: Stepper,
+    src: Int[Tensor, "B S"],
+    keep: Bool[Tensor, "B S"],
+    *,
+    size: int,
+    max_length: int,
+    choose: Choose = by_stream,
+) -> Samples:
+    """`size` outputs of each sentence."""
+    rows = torch.arange(len(src) * size, device=src.device)  # those in the batch
+    tokens = torch.full((len(rows), max_length), PAD, device=src.device)
+    log_p = torch.zeros(len(rows), dtype=torch.float64, device=src.device)
+    y, is_open = torch.full_like(rows, BOS), torch.ones_like(rows, dtype=torch.bool)
+    state, length = stepper.start(src, keep, size), 0
+    while length < max_length and bool(is_open.any()):
         step = stepper.step(y, state)
-        y = drawn(allowed(step.log_p), uniform(len(y), y.device)).masked_fill(~is_open, PAD)
-        tokens.append(y)
-        state, is_open = step.state, is_open & (y != EOS)
-        if not bool(is_open.any()):
-            break
-    return torch.stack(tokens, dim=1)
+        state = step.state
+        y = choose(allowed(step.log_p), rows, length).masked_fill(~is_open, PAD)
+        log_p[rows] += step.log_p.gather(1, y.unsqueeze(1)).squeeze(1).where(is_open, 0.0)
+        tokens[rows, length] = y
+        is_open, length = is_open & (y != EOS), length + 1
+        still = is_open.view(-1, size).any(dim=1).tolist()
+        places = staying(still)
+        if len(places) < len(still):
+            kept = torch.tensor(places, device=y.device)
+            some = (kept.unsqueeze(1) * size + torch.arange(size, device=y.device)).flatten()
+            state = state.keep_sentences(kept, some)
+            rows, y, is_open = rows[some], y[some], is_open[some]
+    return Samples(tokens[:, :length], log_p)
+
+
+@dataclass(frozen=True)
+class SampleSearch:
+    """Samples in the order they are drawn, the same for a sentence whatever stands beside it."""
+
+    size: int
+    max_length: int
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float = 1.0
+    seed: int = 1
+    normalise: Normalise = length_normalised
+
+    def __call__(
+        self, stepper: Stepper, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]
+    ) -> list[list[Hypothesis]]:
+        choose = partial(self.choose, keys=keys(self.seed, src, keep, self.size))
+        found = sample(stepper, src, keep, size=self.size, max_length=self.max_length, choose=choose)
+        lengths = (found.tokens != PAD).sum(dim=1).tolist()
+        rows = zip(found.tokens.tolist(), lengths, found.log_p.tolist(), strict=True)
+        every = [self.hypothesis(tokens[:length], log_p) for tokens, length, log_p in rows]
+        return [every[i : i + self.size] for i in range(0, len(every), self.size)]
+
+    def choose(
+        self, log_p: Float[Tensor, "N V"], rows: Int[Tensor, " N"], step: int, *, keys: Keys
+    ) -> Int[Tensor, " N"]:
+        return drawn(self.shaped(log_p), uniform_at(keys[rows.cpu().numpy()], step).to(log_p.device))
+
+    def shaped(self, log_p: Float[Tensor, "N V"]) -> Float[Tensor, "N V"]:
+        """log p / τ, up to a constant; then only what is within the k best, and within the nucleus."""
+        log_p = log_p - log_p.amax(-1, keepdim=True)
+        log_p = log_p / self.temperature if self.temperature != 1.0 else log_p
+        log_p = log_p if self.top_k is None else most_probable(log_p, self.top_k)
+        return log_p if self.top_p == 1.0 else nucleus(log_p, self.top_p)
+
+    def hypothesis(self, tokens: list[int], log_p: float) -> Hypothesis:
+        finished = tokens[-1:] == [EOS]
+        score = self.normalise(log_p, len(tokens))
+        return Hypothesis(tuple(tokens[:-1] if finished else tokens), score, log_p, finished)
+
+
+def keys(seed: int, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], size: int) -> Keys:
+    """A number for each sample, made of the seed, the sentence and which of its samples it is."""
+    found = []
+    for ids, real in zip(src.cpu().numpy(), keep.cpu().numpy(), strict=True):
+        sentence = hashlib.blake2b(f"{seed} ".encode() + ids[real].astype("<i8").tobytes(), digest_size=8)
+        for number in range(size):
+            mine = sentence.copy()
+            mine.update(number.to_bytes(8, "little"))
+            found.append(int.from_bytes(mine.digest(), "little"))
+    return np.array(found, np.uint64)
+
+
+def uniform_at(keys: Keys, step: int) -> Float[Tensor, " N"]:
+    """u ∈ [0, 1) of each key at this step: the step-th number of SplitMix64 (Steele et al. 2014)."""
+    z = keys + np.uint64((step + 1) * 0x9E3779B97F4A7C15 % 2**64)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
+    return torch.from_numpy((z >> np.uint64(11)).astype(np.float64) * 2.0**-53)

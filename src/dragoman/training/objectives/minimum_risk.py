@@ -78,7 +78,7 @@ class MinimumRisk:
         training = model.training
         model.eval()
         length = min(2 * batch.tgt_out.shape[1] + 10, self.longest)
-        tokens = sample(model, batch.src, batch.src_keep, size=self.samples, max_length=length)
+        tokens = sample(model, batch.src, batch.src_keep, size=self.samples, max_length=length).tokens
         model.train(training)
         return list(real(tokens, tokens != PAD))
 

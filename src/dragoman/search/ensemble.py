@@ -1,0 +1,50 @@
+"""Several models with one vocabulary as one: their predictions are averaged at each step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import torch
+
+from dragoman.protocols import State, Step, Stepper
+from dragoman.shapes import Bool, Float, Int, Tensor
+
+Average = Callable[[Tensor], Tensor]  # log p of M models [M N V] → one [N V]
+
+
+def mean_of_p(log_p: Float[Tensor, "M N V"]) -> Float[Tensor, "N V"]:
+    """log 1/M Σ_m p_m: what one model finds likely stays likely."""
+    return log_p.logsumexp(dim=0) - math.log(len(log_p))
+
+
+def mean_of_log_p(log_p: Float[Tensor, "M N V"]) -> Float[Tensor, "N V"]:
+    """1/M Σ_m log p_m, made a distribution again: what one model finds unlikely becomes unlikely."""
+    return log_p.mean(dim=0).log_softmax(dim=-1)
+
+
+class Ensemble:
+    def __init__(self, steppers: Sequence[Stepper], average: Average) -> None:
+        self.steppers = tuple(steppers)
+        self.average = average
+
+    def start(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], width: int) -> State:
+        return together([stepper.start(src, keep, width) for stepper in self.steppers])
+
+    def step(self, y: Int[Tensor, " N"], state: State) -> Step:
+        states = [State(fixed, moving) for fixed, moving in zip(state.fixed, state.moving, strict=True)]
+        steps = [stepper.step(y, mine) for stepper, mine in zip(self.steppers, states, strict=True)]
+        log_p = self.average(torch.stack([step.log_p for step in steps]))
+        return Step(log_p, together([step.state for step in steps]), mean_attention(steps))
+
+
+def together(states: Sequence[State]) -> State:
+    return State(tuple(state.fixed for state in states), tuple(state.moving for state in states))
+
+
+def mean_attention(steps: Sequence[Step]) -> Float[Tensor, "N S"] | None:
+    """Where they looked on average; nowhere, if one of them does not look at the same places."""
+    looks = [step.attention for step in steps if step.attention is not None]
+    if len(looks) < len(steps) or len({look.shape for look in looks}) > 1:
+        return None
+    return torch.stack(looks).mean(dim=0)
