@@ -18,11 +18,10 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from told import Told
-
 from dragoman.config.search import SearchConfig
 from dragoman.data.readers.build import open_pairs
 from dragoman.inference.model import Model, load
+from told import Told
 
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("DRAGOMAN_DATA", HERE.parent.parent / "shared" / "data")) / "cmudict"

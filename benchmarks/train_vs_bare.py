@@ -84,9 +84,9 @@ def ours(model: str, precision: str, folder: Path) -> Iterator[tuple[int, float]
 def bare(model: str, precision: str, folder: Path) -> Iterator[tuple[int, float]]:
     """What one writes by hand: torch's modules, autocast, fused AdamW, cross-entropy."""
     import torch
-    from bare import MODELS
     from torch.nn import functional as F
 
+    from bare import MODELS
     from dragoman.training.build import build_schedule
     from dragoman.training.events import Events
     from dragoman.training.parallel import Ranks

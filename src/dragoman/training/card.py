@@ -35,8 +35,8 @@ def summary(config: Config, facts: dict[str, Any]) -> str:
     units = text.kind if text.is_joint else f"{text.src_units.kind} → {text.tgt_units.kind}"
     lines = [
         f"{model.encoder.name} encoder, {model.decoder.name} decoder (preset {model.preset}), {units} units,",
-        f"{facts['parameters']:,} parameters. {facts['step']:,} updates in {facts['seconds'] / 60:.1f} minutes "
-        f"with Dragoman {version('dragoman')};",
+        f"{facts['parameters']:,} parameters. {facts['step']:,} updates in "
+        f"{facts['seconds'] / 60:.1f} minutes with Dragoman {version('dragoman')};",
         f"the weights are the {facts['chosen']} of its checkpoints. All settings stand in settings.toml.",
     ]
     return "\n".join(lines)
