@@ -72,16 +72,16 @@ def looking(places: list[int], S: int) -> Forced:
     T = len(places)
     attention = torch.full((1, T, S), 0.01)
     attention[0, range(T), places] = 0.9
-    return Forced(torch.zeros(1, T), torch.ones(1, T), attention, torch.full((1, T), 0.5))
+    return Forced(torch.zeros(1, T), torch.ones(1, T), attention)
 
 
 def test_tokens_know_what_they_looked_at() -> None:
     text = PAIRS["word"]
-    tokens = details(written(text, "the dog sat", "a cat"), 0, looking([1, 0, 3], 4), text, calibrated=True)
+    tokens = details(written(text, "the dog sat", "a cat"), 0, looking([1, 0, 3], 4), text, None)
     assert [token.piece for token in tokens] == ["a", "cat", "</s>"]
     assert [token.at for token in tokens] == [(0, 1), (2, 5), (5, 5)]
     assert [token.source for token in tokens] == [(4, 7), (0, 3), None]
-    assert {(token.log_p, token.entropy, token.confidence) for token in tokens} == {(0.0, 1.0, 0.5)}
+    assert {(token.log_p, token.entropy, token.confidence) for token in tokens} == {(0.0, 1.0, None)}
 
 
 def test_words_are_paired_by_all_their_tokens_and_not_with_the_end() -> None:
@@ -97,5 +97,5 @@ def test_a_decoder_that_looks_nowhere_has_no_alignment() -> None:
     blind = looking([0, 0], 2)._replace(attention=None)
     both = written(text, "the", "a")
     assert alignment(both, 0, blind, text) is None
-    tokens = details(both, 0, blind, text, calibrated=False)
+    tokens = details(both, 0, blind, text, None)
     assert [(token.source, token.confidence) for token in tokens] == [(None, None)] * 2

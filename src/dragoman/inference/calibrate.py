@@ -12,10 +12,10 @@ from dragoman.data.pair import Pair
 from dragoman.errors import DataError
 from dragoman.inference.flags import Limits, Seen, length_ratio, raised
 from dragoman.inference.translator import Result, Translator
-from dragoman.metrics.calibration import calibration_error, fit_logistic, logistic
+from dragoman.metrics.calibration import calibration_error, fit_logistic, fit_monotone, logistic, monotone
 from dragoman.metrics.sentence import chrf_distance
 from dragoman.models.calibration import Calibration
-from dragoman.search.temperature import References, fit_temperature, judge
+from dragoman.search.certainty import References, own_choices
 from dragoman.text.specials import EOS
 
 ROWS = 64  # pairs that are forced together
@@ -33,24 +33,21 @@ def calibrate(translator: Translator, pairs: Sequence[Pair]) -> Calibration:
             expected="a development set that the model has not seen in training",
             hint="dragoman score MODEL dev.src dev.tgt --calibrate",
         )
-    temperature = fit_temperature(translator.model, references(translator, usable))
-    before, after = (
-        calibration_error(*judge(translator.model, references(translator, usable), T))
-        for T in (1.0, temperature)
-    )
+    sure, right = own_choices(translator.model, references(translator, usable))
+    tokens = fit_monotone(sure, right)
     mean_log_p, quality = judged_outputs(translator, usable)
     slope, offset = fit_logistic(mean_log_p, quality)
     limits = limits_of(translator, usable)
     return Calibration(
         sentences=len(usable),
-        temperature=temperature,
+        tokens=tokens,
         slope=slope,
         offset=offset,
         doubt=float(np.quantile(logistic(mean_log_p, slope, offset), DOUBTFUL)),
         shortest=limits.shortest,
         longest=limits.longest,
         muted=tuple(sorted(limits.muted)),
-        error=(before, after),
+        error=(calibration_error(sure, right), calibration_error(monotone(sure, tokens), right)),
     )
 
 

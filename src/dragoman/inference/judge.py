@@ -61,12 +61,11 @@ class Judge:
 
         There may be more rows and outputs than texts, for company.
         """
-        temperature = self.calibration.temperature if self.calibration else 1.0
-        seen = forced(stepper, *collate_sources(rows), outputs, temperature)
+        seen = forced(stepper, *collate_sources(rows), outputs)
         known = []
         for place, source in enumerate(texts):
             output = self.text.tgt.decode(outputs[place])
             written = Written(source, [*rows[place], EOS], output, outputs[place])
-            tokens = details(written, place, seen, self.text, calibrated=self.calibration is not None)
+            tokens = details(written, place, seen, self.text, self.calibration)
             known.append(Known(tokens, alignment(written, place, seen, self.text)))
         return known

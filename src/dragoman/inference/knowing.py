@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from dragoman.inference.spans import Span, token_spans, word_spans
+from dragoman.models.calibration import Calibration
 from dragoman.search.forced import Forced
 from dragoman.shapes import Float, Tensor
 from dragoman.text.pair import TextPair
@@ -46,22 +47,18 @@ class Written(NamedTuple):
 
 
 def details(
-    written: Written, row: int, seen: Forced, text: TextPair, *, calibrated: bool
+    written: Written, row: int, seen: Forced, text: TextPair, calibration: Calibration | None
 ) -> tuple[Token, ...]:
     """The tokens of the output in this row of a forced decoding."""
     sources = [*token_spans(text.src, written.src[:-1], written.source), None]
-    places = spans_with_end(text, written)
     looks = looked_at(written, row, seen)
+    places = [] if looks is None else looks.argmax(dim=1).tolist()
+    log_p, entropy = (x[row, : len(written.tgt)].tolist() for x in (seen.log_p, seen.entropy))
+    sure = calibration.token_confidence(log_p) if calibration else [None for _ in log_p]
+    known = zip(log_p, entropy, sure, spans_with_end(text, written), strict=True)
     return tuple(
-        Token(
-            text.tgt.piece(id),
-            float(seen.log_p[row, t]),
-            float(seen.entropy[row, t]),
-            float(seen.confidence[row, t]) if calibrated else None,
-            places[t],
-            None if looks is None else sources[int(looks[t].argmax())],
-        )
-        for t, id in enumerate(written.tgt)
+        Token(text.tgt.piece(written.tgt[t]), *facts, sources[places[t]] if places else None)
+        for t, facts in enumerate(known)
     )
 
 

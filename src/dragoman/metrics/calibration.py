@@ -1,11 +1,16 @@
-"""Calibration: how far confidence is from being right, and the curve that turns a score into a confidence."""
+"""Calibration: how far confidence is from being right, and curves that turn a score into a confidence."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+Point = tuple[float, float]
+
 BINS = 10
+KNOTS = 20  # of a monotone curve at most
 STEPS = 50  # of Newton's method, which needs about eight
 RIDGE = 1e-6  # keeps a slope finite where the scores separate the values without a fault
 
@@ -18,6 +23,25 @@ def calibration_error(confidence: ArrayLike, correct: ArrayLike, bins: int = BIN
     place = np.minimum((p * bins).astype(np.int64), bins - 1)
     gap = np.bincount(place, hit - p, minlength=bins)
     return float(np.abs(gap).sum() / len(p))
+
+
+def fit_monotone(x: ArrayLike, y: ArrayLike, knots: int = KNOTS) -> tuple[Point, ...]:
+    """Isotonic regression (Zadrozny & Elkan 2002): the mean y of parts of equal size along x, never falling.
+
+    Parts that fall are pooled with the one before, so the points are also the best in squares.
+    """
+    given, wanted = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    pools: list[NDArray[np.int64]] = []
+    for part in np.array_split(np.argsort(given, kind="stable"), min(knots, len(given))):
+        pools.append(part)
+        while len(pools) > 1 and wanted[pools[-2]].mean() > wanted[pools[-1]].mean():
+            pools[-2:] = [np.concatenate(pools[-2:])]
+    return tuple((float(given[pool].mean()), float(wanted[pool].mean())) for pool in pools)
+
+
+def monotone(x: ArrayLike, points: Sequence[Point]) -> NDArray[np.float64]:
+    """Straight lines between the points, level beyond the first and the last."""
+    return np.interp(np.asarray(x, np.float64), [at for at, _ in points], [value for _, value in points])
 
 
 def logistic(x: ArrayLike, slope: float, offset: float) -> NDArray[np.float64]:

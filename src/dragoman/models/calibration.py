@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dragoman.errors import ModelError
-from dragoman.metrics.calibration import logistic
+from dragoman.metrics.calibration import logistic, monotone
 
 FILE = "calibration.json"
 
@@ -18,7 +20,7 @@ class Calibration(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     sentences: int = Field(ge=1)  # that it was learned on
-    temperature: float = Field(gt=0)  # of the tokens' confidence
+    tokens: tuple[tuple[float, float], ...] = Field(min_length=1)  # (p, how often it is right), rising
     slope: float  # confidence of an output: σ(slope · mean log p + offset)
     offset: float
     doubt: float  # a confidence below this is low
@@ -26,6 +28,11 @@ class Calibration(BaseModel):
     longest: float
     muted: tuple[str, ...]  # flags that the references raise, too
     error: tuple[float, float]  # expected calibration error of the tokens, before and after
+
+    def token_confidence(self, log_p: Sequence[float]) -> list[float]:
+        """How often tokens of such probabilities are right, if what stands before them is."""
+        confidence: list[float] = monotone(np.exp(log_p), self.tokens).tolist()
+        return confidence
 
     def confidence(self, log_p: float, tokens: int) -> float:
         """Of an output of so many tokens, </s> among them."""

@@ -16,14 +16,12 @@ class Forced(NamedTuple):
     """A row for each output, a column for each of its tokens; zero behind its end.
 
     `log_p` is log p(y_t | y_<t, x), `entropy` is −Σ_v p(v) log p(v) in nats of the step that wrote y_t, and
-    `attention` is where the decoder looked for y_t: None of one that looks nowhere. `confidence` is p(y_t) at
-    the temperature that was asked for.
+    `attention` is where the decoder looked for y_t: None of one that looks nowhere.
     """
 
     log_p: Float[Tensor, "N T"]
     entropy: Float[Tensor, "N T"]
     attention: Float[Tensor, "N T S"] | None
-    confidence: Float[Tensor, "N T"]
 
 
 @torch.no_grad()
@@ -32,25 +30,21 @@ def forced(
     src: Int[Tensor, "B S"],
     keep: Bool[Tensor, "B S"],
     outputs: Sequence[Sequence[int]],
-    temperature: float = 1.0,
 ) -> Forced:
     """`outputs` stand as they are written: with </s> where they end, and without where they were cut.
 
     A sentence may have several, as many as every other one, side by side.
     """
     y, real = padded(outputs, src.device)
-    log_p, entropy, confidence = (torch.zeros(y.shape, device=src.device) for _ in range(3))
+    log_p, entropy = (torch.zeros(y.shape, device=src.device) for _ in range(2))
     looks: list[Tensor] = []
     for t, step in enumerate(along(stepper, src, keep, y)):
-        written = y[:, t : t + 1]
-        log_p[:, t] = step.log_p.gather(1, written).squeeze(1)
+        log_p[:, t] = step.log_p.gather(1, y[:, t : t + 1]).squeeze(1)
         entropy[:, t] = torch.special.entr(step.log_p.exp()).sum(dim=1)  # 0 log 0 is 0
-        confidence[:, t] = tempered(step.log_p, temperature).gather(1, written).squeeze(1).exp()
         if step.attention is not None:
             looks.append(step.attention)
     attention = torch.stack(looks, dim=1) * real.unsqueeze(2) if looks else None
-    log_p, entropy, confidence = (x.masked_fill(~real, 0) for x in (log_p, entropy, confidence))
-    return Forced(log_p, entropy, attention, confidence)
+    return Forced(log_p.masked_fill(~real, 0), entropy.masked_fill(~real, 0), attention)
 
 
 def along(
@@ -63,11 +57,6 @@ def along(
         step = stepper.step(previous, state)
         yield step
         previous, state = written, step.state
-
-
-def tempered(log_p: Float[Tensor, "N V"], temperature: float) -> Float[Tensor, "N V"]:
-    """log softmax(log p / T): surer below T = 1, less sure above."""
-    return log_p if temperature == 1 else (log_p / temperature).log_softmax(dim=1)
 
 
 def padded(
