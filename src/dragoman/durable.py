@@ -22,13 +22,7 @@ def write_folder(folder: Path, fill: Callable[[Path], None]) -> None:
     """`fill` writes files into a fresh folder; it takes its name only when every byte is on disk."""
     temporary = folder.with_name(f".{folder.name}.tmp")
     try:
-        shutil.rmtree(temporary, ignore_errors=True)
-        temporary.mkdir(parents=True)
-        try:
-            fill(temporary)
-        except BaseException:
-            shutil.rmtree(temporary, ignore_errors=True)
-            raise
+        _fill(temporary, fill)
         files = sorted(path for path in temporary.rglob("*") if path.is_file())
         manifest = {
             "format": FORMAT,
@@ -62,6 +56,17 @@ def write_folder(folder: Path, fill: Callable[[Path], None]) -> None:
             if error.errno in (errno.ENOSPC, errno.EDQUOT)
             else "Mend that, then run the same command again.",
         ) from error
+
+
+def _fill(folder: Path, fill: Callable[[Path], None]) -> None:
+    """A fresh folder with its files; none where they cannot be made."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    try:
+        fill(folder)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def verify_folder(folder: Path, required: Sequence[str] = ()) -> str | None:

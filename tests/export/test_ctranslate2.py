@@ -166,15 +166,15 @@ def test_tied_weights_are_stored_once_and_positions_are_enough(tmp_path: Path) -
 def test_an_export_is_whole_and_goes_into_the_model_folder(tmp_path: Path) -> None:
     model = tiny_folder(tmp_path / "run" / "model")
     exported = export_ct2(tmp_path / "run", None, "int8")
-    assert exported.folder == model / "ct2"
-    assert verify_folder(exported.folder) is None
+    assert exported.path == model / "ct2"
+    assert verify_folder(exported.path) is None
     assert verify_folder(model) is None  # what was there is untouched
-    names = {path.name for path in exported.folder.iterdir()}
+    names = {path.name for path in exported.path.iterdir()}
     assert names == {
         "MANIFEST.json", "card.md", "config.json", "model.bin", "proof.json", "settings.toml",
         "shared_vocabulary.json", "text",
     }  # fmt: skip
-    assert json.loads((exported.folder / "proof.json").read_text())["quantization"] == "int8"
+    assert json.loads((exported.path / "proof.json").read_text())["quantization"] == "int8"
     float32 = export_ct2(tmp_path / "run", None, "float32")  # takes its place
     assert float32.rounded is None
 

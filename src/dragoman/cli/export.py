@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
+import shlex
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.cli.wording import printable
-from dragoman.errors import MissingExtra
+from dragoman.cli.wording import printable, size
+from dragoman.errors import MissingExtra, UsageError
 
 if TYPE_CHECKING:
     from dragoman.export.folder import Exported
@@ -21,7 +24,8 @@ Write a model for another engine. It must answer as the model does, or nothing i
 
   dragoman export en-de --to ct2                        for CTranslate2, into en-de/model/ct2
   dragoman export en-de --to ct2 --quantization int8    a quarter of the size, and faster
-  dragoman export en-de --to ct2 -o en-de-ct2"""
+  dragoman export en-de --to ct2 -o en-de-ct2
+  dragoman export en-de --to argos --languages en de    an .argosmodel for Argos and LibreTranslate"""
 
 QUANTIZATIONS = ("float32", "float16", "bfloat16", "int8")
 SHOWN = 3  # sentences whose outputs differ
@@ -30,14 +34,34 @@ SHOWN = 3  # sentences whose outputs differ
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL", help="a run folder, its model/, or a project folder")
-    add("--to", required=True, choices=("ct2",), help="ct2: a directory for CTranslate2")
+    add("--to", required=True, choices=("ct2", "argos"), help="ct2: a directory; argos: an .argosmodel")
     add("--quantization", choices=QUANTIZATIONS, default="float32", help="how weights are stored")
     add("-o", "--output", type=Path, metavar="DIR", help="where it goes, instead of into the model folder")
+    add("--languages", nargs=2, metavar="CODE", help="of argos: the codes of both sides, such as en de")
+    add("--names", nargs=2, metavar="NAME", help="of argos: what the languages are called")
+    add("--package-version", default="1.0", metavar="X.Y", help="of argos")
+    add("--back", metavar="MODEL", help="of argos: the model of the other direction, as a second package")
     add("--json", action="store_true", help="what was proven, as one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
+    for exported in written(args):
+        if args.json:
+            say(json.dumps(as_json(exported)))
+        else:
+            for line in lines(exported, args.quantization):
+                say(line)
+    if args.to == "argos":
+        talk(f"Next: argospm install {shlex.quote(str(exported.path))}, or the web page of LibreTranslate")
+    else:
+        talk(f"Next: ctranslate2.Translator({str(exported.path)!r}) in Python, or copy the folder")
+    return 0
+
+
+def written(args: argparse.Namespace) -> Iterator[Exported]:
+    """One after the other: a command of two directions that fails in the second has written the first."""
     try:
+        from dragoman.export.argos import Language, export_argos
         from dragoman.export.folder import export_ct2
     except ModuleNotFoundError as error:
         raise MissingExtra(
@@ -45,28 +69,40 @@ def run(args: argparse.Namespace) -> int:
             where=str(error),
             hint='pip install "dragoman[train,export]"',
         ) from None
-    exported = export_ct2(args.model, args.output, args.quantization)
-    if args.json:
-        say(json.dumps(as_json(exported)))
-    else:
-        for line in lines(exported, args.quantization):
-            say(line)
-    talk(f"Next: ctranslate2.Translator({str(exported.folder)!r}) in Python, or copy the folder")
-    return 0
+    if args.to == "ct2":
+        yield export_ct2(args.model, args.output, args.quantization)
+        return
+    codes = checked_languages(args)
+    source, target = (Language(*pair) for pair in zip(codes, args.names or codes, strict=True))
+    rest = (args.package_version, args.quantization)
+    yield export_argos(args.model, args.output, source, target, *rest)
+    if args.back:
+        yield export_argos(args.back, args.output, target, source, *rest)
+
+
+def checked_languages(args: argparse.Namespace) -> list[str]:
+    """They become the name of a file and of a folder."""
+    codes: list[str] = args.languages or []
+    words = [*codes, args.package_version]
+    if not codes or not all(re.fullmatch(r"[A-Za-z0-9]+([.-][A-Za-z0-9]+)*", word) for word in words):
+        raise UsageError(
+            "Argos wants to know the languages.",
+            where="the command line",
+            expected="--languages and two codes, and a version such as 1.0",
+            hint=f"dragoman export {args.model} --to argos --languages en de",
+        )
+    return codes
 
 
 def as_json(exported: Exported) -> dict[str, object]:
     rounded = asdict(exported.rounded) if exported.rounded else None
-    return {"folder": str(exported.folder), "float32": asdict(exported.proof), "rounded": rounded}
+    return {"path": str(exported.path), "float32": asdict(exported.proof), "rounded": rounded}
 
 
 def lines(exported: Exported, quantization: str) -> list[str]:
-    from dragoman.cli.ending import folder_size
-    from dragoman.cli.wording import size
-
     proof = exported.proof
     found = [
-        f"wrote   {exported.folder}   {size(folder_size(exported.folder))}, {quantization}",
+        f"wrote   {exported.path}   {size(size_of(exported.path))}, {quantization}",
         f"proven  on {proof.greedy.sentences} sentences {proof.origin}",
         f"        greedy  {agreement(proof.greedy)}",
         f"        beam 5  {agreement(proof.beam)}",
@@ -79,6 +115,12 @@ def lines(exported: Exported, quantization: str) -> list[str]:
         rounded = exported.rounded
         found.append(f"{quantization:<8}{rounded.same} of {rounded.sentences} greedy outputs stay the same")
     return found
+
+
+def size_of(path: Path) -> int:
+    from dragoman.cli.ending import folder_size
+
+    return path.stat().st_size if path.is_file() else folder_size(path)
 
 
 def agreement(found: Agreement) -> str:

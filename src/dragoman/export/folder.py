@@ -25,7 +25,7 @@ LEAST = 0.1  # of the outputs stay the same with rounded weights, or the roundin
 
 
 class Exported(NamedTuple):
-    folder: Path
+    path: Path
     proof: Proof  # of the float32 weights
     rounded: Agreement | None  # greedy outputs with rounded weights, beside those of torch
 

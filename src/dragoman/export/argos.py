@@ -1,0 +1,109 @@
+"""A model folder → an .argosmodel, the package of Argos Translate and LibreTranslate.
+
+A ZIP with one folder: metadata.json, sentencepiece.model, model/ for CTranslate2, a sentence splitter, and
+the model's card as README.md. Argos searches in its own way (a beam of 4, length penalty 0.2).
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import NamedTuple
+
+from dragoman.durable import sync
+from dragoman.errors import ModelError
+from dragoman.export.ctranslate2 import Quantization, refuse
+from dragoman.export.folder import Exported, fill_proven
+from dragoman.export.splitter import splitter
+from dragoman.inference.folder import find_model
+from dragoman.models.bundle import Bundle, load_bundle
+
+WRITTEN_FOR = "1.9.0"  # the version of Argos whose form this is
+LONG_AGO = (1980, 1, 1, 0, 0, 0)  # of every file, so that the same model gives the same package
+
+
+class Language(NamedTuple):
+    code: str
+    name: str
+
+
+def export_argos(
+    model: str | Path,
+    out: Path | None,
+    source: Language,
+    target: Language,
+    version: str,
+    quantization: Quantization,
+) -> Exported:
+    """One file, whole or absent. By default it goes into the model folder."""
+    home = find_model(model)
+    bundle = load_bundle(home)
+    refuse(bundle)
+    refuse_other_text(bundle)
+    stem = f"translate-{source.code}_{target.code}-{version.replace('.', '_')}"
+    file = (out or home) / f"{stem}.argosmodel"
+    with tempfile.TemporaryDirectory() as work:
+        folder = Path(work) / stem
+        (folder / "model").mkdir(parents=True)
+        proof, rounded = fill_proven(bundle, folder / "model", quantization)
+        (folder / "metadata.json").write_text(metadata(source, target, version), encoding="ascii")
+        shutil.copyfile(home / "text" / "joint.model", folder / "sentencepiece.model")
+        (folder / "minisbd").mkdir()
+        (folder / "minisbd" / "sentences.onnx").write_bytes(splitter())
+        if (home / "card.md").is_file():
+            shutil.copyfile(home / "card.md", folder / "README.md")
+        pack(folder, file)
+    return Exported(file, proof, rounded)
+
+
+def refuse_other_text(bundle: Bundle) -> None:
+    text = bundle.text
+    if not text.joint or text.src.kind not in ("bpe", "unigram"):
+        raise ModelError(
+            f"Argos has one SentencePiece model for both sides, and this model has "
+            f"{text.src.kind} units{'' if text.joint else ', other ones for each side'}.",
+            where="[text] in its settings.toml",
+            expected='kind = "bpe" or "unigram", joint = true',
+            hint="Train it with text.kind=bpe text.joint=true.",
+        )
+    if text.lowercase:
+        raise ModelError(
+            "Argos gives a model its text as it is, and this one was trained on lower case only.",
+            where="[text] in its settings.toml",
+            expected="lowercase = false",
+            hint="Train it with text.lowercase=false.",
+        )
+
+
+def metadata(source: Language, target: Language, version: str) -> str:
+    """In ASCII: it is read in whatever encoding the system has."""
+    facts = {
+        "package_version": version,
+        "argos_version": WRITTEN_FOR,
+        "from_code": source.code,
+        "from_name": source.name,
+        "to_code": target.code,
+        "to_name": target.name,
+        "type": "translate",
+    }
+    return json.dumps(facts, indent=1) + "\n"
+
+
+def pack(folder: Path, file: Path) -> None:
+    """The folder as the one entry of a ZIP, which takes its name when it is on disk."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_name(f".{file.name}.tmp")
+    try:
+        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+                entry = zipfile.ZipInfo(str(path.relative_to(folder.parent)), LONG_AGO)
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                archive.writestr(entry, path.read_bytes())
+        sync(part)
+        part.replace(file)
+        sync(file.parent)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,136 @@
+"""An .argosmodel has the form that Argos reads; where Argos is installed, it answers as CTranslate2 does."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("ctranslate2", reason='pip install "dragoman[export]"')
+
+from dragoman.config.search import SearchConfig
+from dragoman.errors import ModelError
+from dragoman.export import folder as exporting
+from dragoman.export.argos import Language, export_argos
+from dragoman.export.decode import Decoder
+from dragoman.export.folder import Exported
+from dragoman.export.samples import Sentences
+from dragoman.export.splitter import CHARACTERS, CLOSER, FULL, LEAST, MARK, SPACE, weights
+from dragoman.models.bundle import load_bundle
+from hostile.folders import good_folder
+from inference.tiny_bundle import tiny_folder
+
+ENGLISH, GERMAN = Language("en", "English"), Language("de", "Deutsch (Öffentlich)")
+TEXT = "the man rides. two dogs run! the bicycle"
+SENTENCES = ["the man rides.", "two dogs run!", "the bicycle"]
+ASK = """\
+import json, socket, sys
+def blocked(*_): raise OSError("the network is blocked")
+socket.socket.connect = blocked
+from argostranslate import package, translate
+package.install_from_path(sys.argv[1])
+translation = translate.get_translation_from_codes("en", "de")
+installed = package.get_installed_packages()[0]
+found = {"text": translation.translate(sys.argv[2]), "readme": installed.get_readme()}
+from minisbd import SBDetect
+splitter = installed.package_path / "minisbd" / "sentences.onnx"
+found["sentences"] = SBDetect(str(splitter)).sentences(sys.argv[2])
+sys.stdout.write(json.dumps(found))
+"""
+
+
+@pytest.fixture(autouse=True)
+def few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exporting, "sentences", lambda bundle: Sentences([[260, 261], [262]], "made up"))
+
+
+def packed(folder: Path) -> Exported:
+    return export_argos(good_folder(folder / "model", "bpe"), folder, ENGLISH, GERMAN, "1.0", "float32")
+
+
+def test_package_has_one_folder_with_all_that_argos_reads(tmp_path: Path) -> None:
+    package = packed(tmp_path)
+    assert package.path == tmp_path / "translate-en_de-1_0.argosmodel"
+    with zipfile.ZipFile(package.path) as archive:
+        names = {name.removeprefix("translate-en_de-1_0/") for name in archive.namelist()}
+        metadata = archive.read("translate-en_de-1_0/metadata.json")
+        card = archive.read("translate-en_de-1_0/README.md").decode()
+    assert names == {
+        "metadata.json", "sentencepiece.model", "minisbd/sentences.onnx", "README.md",
+        "model/model.bin", "model/config.json", "model/shared_vocabulary.json",
+    }  # fmt: skip
+    assert json.loads(metadata.decode("ascii"))["to_name"] == "Deutsch (Öffentlich)"
+    assert card == "A model to be damaged.\n"
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_the_same_model_gives_the_same_package(tmp_path: Path) -> None:
+    assert packed(tmp_path / "a").path.read_bytes() == packed(tmp_path / "b").path.read_bytes()
+
+
+def test_text_that_argos_cannot_cut_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="word units"):
+        export_argos(tiny_folder(tmp_path / "model"), None, ENGLISH, GERMAN, "1.0", "float32")
+    assert not list(tmp_path.rglob("*.argosmodel"))
+
+
+def ends(text: str) -> list[str]:
+    """The sentences that the splitter's weights find, with the window written out."""
+    kinds = np.array([[character in CHARACTERS[kind] for kind in range(4)] for character in text], float)
+    padded = np.pad(kinds, ((1, 1), (0, 0)))
+    score = [float((weights()[2].T * padded[i : i + 3]).sum()) for i in range(len(text))]
+    found, start = [], 0
+    for i, value in enumerate(score):
+        if value > LEAST or i == len(text) - 1:
+            found.append(text[start : i + 1].strip())
+            start = i + 1
+    return found
+
+
+def test_the_rule_of_the_splitter() -> None:
+    assert ends("Hello world. The cat ran! 3.14 is pi. 猫。犬。") == [
+        "Hello world.", "The cat ran!", "3.14 is pi.", "猫。", "犬。",
+    ]  # fmt: skip
+    assert ends('He said "No." Then… nothing (at all). So') == [
+        'He said "No."', "Then…", "nothing (at all).", "So",
+    ]  # fmt: skip
+    assert ends("a.b ... c") == ["a.b ...", "c"]
+    assert (SPACE, MARK, CLOSER, FULL) == (0, 1, 2, 3)
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("argostranslate") is None, reason="Argos Translate is not installed"
+)
+def test_argos_answers_as_ctranslate2_does(tmp_path: Path) -> None:
+    package = packed(tmp_path)
+    home = {"XDG_DATA_HOME": str(tmp_path / "data"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    folders = {
+        **home,
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "ARGOS_PACKAGES_DIR": str(tmp_path / "packages"),
+        "ARGOS_COMPUTE_TYPE": "float32",  # by itself Argos rounds to int8 as it loads
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", ASK, str(package.path), TEXT],
+        env={**os.environ, **folders},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    bundle = load_bundle(tmp_path / "model")
+    decoder = Decoder(tmp_path / "packages" / "translate-en_de-1_0" / "model", bundle.text)
+    search = SearchConfig(size=4, length_penalty=0.2)
+    found = decoder([bundle.text.src.encode(sentence) for sentence in SENTENCES], search)
+    tokens = [token for hypothesis in found for token in hypothesis.tokens]
+    assert answer["sentences"] == SENTENCES
+    assert answer["readme"] == "A model to be damaged.\n"
+    assert answer["text"] == bundle.text.tgt.decode(tokens).replace("_", " ")
