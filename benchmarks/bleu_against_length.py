@@ -157,7 +157,7 @@ def picture(facts: Facts) -> str:
     x = Axis("words of the source", 0, 80)
     y = Axis("BLEU", 0, 10 * (highest // 10 + 1))
     title = "BLEU against the length of the source, Multi30k German to English"
-    return draw(title, [Panel("Mean of each bucket of lengths, with 95 % intervals", x, y, lines)])
+    return draw(title, [Panel("Buckets of lengths at their mean, with 95 % intervals", x, y, lines)])
 
 
 def table(facts: Facts) -> str:

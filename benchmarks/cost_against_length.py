@@ -1,15 +1,16 @@
 """What a layer costs for each token as sentences grow: time and memory, forward and backward.
 
-    python benchmarks/cost_against_length.py [--rounds 5] [--threads 2] [--longest 4096] [--redraw]
+    python benchmarks/cost_against_length.py [--rounds 5] [--longest 4096] [--redraw]
 
 A batch has the same number of tokens at every length n, so whatever rises with n is the price of length. Five
 layers of width d in fp32 without dropout: an LSTM, a gated convolution, self-attention as our layer runs it
 (by torch's kernel where sentences are long), the same with its n² scores written out, and self-attention
-within a window. The kinds take turns and of each the fastest round counts. Memory is told in two ways: what
-autograd holds between forward and backward (every storage once, without parameters and input), and by how
-much the resident memory of the process rises above its start at most. Exponents are those of the line
-through the last four lengths. Writes the facts, the picture and the table of docs/architectures.md;
-`--redraw` makes the last two of the facts that are there.
+within a window. Time is what one thread spends on the processor, so that waiting for others is not counted
+(they still take its caches: a quiet machine is the better one); the kinds take turns, and of each the fastest
+round counts. Memory is told in two ways: what autograd holds between forward and backward (every storage
+once, without parameters and input), and by how much the resident memory of the process rises above its start
+at most. Exponents are those of the line through the last four lengths. Writes the facts, the picture and the
+table of docs/architectures.md; `--redraw` makes the last two of the facts that are there.
 """
 
 from __future__ import annotations
@@ -121,22 +122,23 @@ def pass_through(layer: nn.Module, n: int) -> None:
 
 def measured_times(lengths: list[int], rounds: int) -> dict[str, list[float]]:
     """Seconds a token at each length: the fastest of so many rounds."""
+    torch.set_num_threads(1)
     keep_freed_memory()  # as training does
     made = layers()
     fastest = {kind: [math.inf] * len(lengths) for kind in made}
     for _ in range(rounds + 1):  # the first is a warm-up that can only be slower
         for place, n in enumerate(lengths):
             for kind, layer in made.items():
-                began = time.perf_counter()
+                began = time.process_time()
                 pass_through(layer, n)
-                took = (time.perf_counter() - began) / TOKENS
+                took = (time.process_time() - began) / TOKENS
                 fastest[kind][place] = min(fastest[kind][place], took)
     return fastest
 
 
-def measured_memory(lengths: list[int], threads: int) -> tuple[Facts, Facts]:
+def measured_memory(lengths: list[int]) -> tuple[Facts, Facts]:
     """Bytes a token at each length: held for the backward pass, and resident at most."""
-    torch.set_num_threads(threads)
+    torch.set_num_threads(1)
     ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, 1 << 16)  # what is freed goes back at once
     made = layers()
     held = {kind: [held_bytes(layer, n) / TOKENS for n in lengths] for kind, layer in made.items()}
@@ -177,12 +179,11 @@ def exponent(lengths: list[int], values: list[float]) -> float:
     return round(float((a * b).sum() / (a * a).sum()), 2)
 
 
-def measure(longest: int, rounds: int, threads: int) -> Facts:
-    facts: Facts = {"measured": stamp(f"python benchmarks/{NAME}.py --rounds {rounds} --threads {threads}")}
+def measure(longest: int, rounds: int) -> Facts:
+    facts: Facts = {"measured": stamp(f"python benchmarks/{NAME}.py --rounds {rounds}")}
     lengths = [2**power for power in range(16) if SHORTEST <= 2**power <= longest]
     with ProcessPoolExecutor(1, get_context("spawn")) as apart:  # an allocator of its own
-        held, peak = apart.submit(measured_memory, lengths, threads).result()
-    torch.set_num_threads(threads)
+        held, peak = apart.submit(measured_memory, lengths).result()
     facts |= {"n": lengths, "seconds": measured_times(lengths, rounds), "held": held, "peak": peak}
     for name in ("seconds", "held", "peak"):
         facts[f"exponent of {name}"] = {kind: exponent(lengths, facts[name][kind]) for kind in MAKE}
@@ -235,11 +236,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--longest", type=int, default=4096)
     parser.add_argument("--redraw", action="store_true")
     args = parser.parse_args()
-    facts = kept(NAME) if args.redraw else measure(args.longest, args.rounds, args.threads)
+    facts = kept(NAME) if args.redraw else measure(args.longest, args.rounds)
     keep(NAME, facts, picture(facts), table(facts))
     print(table(facts))
     print(json.dumps({"benchmark": NAME, **facts}))

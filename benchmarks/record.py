@@ -44,8 +44,8 @@ def processor() -> str:
 
 def caption(facts: Facts) -> str:
     how = facts["measured"]
-    machine = f"{how['processor']} with {how['cores']} cores, torch {how['torch']}"
-    return f"`{how['command']}`, {how['date']}, {machine}."
+    machine = f"{how['processor']} with {how['cores']} cores and a load of {how['load']}"
+    return f"`{how['command']}`, {how['date']}, {machine}, torch {how['torch']}."
 
 
 def kept(name: str) -> Facts:

@@ -247,7 +247,7 @@ def picture(facts: Facts) -> str:
         for kind, found in facts["cells"].items()
     ]
     delays = Axis("delay k", DELAYS[0], DELAYS[-1], log=True, ticks=DELAYS)
-    needed = Axis("updates", 50, facts["updates"], log=True, ticks=(50, 100, 200, 500, 1000))
+    needed = Axis("updates", JUDGED_EVERY, facts["updates"], log=True, ticks=(25, 50, 100, 200, 500, 1000))
     panels = [
         Panel("Gradient, at initialisation", x, y, lines("fresh")),
         Panel("Gradient, after training with growing delay", x, y, lines("trained")),
