@@ -12,6 +12,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from dragoman.cli import steering
 from dragoman.cli.arguments import split_overrides
 from dragoman.errors import ConfigError, DataError, MissingExtra, UsageError
 
@@ -26,7 +27,8 @@ Apply a model: line N in is line N out. Without TEXT and --file it reads stdin.
 
   dragoman run en-de "A man is riding a bicycle."
   dragoman run en-de < test.en > test.out
-  dragoman run en-de --file test.en -o test.out search.size=1"""
+  dragoman run en-de --file test.en -o test.out search.size=1
+  dragoman run en-de "Hi {name}, a man." --prefix "Hallo" --glossary terms.tsv --forbid Typ --keep"""
 
 SHOWN = 10  # numbers of truncated lines
 
@@ -40,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--batch", type=int, metavar="N", help="sentences decoded together")
     add("--json", action="store_true", help="one object a line: text, score, truncated, flags, confidence")
     add("--details", action="store_true", help="with --json: each token's probability, and the alignment")
+    steering.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -54,19 +57,23 @@ def run(args: argparse.Namespace) -> int:
         overrides.append(f"search.batch_sentences={args.batch}")
     model = load_model(args.model)
     search = search_settings(model.folder, overrides)
+    asked, report = steering.asked(args), steering.Report()
     flagged: dict[int, tuple[str, ...]] = {}
     with opened_output(args.output) as out:
         number = 0
         for lines in inputs(texts, args.file, args.model):
-            results = model([line.text for line in lines], search, details=args.details)
+            results = model([line.text for line in lines], search, details=args.details, **asked)
             for line, result in zip(lines, results, strict=True):
                 number += 1
+                report.add(number, result)
                 if result.flags:
                     flagged[number] = result.flags
                 out.write(shown(result, as_json=args.json) + ("\n" if args.json else line.end))
             out.flush()
     report_truncated([number for number, flags in flagged.items() if "truncated" in flags])
     report_flagged({number: flags for number, flags in flagged.items() if "truncated" not in flags})
+    for said in report.lines:
+        talk(said)
     talk(f"Next: dragoman score {args.model} test.src test.tgt")
     return 0
 
@@ -148,7 +155,7 @@ def as_object(result: Result) -> dict[str, Any]:
         fields["tokens"] = [token._asdict() for token in result.details]
     if result.alignment is not None:
         fields["alignment"] = result.alignment
-    return fields
+    return fields | steering.as_json(result.terms)
 
 
 @contextlib.contextmanager

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import overload
+from typing import Unpack, overload
 
 from dragoman.config.search import SearchConfig
 from dragoman.inference.folder import find_model
 from dragoman.inference.same_bits import ask_for_same_bits
+from dragoman.inference.steering import Asked
 from dragoman.inference.translator import Result, Translator
 from dragoman.models.bundle import load_bundle
 
@@ -21,12 +22,17 @@ class Model:
 
     @overload
     def __call__(
-        self, texts: str, search: SearchConfig | None = None, *, details: bool = False
+        self, texts: str, search: SearchConfig | None = None, *, details: bool = False, **asked: Unpack[Asked]
     ) -> Result: ...
 
     @overload
     def __call__(
-        self, texts: list[str] | tuple[str, ...], search: SearchConfig | None = None, *, details: bool = False
+        self,
+        texts: list[str] | tuple[str, ...],
+        search: SearchConfig | None = None,
+        *,
+        details: bool = False,
+        **asked: Unpack[Asked],
     ) -> list[Result]: ...
 
     def __call__(
@@ -35,11 +41,15 @@ class Model:
         search: SearchConfig | None = None,
         *,
         details: bool = False,
+        **asked: Unpack[Asked],
     ) -> Result | list[Result]:
-        """With `details` each result has its tokens' probabilities and what the model looked at."""
+        """With `details` each result has its tokens' probabilities and what the model looked at.
+
+        `prefix`, `glossary`, `forbid` and `keep` say what is asked of the outputs.
+        """
         if isinstance(texts, str):
-            return self.translator([texts], search, details=details)[0]
-        return self.translator(texts, search, details=details)
+            return self.translator([texts], search, details=details, **asked)[0]
+        return self.translator(texts, search, details=details, **asked)
 
     def __repr__(self) -> str:
         return f"Model({str(self.folder)!r})"
