@@ -66,6 +66,10 @@ class SearchConfig(Section):
         le=1,
         description="Where a reverse model re-ranks: its share of the score, log p(x given y) per token.",
     )
+    min_length: int = Field(default=0, ge=0, description="Shortest output in tokens.")
+    no_repeat_ngram: int = Field(
+        default=0, ge=0, description="No run of this many tokens twice in an output; 0 allows all."
+    )
     guard: bool = Field(
         default=True,
         description="Cut loops after their third turn, and outputs after 3 × source + 20 tokens.",
@@ -89,5 +93,14 @@ class SearchConfig(Section):
             raise ValueError(
                 f'n_best = {self.n_best} is more than kind = "{self.kind}" finds, which is {most}; '
                 f"set {change.get(self.kind, 'search.kind = beam')}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _lengths_agree(self) -> SearchConfig:
+        if self.min_length >= self.max_length:
+            raise ValueError(
+                f"min_length ({self.min_length}) leaves no room below max_length ({self.max_length}), "
+                "which counts </s> too: lower the one or raise the other"
             )
         return self
