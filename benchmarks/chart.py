@@ -72,9 +72,9 @@ class Frame:
 
 
 def ticks(axis: Axis) -> list[float]:
-    """About five round numbers, or the powers of ten of a logarithmic axis."""
+    """Those that were given and are on the axis; else about five round numbers, or powers of ten."""
     if axis.ticks:
-        return list(axis.ticks)
+        return [tick for tick in axis.ticks if axis.low <= tick <= axis.high]
     if axis.log:
         first, last = math.ceil(math.log10(axis.low) - 1e-9), math.floor(math.log10(axis.high) + 1e-9)
         step = max(1, (last - first) // 6)

@@ -152,14 +152,18 @@ def from_scratch(kind: str, updates: int) -> list[Facts]:
 
 def growing(kind: str, updates: int) -> tuple[Facts, Rememberer]:
     """The longest k that one network comes to, over the rates, and that network as it was then."""
-    best, model = {"k": 0, "updates": 0, "rate": 0.0}, new(kind)
+    best: Facts = {"k": 0, "updates": 0, "rate": 0.0, "W_hh": []}
+    model = new(kind)
     for rate in RATES:
         pupil, spent, k = learner(kind, rate), 0, FIRST
+        norms: list[tuple[int, float]] = []
         while best["k"] < LONGEST and (took := pupil.learn(k, updates - spent)) is not None:
             spent += took
             tell(kind, f"growing to k = {k}, rate {rate:g}", spent)
+            norms = [*norms, (k, recurrent_norm(pupil.model.cell))]
             if k > best["k"]:
-                best, model = {"k": k, "updates": spent, "rate": rate}, deepcopy(pupil.model)
+                best = {"k": k, "updates": spent, "rate": rate, "W_hh": norms}
+                model = deepcopy(pupil.model)
             k = min(k + k // 2, LONGEST)
     return best, model
 
@@ -246,14 +250,21 @@ def picture(facts: Facts) -> str:
         Line(kind, [(step["k"], step["updates"]) for step in found["from scratch"]])
         for kind, found in facts["cells"].items()
     ]
+    grown = [Line(kind, found["growing"]["W_hh"]) for kind, found in facts["cells"].items()]
     delays = Axis("delay k", DELAYS[0], DELAYS[-1], log=True, ticks=DELAYS)
     needed = Axis("updates", JUDGED_EVERY, facts["updates"], log=True, ticks=(25, 50, 100, 200, 500, 1000))
     panels = [
         Panel("Gradient, at initialisation", x, y, lines("fresh")),
         Panel("Gradient, after training with growing delay", x, y, lines("trained")),
         Panel("Updates until a delay is learned, from scratch", delays, needed, learned),
+        Panel("Spectral norm of W_hh as the delay grows", delays, around(grown), grown),
     ]
     return draw("How far a gradient reaches, and what can be learned with it", panels)
+
+
+def around(lines: list[Line]) -> Axis:
+    highest = max((norm for line in lines for _, norm in line.points), default=1.0)
+    return Axis("‖W_hh‖₂", 0, math.ceil(highest))
 
 
 def table(facts: Facts) -> str:

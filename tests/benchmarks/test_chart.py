@@ -64,7 +64,7 @@ def test_panels_stand_two_in_a_row() -> None:
 def test_ticks_are_round() -> None:
     assert ticks(LINEAR) == [0, 2, 4, 6, 8, 10]
     assert ticks(LOG) == pytest.approx([0.01, 0.1, 1, 10, 100])
-    assert ticks(Axis("n", 16, 64, log=True, ticks=(16, 32, 64))) == [16, 32, 64]
+    assert ticks(Axis("n", 16, 64, log=True, ticks=(16, 32, 64, 128))) == [16, 32, 64]
 
 
 @pytest.mark.parametrize(
