@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -52,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
             for line in lines(exported, args.quantization):
                 say(line)
     if args.to == "argos":
-        talk(f"Next: argospm install {shlex.quote(str(exported.path))}, or the web page of LibreTranslate")
+        talk(f"Next: argostranslate.package.install_from_path({str(exported.path)!r}) in Python")
     else:
         talk(f"Next: ctranslate2.Translator({str(exported.path)!r}) in Python, or copy the folder")
     return 0
