@@ -51,12 +51,11 @@ def test_a_beam_as_wide_as_the_tree_finds_the_optimum(vocabulary: int, length: i
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("norm", NORMS)
-def test_a_beam_of_all_there_could_be_finds_the_optimum(norm: str) -> None:
+def test_a_beam_of_all_there_could_be_finds_the_optimum() -> None:
     """V = 6 and T = 6, as wide as Vᵀ, whatever can be written."""
     stepper, right = Table(seed=6), 0
     for first in range(0, MODELS, 5):
-        right += same_optimum(*found(stepper, first, 5, size=6**6, length=6, norm=norm))
+        right += same_optimum(*found(stepper, first, 5, size=6**6, length=6, norm="mean"))
     assert right == MODELS
 
 
