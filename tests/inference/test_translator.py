@@ -173,6 +173,14 @@ def test_an_output_is_bounded_by_its_source_unless_asked_otherwise() -> None:
         assert "truncated" in free.flags
 
 
+def test_an_output_that_must_be_long_may_be_long() -> None:
+    translate = Translator(tiny())
+    translate.model = Endless(translate.text.tgt.size)
+    (long,) = translate(["a"], SearchConfig(size=1, max_length=90, min_length=40))
+    assert len(long.tokens) == 40
+    assert not long.truncated
+
+
 def test_a_loop_is_cut_and_said() -> None:
     translate = Translator(tiny())
     translate.model = Script([1e-3, 1e-3, 1e-3, 1e-3, *[0.9] * 16])

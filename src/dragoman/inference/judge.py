@@ -34,10 +34,11 @@ class Judge:
         return shortest_loop(self.text.tgt.kind)
 
     def bounded(self, config: SearchConfig, source: int) -> SearchConfig:
-        """The search for sources of so many tokens: under the runaway guard none is far longer."""
+        """The search for sources of so many tokens: under the guard no output is far longer, unless it must."""
         if not config.guard:
             return config
         longest = longest_output(source, self.text.src.kind, self.text.tgt.kind)
+        longest = max(longest, config.min_length + 1)
         return config.model_copy(update={"max_length": min(config.max_length, longest)})
 
     def confidence(self, best: Hypothesis) -> float | None:
