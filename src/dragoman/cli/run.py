@@ -12,7 +12,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from dragoman.cli import choosing
+from dragoman.cli import choosing, steering
 from dragoman.cli.arguments import split_overrides
 from dragoman.errors import ConfigError, DataError, MissingExtra, UsageError
 
@@ -28,7 +28,8 @@ Apply a model: line N in is line N out. Without TEXT and --file it reads stdin.
   dragoman run en-de "A man is riding a bicycle."
   dragoman run en-de < test.en > test.out
   dragoman run en-de --file test.en -o test.out search.size=1
-  dragoman run en-de "A man is riding a bicycle." --nbest 5 --sample top-p=0.9"""
+  dragoman run en-de "A man is riding a bicycle." --nbest 5 --sample top-p=0.9
+  dragoman run en-de "Hi {name}, a man." --prefix "Hallo" --glossary terms.tsv --forbid Typ --keep"""
 
 SHOWN = 10  # numbers of truncated lines
 
@@ -43,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--json", action="store_true", help="one object a line: text, score, truncated, flags, confidence")
     add("--details", action="store_true", help="with --json: each token's probability, and the alignment")
     choosing.add_arguments(parser)
+    steering.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,15 +59,21 @@ def run(args: argparse.Namespace) -> int:
         overrides.append(f"search.batch_sentences={args.batch}")
     model = load_model(args.model, args.ensemble or (), args.reverse)
     search = search_settings(model.folder, [*choosing.overrides(args), *overrides])
+    asked, report = steering.asked(args), steering.Report()
     flagged: dict[int, tuple[str, ...]] = {}
     with opened_output(args.output) as out, choosing.opened_traces(args.trace, model) as traces:
         number = 0
         for lines in inputs(texts, args.file, args.model):
             results = model(
-                [line.text for line in lines], search, details=args.details, trace=traces is not None
+                [line.text for line in lines],
+                search,
+                details=args.details,
+                trace=traces is not None,
+                **asked,
             )
             for line, result in zip(lines, results, strict=True):
                 number += 1
+                report.add(number, result)
                 if result.flags:
                     flagged[number] = result.flags
                 if traces:
@@ -77,6 +85,8 @@ def run(args: argparse.Namespace) -> int:
             out.flush()
     report_truncated([number for number, flags in flagged.items() if "truncated" in flags])
     report_flagged({number: flags for number, flags in flagged.items() if "truncated" not in flags})
+    for said in report.lines:
+        talk(said)
     talk(f"Next: dragoman score {args.model} test.src test.tgt")
     return 0
 
@@ -160,7 +170,7 @@ def as_object(result: Result) -> dict[str, Any]:
         fields["alignment"] = result.alignment
     if result.alternatives:
         fields["alternatives"] = [{"text": a.text, "score": a.score} for a in result.alternatives]
-    return fields
+    return fields | steering.as_json(result.terms)
 
 
 @contextlib.contextmanager

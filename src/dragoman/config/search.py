@@ -66,11 +66,24 @@ class SearchConfig(Section):
         le=1,
         description="Where a reverse model re-ranks: its share of the score, log p(x given y) per token.",
     )
+    min_length: int = Field(default=0, ge=0, description="Shortest output in tokens.")
+    no_repeat_ngram: int = Field(
+        default=0, ge=0, description="No run of this many tokens twice in an output; 0 allows all."
+    )
     guard: bool = Field(
         default=True,
         description="Cut loops after their third turn, and outputs after 3 × source + 20 tokens.",
     )
     batch_sentences: int = Field(default=64, ge=1, description="Sentences decoded together.")
+
+    @model_validator(mode="after")
+    def _lengths_agree(self) -> SearchConfig:
+        if self.min_length >= self.max_length:
+            raise ValueError(
+                f"min_length ({self.min_length}) leaves no room below max_length ({self.max_length}), "
+                "which counts </s> too: lower the one or raise the other"
+            )
+        return self
 
     @model_validator(mode="after")
     def _groups_are_equal(self) -> SearchConfig:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 from dragoman.config.load import load as load_config
 from dragoman.config.search import SearchConfig
 from dragoman.inference.folder import find_model
 from dragoman.inference.same_bits import ask_for_same_bits
+from dragoman.inference.steering import Asked
 from dragoman.inference.translator import Result, Translator
 from dragoman.models.bundle import load_bundle
 
@@ -25,7 +26,13 @@ class Model:
 
     @overload
     def __call__(
-        self, texts: str, search: Choice | None = None, *, details: bool = False, trace: bool = False
+        self,
+        texts: str,
+        search: Choice | None = None,
+        *,
+        details: bool = False,
+        trace: bool = False,
+        **asked: Unpack[Asked],
     ) -> Result: ...
 
     @overload
@@ -36,6 +43,7 @@ class Model:
         *,
         details: bool = False,
         trace: bool = False,
+        **asked: Unpack[Asked],
     ) -> list[Result]: ...
 
     def __call__(
@@ -45,14 +53,16 @@ class Model:
         *,
         details: bool = False,
         trace: bool = False,
+        **asked: Unpack[Asked],
     ) -> Result | list[Result]:
         """`search` changes the model's own.
 
         With `details` each result has its tokens' probabilities and what the model looked at, with `trace`
-        every candidate of its search.
+        every candidate of its search. `prefix`, `glossary`, `forbid` and `keep` say what is asked of the
+        outputs.
         """
         several = [texts] if isinstance(texts, str) else texts
-        results = self.translator(several, self._search(search), details=details, trace=trace)
+        results = self.translator(several, self._search(search), details=details, trace=trace, **asked)
         return results[0] if isinstance(texts, str) else results
 
     def _search(self, search: Choice | None) -> SearchConfig | None:

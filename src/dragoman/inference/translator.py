@@ -8,21 +8,26 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from functools import cached_property, partial
+from typing import NamedTuple, TypeVar, Unpack
 
 from dragoman.config.search import SearchConfig
 from dragoman.data.collate import collate_sources
 from dragoman.errors import UsageError
 from dragoman.inference.choosing import Alternative, Chooser
 from dragoman.inference.judge import Judge, Rows
-from dragoman.inference.knowing import Known, Token, Words
+from dragoman.inference.knowing import Token, Words
+from dragoman.inference.outcome import Term
+from dragoman.inference.steered import Answer, Decoded, steered
+from dragoman.inference.steering import Asked, Steering, Surfaces
 from dragoman.models.bundle import Bundle
 from dragoman.protocols import Stepper
 from dragoman.search.build import build
 from dragoman.search.company import LEAST
-from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.forced import forced
 from dragoman.search.trace import Recorder, Trace
 from dragoman.text.specials import EOS
+from dragoman.text.surface import Surface
 
 T = TypeVar("T")
 
@@ -47,16 +52,10 @@ class Result(NamedTuple):
     alignment: Words | None = None
     alternatives: tuple[Alternative, ...] = ()
     trace: Trace | None = None
+    terms: tuple[Term, ...] = ()  # what was asked of this output, and whether it is met
 
 
 EMPTY = Result("", 0.0, False, ())
-
-
-class Found(NamedTuple):
-    """The n best of one source, and how they were found, if that was asked for."""
-
-    hypotheses: list[Hypothesis]
-    trace: Trace | None
 
 
 class Translator:
@@ -70,6 +69,10 @@ class Translator:
         self.longest_source = min(b.longest_source for b in (bundle, *more))
         self.longest_target = min(b.longest_target for b in (bundle, *more))
 
+    @cached_property
+    def surfaces(self) -> Surfaces:
+        return Surfaces(Surface(self.text.src), Surface(self.text.tgt))
+
     def __call__(
         self,
         texts: Sequence[str],
@@ -77,57 +80,114 @@ class Translator:
         *,
         details: bool = False,
         trace: bool = False,
+        **asked: Unpack[Asked],
     ) -> list[Result]:
         """One result for each text, in order. A text without words becomes an empty one."""
         config = search or self.search
         config = config.model_copy(update={"max_length": min(config.max_length, self.longest_target)})
-        sources = self.text.src.encode_batch([text if text.strip() else "" for text in texts])
-        results = [EMPTY for _ in texts]
-        for places in batches([min(len(s), self.longest_source) for s in sources], config.batch_sentences):
-            rows = [sources[place][: self.longest_source].tolist() for place in places]
-            lines = [texts[place] for place in places]
-            found = self._found(config, lines, rows, trace=trace)
-            for place, row, mine in zip(places, rows, found, strict=True):
-                is_cut = len(sources[place]) > self.longest_source
-                results[place] = self._result(texts[place], row, mine, is_cut=is_cut)
-            if details:
-                known = self._known(config, lines, rows, [mine.hypotheses[0] for mine in found])
-                for place, fields in zip(places, known, strict=True):
-                    results[place] = results[place]._replace(**fields._asdict())
-        return results
+        steering = Steering(texts, self.surfaces, asked) if any(asked.values()) else None
+        decode = partial(self._decode, config, steering, details=details, trace=trace)
+        if steering:
+            answers = steered(steering, decode)
+        else:
+            answers = [Answer(one, self._texts(one)) if one else None for one in decode(texts)]
+        pairs = zip(texts, answers, strict=True)
+        return [self._result(text, answer) if answer else EMPTY for text, answer in pairs]
 
-    def _found(self, config: SearchConfig, texts: Sequence[str], rows: Rows, *, trace: bool) -> list[Found]:
+    def _decode(
+        self,
+        config: SearchConfig,
+        steering: Steering | None,
+        texts: Sequence[str],
+        *,
+        details: bool,
+        trace: bool,
+        look: bool = False,
+    ) -> list[Decoded | None]:
+        """What is found for each text; None for one without words."""
+        sources = self.text.src.encode_batch([text if text.strip() else "" for text in texts])
+        lengths = [min(len(s), self.longest_source) for s in sources]
+        decoded: list[Decoded | None] = [None for _ in texts]
+        for group in steering.groups(config.size) if steering else [range(len(texts))]:
+            for part in batches([lengths[place] for place in group], config.batch_sentences):
+                places = [group[i] for i in part]
+                rows = [sources[place][: self.longest_source].tolist() for place in places]
+                lines = [texts[place] for place in places]
+                found = self._found(config, steering, lines, rows, places, trace=trace)
+                if details:
+                    found = self._with_known(config, lines, found)
+                if look:
+                    found = self._with_looks(config, found)
+                for place, one in zip(places, found, strict=True):
+                    decoded[place] = one._replace(is_cut=len(sources[place]) > self.longest_source)
+        return decoded
+
+    def _found(
+        self,
+        config: SearchConfig,
+        steering: Steering | None,
+        texts: Sequence[str],
+        rows: Rows,
+        places: Sequence[int],
+        *,
+        trace: bool,
+    ) -> list[Decoded]:
         recorder = Recorder() if trace else None
         if recorder and config.kind in ("sample", "mbr"):
             raise no_trace(config.kind)
-        decode = build(self.judge.bounded(config, len(rows[0])), self.judge.shortest_loop, recorder)
         stepper = self.chooser.stepper(self.model, config)
+        bounded = self.judge.bounded(config, len(rows[0]))
+        if steering is None:
+            decode = build(bounded, self.judge.shortest_loop, recorder)
+        else:
+            bounded = steering.with_room(bounded, config, places)
+            decode = steering.search(bounded, in_company(places), self.judge.shortest_loop, recorder)
+            stepper = steering.stepper(stepper, in_company(places))
         found = decode(stepper, *collate_sources(in_company(rows)))[: len(rows)]
         traces = recorder.traces(found) if recorder else [None] * len(rows)
         ranked = [self.chooser.ranked(config, *pair) for pair in zip(texts, found, strict=True)]
-        return [Found(*pair) for pair in zip(ranked, traces, strict=True)]
+        return [Decoded(*one) for one in zip(rows, ranked, traces, strict=True)]
 
-    def _result(self, source: str, row: Sequence[int], found: Found, *, is_cut: bool) -> Result:
-        best, *others = found.hypotheses
-        text = self.text.tgt.decode(best.tokens)
-        truncated = is_cut or not best.finished
+    def _with_known(
+        self, config: SearchConfig, texts: Sequence[str], found: Sequence[Decoded]
+    ) -> list[Decoded]:
+        outputs = [[*one.best.tokens, EOS] if one.best.finished else list(one.best.tokens) for one in found]
+        stepper = self.chooser.stepper(self.model, config)
+        rows = in_company([one.source for one in found])
+        known = self.judge.known(stepper, texts, rows, in_company(outputs))
+        return [one._replace(known=mine) for one, mine in zip(found, known, strict=True)]
+
+    def _with_looks(self, config: SearchConfig, found: Sequence[Decoded]) -> list[Decoded]:
+        """And where the model looked for each token, if it looks anywhere; not at </s>."""
+        outputs = in_company([[*one.best.tokens, EOS] for one in found])
+        batch = collate_sources(in_company([one.source for one in found]))
+        looks = forced(self.chooser.stepper(self.model, config), *batch, outputs).attention
+        if looks is None:
+            return list(found)
+        return [one._replace(look=looks[n, : len(one.best.tokens), :-1]) for n, one in enumerate(found)]
+
+    def _texts(self, decoded: Decoded) -> list[str]:
+        return [self.text.tgt.decode(hypothesis.tokens) for hypothesis in decoded.hypotheses]
+
+    def _result(self, source: str, answer: Answer) -> Result:
+        decoded, text = answer.decoded, answer.texts[0]
+        best = decoded.best
+        truncated = decoded.is_cut or not best.finished
+        details, alignment = decoded.known or (None, None)
+        pairs = list(zip(answer.texts, decoded.hypotheses, strict=True))
         return Result(
             text,
             best.score,
             truncated,
             best.tokens,
-            self.judge.flags(source, row, text, best, truncated=truncated),
+            self.judge.flags(source, decoded.source, text, best, truncated=truncated),
             self.judge.confidence(best),
-            alternatives=self.chooser.alternatives(found.hypotheses) if others else (),
-            trace=found.trace,
+            details,
+            alignment,
+            tuple(Alternative(t, h.score, h.tokens) for t, h in pairs) if len(pairs) > 1 else (),
+            decoded.trace,
+            answer.terms,
         )
-
-    def _known(
-        self, config: SearchConfig, texts: Sequence[str], rows: Rows, found: Sequence[Hypothesis]
-    ) -> list[Known]:
-        outputs = [[*best.tokens, EOS] if best.finished else list(best.tokens) for best in found]
-        stepper = self.chooser.stepper(self.model, config)
-        return self.judge.known(stepper, texts, in_company(rows), in_company(outputs))
 
 
 def in_company(rows: Sequence[T]) -> list[T]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
 
 from dragoman.config.search import SearchConfig
 from dragoman.protocols import Stepper
 from dragoman.search.beam import BeamSearch
+from dragoman.search.constrained import constrained_search
+from dragoman.search.constraints import Constraint, Edges
 from dragoman.search.ensemble import Average, mean_of_log_p, mean_of_p
 from dragoman.search.greedy import greedy_search
 from dragoman.search.guard import LoopGuard
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.sample import SampleSearch
 from dragoman.search.scores import Normalise, gnmt_normalised, length_normalised
+from dragoman.search.steering.length import AtLeast
+from dragoman.search.steering.repetition import NoRepeat
 from dragoman.search.trace import Recorder
 from dragoman.shapes import Tensor
 
@@ -22,14 +26,43 @@ Search = Callable[[Stepper, Tensor, Tensor], list[list[Hypothesis]]]
 
 
 def build(config: SearchConfig, shortest_loop: int | None = None, recorder: Recorder | None = None) -> Search:
-    """Guarded against loops of so many tokens, where the settings ask for it and someone knows how many."""
-    search = unguarded(config, recorder)
-    if shortest_loop is None or not config.guard:
+    return ruled(unruled(config, recorder), config, shortest_loop)
+
+
+def build_constrained(
+    config: SearchConfig,
+    constraints: Sequence[Sequence[Constraint]],
+    edges: Edges,
+    shortest_loop: int | None = None,
+) -> Search:
+    """For a batch whose outputs must hold these."""
+    search = partial(
+        constrained_search,
+        constraints=constraints,
+        edges=edges,
+        size=config.size,
+        normalise=build_normalise(config),
+        max_length=config.max_length,
+    )
+    return ruled(search, config, shortest_loop)
+
+
+def ruled(search: Search, config: SearchConfig, shortest_loop: int | None) -> Search:
+    """The search over a stepper that keeps the rules of the settings, and is guarded against loops of so many
+    tokens, where the settings ask for it and someone knows how many."""
+    rules: list[Callable[[Stepper], Stepper]] = []
+    if config.no_repeat_ngram:
+        rules.append(partial(NoRepeat, n=config.no_repeat_ngram))
+    if config.min_length:
+        rules.append(partial(AtLeast, n=config.min_length))
+    if config.guard and shortest_loop is not None:
+        rules.append(partial(LoopGuard, shortest=shortest_loop))
+    if not rules:
         return search
-    return lambda stepper, src, keep: search(LoopGuard(stepper, shortest_loop), src, keep)
+    return lambda stepper, src, keep: search(reduce(lambda s, rule: rule(s), rules, stepper), src, keep)
 
 
-def unguarded(config: SearchConfig, recorder: Recorder | None) -> Search:
+def unruled(config: SearchConfig, recorder: Recorder | None) -> Search:
     """Of "mbr" the samples; who knows texts and metrics chooses among them."""
     normalise = build_normalise(config)
     if config.kind in ("sample", "mbr"):

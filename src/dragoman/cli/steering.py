@@ -1,0 +1,69 @@
+"""What `dragoman run` is asked of the outputs: a prefix, a glossary, words to leave out, things to keep."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dragoman.inference.outcome import Term
+    from dragoman.inference.steering import Asked
+    from dragoman.inference.translator import Result
+
+SHOWN = 10  # lines about what is not met
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("what is asked of the outputs").add_argument
+    add("--prefix", metavar="TEXT", help="every output begins so; a space at the end ends its last word")
+    add("--glossary", type=Path, metavar="FILE", help="terms: source, a tab, target, with | between forms")
+    add(
+        "--forbid", action="append", metavar="WORD", help="no output has this word or phrase; may be repeated"
+    )
+    add("--keep", action="store_true", help="placeholders, tags and addresses stay as they are, each once")
+    add("--keep-numbers", action="store_true", help="numbers too")
+
+
+def asked(args: argparse.Namespace) -> Asked:
+    from dragoman.text.glossary import read_glossary
+    from dragoman.text.kept import USUAL
+
+    kinds = (*(USUAL if args.keep or args.keep_numbers else ()), *(("numbers",) if args.keep_numbers else ()))
+    glossary = (
+        read_glossary(args.glossary) if args.glossary else None
+    )  # once, and not for every block of lines
+    return {"prefix": args.prefix, "glossary": glossary, "forbid": args.forbid or (), "keep": kinds}
+
+
+def as_json(terms: Sequence[Term]) -> dict[str, Any]:
+    """The fields of a line, where something was asked."""
+    return {"terms": [term._asdict() for term in terms]} if terms else {}
+
+
+class Report:
+    """How many terms were asked for and met, and which were not."""
+
+    def __init__(self) -> None:
+        self.asked = self.met = 0
+        self._misses: list[str] = []
+
+    def add(self, number: int, result: Result) -> None:
+        for term in result.terms:
+            self.asked += 1
+            self.met += term.met
+            if not term.met:
+                wanted = f"{term.source} → {'|'.join(term.target)}" if term.target else term.source
+                self._misses.append(f"  line {number}: {wanted}: {term.why}")
+
+    @property
+    def lines(self) -> list[str]:
+        if not self.asked:
+            return []
+        more = len(self._misses) - SHOWN
+        return [
+            f"Asked for and met: {self.met:,} of {self.asked:,}.",
+            *self._misses[:SHOWN],
+            *([f"  and {more:,} more; --json says which"] if more > 0 else []),
+        ]

@@ -1,0 +1,96 @@
+"""How constraints come to be met, for many hypotheses at once: `spans` is the definition."""
+
+from __future__ import annotations
+
+import torch
+
+from dragoman.search.constraints import Edges, Progress, Start, Tables
+from dragoman.shapes import Bool, Int, Tensor
+
+
+def advance(tables: Tables, edges: Edges, before: Progress, y: Int[Tensor, "B K"]) -> Progress:
+    """One token more for each hypothesis."""
+    goes_on = edges.begins_with_letter[y].unsqueeze(-1)
+    met = confirmed(tables, before.met, awaiting(tables, before) & ~goes_on)
+    hit = tables.tokens.unsqueeze(1) == y[:, :, None, None]
+    first = may_start(tables, edges, before.last).unsqueeze(-1)
+    active = torch.cat([first, before.active[..., :-1]], dim=-1) & hit
+    now = Progress(active, met, y)
+    return now._replace(met=confirmed(tables, met, whole(tables, now) & ~tables.closed.unsqueeze(1)))
+
+
+def may_start(tables: Tables, edges: Edges, last: Int[Tensor, "B K"]) -> Bool[Tensor, "B K F"]:
+    opens = edges.opens[last].unsqueeze(-1)
+    return (tables.start == Start.ANYWHERE).unsqueeze(1) | opens
+
+
+def whole(tables: Tables, progress: Progress) -> Bool[Tensor, "B K F"]:
+    """Forms whose last token was just written."""
+    end = (tables.length - 1).clamp_min(0)[:, None, :, None].expand(*progress.active.shape[:3], 1)
+    return progress.active.gather(-1, end).squeeze(-1) & (tables.length > 0).unsqueeze(1)
+
+
+def awaiting(tables: Tables, progress: Progress) -> Bool[Tensor, "B K F"]:
+    """Closed forms that are whole, unless a letter follows."""
+    return whole(tables, progress) & tables.closed.unsqueeze(1)
+
+
+def is_due(tables: Tables, met: Bool[Tensor, "B K G"]) -> Bool[Tensor, "B K G"]:
+    """Constraints that are not met and whose turn it is."""
+    behind = tables.behind.unsqueeze(1).expand(met.shape)
+    return ~met & ((behind < 0) | met.gather(-1, behind.clamp_min(0)))
+
+
+def of_forms(tables: Tables, value: Bool[Tensor, "B K G"]) -> Bool[Tensor, "B K F"]:
+    """What holds for each form's constraint."""
+    return value.gather(-1, tables.owner.unsqueeze(1).expand(-1, value.shape[1], -1))
+
+
+def confirmed(
+    tables: Tables, met: Bool[Tensor, "B K G"], forms: Bool[Tensor, "B K F"]
+) -> Bool[Tensor, "B K G"]:
+    """`met`, with the constraints that these forms meet."""
+    owner = tables.owner.unsqueeze(1).expand(forms.shape)
+    count = torch.zeros_like(met, dtype=torch.long).scatter_add_(-1, owner, forms.long())
+    return met | ((count > 0) & is_due(tables, met))
+
+
+def met_at_end(tables: Tables, progress: Progress) -> Bool[Tensor, "B K G"]:
+    """What is met if the output ends here: no letter follows."""
+    return confirmed(tables, progress.met, awaiting(tables, progress))
+
+
+def reached(tables: Tables, progress: Progress) -> Int[Tensor, "B K F"]:
+    """Tokens of each form written so far, the most there can be; 0 for one that is whole."""
+    L = progress.active.shape[-1]
+    open_ = (
+        progress.active
+        & (torch.arange(1, L + 1, device=tables.length.device) < tables.length[..., None])[:, None]
+    )
+    return (open_ * torch.arange(1, L + 1, device=tables.length.device)).amax(-1)
+
+
+def bank(tables: Tables, progress: Progress) -> Int[Tensor, "B K"]:
+    """Tokens of constraints that a hypothesis has written (Post and Vilar 2018).
+
+    Of what is begun only the furthest counts, and by the tokens that it still lacks, so that the forms of
+    a constraint are worth the same.
+    """
+    met = met_at_end(tables, progress)
+    weight = tables.weight.unsqueeze(1)
+    done = (met * weight).sum(-1)
+    so_far = reached(tables, progress)
+    worth = tables.weight.gather(-1, tables.owner).unsqueeze(1) - tables.length.unsqueeze(1) + so_far
+    begun = worth.masked_fill((so_far == 0) | ~of_forms(tables, is_due(tables, met)), 0)
+    return done + begun.amax(-1)
+
+
+def wanted(tables: Tables, edges: Edges, progress: Progress) -> Int[Tensor, "B K C"]:
+    """Tokens that begin or go on with a constraint whose turn it is; −1 where there is none."""
+    due = of_forms(tables, is_due(tables, met_at_end(tables, progress)))
+    so_far = reached(tables, progress)
+    every = tables.tokens.unsqueeze(1).expand(-1, so_far.shape[1], -1, -1)
+    following = every.gather(-1, so_far.unsqueeze(-1)).squeeze(-1)
+    first = every[..., 0].masked_fill(~may_start(tables, edges, progress.last), -1)
+    following = following.masked_fill(so_far == 0, -1)
+    return torch.cat([following.masked_fill(~due, -1), first.masked_fill(~due, -1)], dim=-1)

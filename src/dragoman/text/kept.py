@@ -1,0 +1,140 @@
+"""What a translation must hold as it is: placeholders, tags, addresses, numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from dragoman.text.boundary import folded, is_inside, is_letter, occurrences
+
+# In order: what an earlier kind has found, a later one does not see.
+PATTERNS = {
+    "tags": r"<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?></\1\s*>|</?[A-Za-z][\w:.-]*(?:\s[^<>]*)?/?>|&#?\w+;",
+    "urls": r"(?:https?|ftp)://[^\s<>]*[^\s<>.,;:!?)\]'\"]|www\.[^\s<>]*[^\s<>.,;:!?)\]'\"]"
+    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
+    "placeholders": r"\[[A-Za-z]*\d+[A-Za-z]*\]|\$?\{\{?[^{}\s]*\}?\}"
+    r"|%(?:\(\w+\)|\d+\$)?[-+#0]*\d*(?:\.\d+)?(?:hh|ll|[hlzjtL])?[sdiufFeEgGxXocrap@]",
+    "numbers": r"(?<![^\W_])\d+(?:[.,:/-]\d+)*(?![^\W_])",
+}
+KINDS = tuple(PATTERNS)
+USUAL = ("tags", "urls", "placeholders")
+
+
+class Kept(NamedTuple):
+    """text[begin:end] is `literal`."""
+
+    kind: str
+    literal: str
+    begin: int
+    end: int
+
+
+def find_kept(text: str, kinds: Collection[str]) -> list[Kept]:
+    """From left to right."""
+    found: list[Kept] = []
+    for kind in KINDS:
+        if kind in kinds:
+            matches = (Kept(kind, m[0], m.start(), m.end()) for m in re.finditer(PATTERNS[kind], text))
+            found += [m for m in matches if not any(m.begin < k.end and k.begin < m.end for k in found)]
+    return sorted(found, key=lambda kept: kept.begin)
+
+
+def starts(kept: Kept, text: str) -> list[int]:
+    """Where a literal stands. A number does where it stands alone; the 7 of 17 is another."""
+    if kept.kind == "numbers":
+        return list(occurrences(kept.literal, text))
+    return [match.start() for match in re.finditer(re.escape(kept.literal), text)]
+
+
+def count(kept: Kept, text: str) -> int:
+    return len(starts(kept, text))
+
+
+def in_capitals(text: str, kept: Sequence[Kept]) -> str:
+    """The output of a model that knows no capitals, with the literals as they are in the source."""
+    for one in kept:
+        place = folded(text).find(folded(one.literal))
+        while place >= 0:
+            text = text[:place] + one.literal + text[place + len(one.literal) :]
+            place = folded(text).find(folded(one.literal), place + len(one.literal))
+    return text
+
+
+def mend(text: str, source: str, kept: Sequence[Kept], *, after: int = 0) -> str:
+    """`text` with each literal as often as in the source: one too many is taken out, and one that is missing
+    is put between words, as far along as it stands in the source. Nothing before `after` is touched.
+    """
+    longest_first = sorted({k.literal: k for k in reversed(kept)}.values(), key=lambda k: -len(k.literal))
+    for _ in longest_first:  # what is done for one may undo what was done for one within it
+        before = text
+        for one in longest_first:
+            wanted = count(one, source)
+            while count(one, text) > wanted and (place := last(one, text, after, longest_first)) >= 0:
+                has_space = place > after and text[place - 1] == " "
+                text = text[: place - has_space] + text[place + len(one.literal) :]
+            for _ in range(wanted - count(one, text)):
+                place = gap(text, kept, one.begin / len(source), after)
+                text = inserted(text, one.literal, place)
+        if text == before:
+            break
+    return text
+
+
+def last(kept: Kept, text: str, after: int, every: Sequence[Kept]) -> int:
+    """The last place of a literal that is not within a longer one; −1 for none."""
+    longer = [other for other in every if len(other.literal) > len(kept.literal)]
+    taken = [(place, place + len(other.literal)) for other in longer for place in starts(other, text)]
+    free = [n for n in starts(kept, text) if n >= after and not any(b <= n < e for b, e in taken)]
+    return max(free, default=-1)
+
+
+def gap(text: str, kept: Sequence[Kept], along: float, after: int) -> int:
+    """The place between two words that is nearest to `along`, from the beginning (0) to the end (1)."""
+    places = [n for n in range(after, len(text) + 1) if n in (0, len(text)) or text[n] == " "]
+    taken = [(place, place + len(one.literal)) for one in kept for place in starts(one, text)]
+    free = [n for n in places if not any(begin < n < end for begin, end in taken)]
+    return min(free, key=lambda n: abs(n - along * len(text)))
+
+
+def inserted(text: str, literal: str, place: int) -> str:
+    left, right = text[:place], text[place:]
+    before = "" if not left or left.endswith(" ") else " "
+    behind = "" if not right or right.startswith(" ") else " "
+    return left + before + literal + behind + right
+
+
+class Hole(NamedTuple):
+    """Where something that is kept was taken out: before the character at `place` of what is left."""
+
+    kept: Kept
+    place: int
+    space_before: bool
+    space_behind: bool
+
+
+def taken_out(text: str, kept: Sequence[Kept]) -> tuple[str, list[Hole]]:
+    """`text` without what is kept, and the holes."""
+    left, holes, end = "", [], 0
+    for one in kept:
+        left += text[end : one.begin]
+        end = one.end
+        before, behind = text[: one.begin][-1:].isspace(), text[one.end :][:1].isspace()
+        if (before or not left) and behind:
+            end += 1  # one of two spaces
+        holes.append(Hole(one, len(left), before or not one.begin, behind or one.end == len(text)))
+    return left + text[end:], holes
+
+
+def put_in(text: str, hole: Hole, place: int) -> str:
+    """`text` with what was taken out at `place`, and with the spaces that it had around it."""
+    left, right = text[:place], text[place:]
+    literal = hole.kept.literal
+    if right.startswith(" ") and hole.space_before and not hole.space_behind:
+        left, right = left + " ", right[1:]
+    is_apart = hole.space_before or is_inside(left + literal, len(left))
+    before = " " if is_apart and left and not left[-1].isspace() else ""
+    is_apart = (hole.space_behind and bool(right) and is_letter(right[0])) or is_inside(
+        literal + right, len(literal)
+    )
+    return left + before + literal + (" " if is_apart else "") + right

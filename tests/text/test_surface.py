@@ -1,0 +1,60 @@
+"""What the entries write, against what `decode` writes; and where words begin."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dragoman.text.boundary import agrees, folded, is_inside, occurrences
+from dragoman.text.surface import Surface
+from dragoman.text.tokenizer import Tokenizer
+
+
+@given(data=st.data())
+@settings(max_examples=200)
+def test_bytes_of_the_entries_are_the_decoded_line(tokenizer: Tokenizer, data: st.DataObject) -> None:
+    surface = Surface(tokenizer)
+    ids = data.draw(st.lists(st.integers(0, tokenizer.size - 1), max_size=12))
+    assert surface.read(surface.spell(ids)) == tokenizer.decode(ids)
+
+
+def test_entries_are_found_by_what_they_begin_with(tokenizer: Tokenizer) -> None:
+    surface = Surface(tokenizer)
+    start = surface.pieces[-1][:2]
+    found = surface.beginning_with(start)
+    assert sorted(found) == [i for i, piece in enumerate(surface.pieces) if piece.startswith(start) and i > 3]
+    assert all(surface.pieces[id] == piece for piece, ids in surface.ids.items() for id in ids)
+
+
+@given(text=st.text("mistaloüberß .x", min_size=1, max_size=20))
+def test_the_longest_entries_spell_any_text(reversible: Tokenizer, text: str) -> None:
+    surface = Surface(reversible)
+    assert b"".join(surface.pieces[id] for id in surface.longest_pieces(text.encode())) == text.encode()
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "places"),
+    [
+        ("Rad", "Rad, Fahrrad und Rad.", [0, 17]),
+        ("Rad", "Rades Radä Rad_ 7Rad", []),
+        ("C++", "C++ und C++x, aC++", [0, 8]),
+        ("[X]", "a[X]b", [1]),
+        ("自行车", "他骑自行车去", [2]),
+        ("New York", "„New York“", [1]),
+        ("aa", "aa aa", [0, 3]),
+        ("", "aa", []),
+    ],
+)
+def test_occurrences_are_whole_words(form: str, text: str, places: list[int]) -> None:
+    assert list(occurrences(form, text)) == places
+
+
+def test_small_letters_stand_for_every_case_and_capitals_for_themselves() -> None:
+    assert agrees("sie", "Sie")
+    assert agrees("sie", "SIE")
+    assert not agrees("Sie", "sie")
+    assert not agrees("US", "us")
+    assert folded("ÄİẞΣ") == "äİßσ"  # İ would become two characters
+    assert is_inside("ab", 1)
+    assert not is_inside("a b", 1)
