@@ -77,6 +77,15 @@ class SearchConfig(Section):
     batch_sentences: int = Field(default=64, ge=1, description="Sentences decoded together.")
 
     @model_validator(mode="after")
+    def _lengths_agree(self) -> SearchConfig:
+        if self.min_length >= self.max_length:
+            raise ValueError(
+                f"min_length ({self.min_length}) leaves no room below max_length ({self.max_length}), "
+                "which counts </s> too: lower the one or raise the other"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _groups_are_equal(self) -> SearchConfig:
         if self.size % self.groups:
             raise ValueError(
@@ -93,14 +102,5 @@ class SearchConfig(Section):
             raise ValueError(
                 f'n_best = {self.n_best} is more than kind = "{self.kind}" finds, which is {most}; '
                 f"set {change.get(self.kind, 'search.kind = beam')}"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _lengths_agree(self) -> SearchConfig:
-        if self.min_length >= self.max_length:
-            raise ValueError(
-                f"min_length ({self.min_length}) leaves no room below max_length ({self.max_length}), "
-                "which counts </s> too: lower the one or raise the other"
             )
         return self

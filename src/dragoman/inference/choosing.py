@@ -48,9 +48,6 @@ class Chooser:
             found = reranked(found, self.reverse.mean_log_p(source, outputs), config.reverse_weight)
         return found[: config.n_best]
 
-    def alternatives(self, hypotheses: Sequence[Hypothesis]) -> tuple[Alternative, ...]:
-        return tuple(Alternative(self.text.decode(h.tokens), h.score, h.tokens) for h in hypotheses)
-
 
 def refuse_other_vocabulary(one: Bundle, other: Bundle) -> None:
     for side, mine, theirs in (

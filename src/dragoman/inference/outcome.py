@@ -54,13 +54,13 @@ def segments(surface: Surface, tokens: Sequence[int], spans: Sequence[Span], ope
     return line
 
 
-def gaps(line: Sequence[bytes], opening: int, prefix: str) -> list[int | None]:
+def gaps(line: Sequence[bytes], opening: int, prefix: str, surface: Surface) -> list[int | None]:
     """Where the text before each token and behind the last ends; None where nothing may be put in."""
-    text = prefix + b"".join(line)[opening:].decode(errors="replace")
+    text = prefix + surface.read(b"".join(line)[opening:])
     found: list[int | None] = []
     written = b""
     for piece in [*line, None]:
-        so_far = prefix + written[opening:].decode(errors="ignore")
+        so_far = prefix + surface.read(written[opening:])
         is_free = len(written) >= opening and piece != b"" and text.startswith(so_far)
         found.append(len(so_far) if is_free and not is_inside(text, len(so_far)) else None)
         written += piece or b""

@@ -74,6 +74,6 @@ def in_order(constraints: Sequence[Constraint]) -> list[Constraint]:
 
 
 def written_alike(a: Constraint, b: Constraint) -> bool:
-    """The same forms, or some of unknown words, which all look alike."""
+    """In the same forms, or both perhaps with unknown words, which all look alike."""
     one, other = ({form.tokens for form in constraint.forms} for constraint in (a, b))
-    return one == other or any(UNK in tokens for tokens in one & other)
+    return one == other or all(any(UNK in tokens for tokens in forms) for forms in (one, other))

@@ -23,12 +23,14 @@ from dragoman.text.surface import Surface
 
 
 class Decoded(NamedTuple):
-    source: list[int]
-    hypotheses: list[Hypothesis]  # best first
+    """What was found for one source, best first. What was not asked for is None."""
+
+    source: Sequence[int]
+    hypotheses: list[Hypothesis]
+    trace: Trace | None
     is_cut: bool = False  # the source was read in part
-    known: Known | None = None  # if it was asked for
-    look: Float[Tensor, "T S"] | None = None  # where the model looked, if asked for and it looks anywhere
-    trace: Trace | None = None
+    known: Known | None = None
+    look: Float[Tensor, "T S"] | None = None  # where the model looked for each token of the best
 
     @property
     def best(self) -> Hypothesis:
@@ -36,8 +38,10 @@ class Decoded(NamedTuple):
 
 
 class Answer(NamedTuple):
+    """`texts` are those of the hypotheses."""
+
     decoded: Decoded
-    text: str
+    texts: list[str]
     terms: tuple[Term, ...] = ()
 
 
@@ -49,25 +53,25 @@ class Decode(Protocol):
 
 def steered(steering: Steering, decode: Decode) -> list[Answer | None]:
     first = [trimmed(steering, one) for one in decode(steering.texts)]
-    texts = [copied(steering, place, one.best) if one else "" for place, one in enumerate(first)]
-    left = [
-        taken_out(steering.texts[p], steering.wishes[p].kept)[0] if t is None else ""
-        for p, t in enumerate(texts)
-    ]
+    copies = [copied(steering, place, one.best) if one else "" for place, one in enumerate(first)]
+    left = ["" if copy is not None else without_kept(steering, place)[0] for place, copy in enumerate(copies)]
     second = [trimmed(steering, one) for one in decode(left, look=True)]
     answers: list[Answer | None] = []
-    for place, (one, text) in enumerate(zip(first, texts, strict=True)):
+    for place, (one, copy) in enumerate(zip(first, copies, strict=True)):
         decoded = second[place] or one
         if decoded is None:
             answers.append(None)
             continue
-        is_copied = text is not None
-        if text is None:
-            text = placed(steering, place, second[place])
-        outcome = Outcome(steering.texts[place], text, decoded.best.finished, is_copied)
+        text = placed(steering, place, second[place]) if copy is None else copy
+        outcome = Outcome(steering.texts[place], text, decoded.best.finished, copied=copy is not None)
         terms = report(steering.wishes[place], steering.forbidden, outcome, lower=steering.is_lower)
-        answers.append(Answer(decoded, text, terms))
+        others = [mended(steering, place, hypothesis) for hypothesis in decoded.hypotheses[1:]]
+        answers.append(Answer(decoded, [text, *others], terms))
     return answers
+
+
+def without_kept(steering: Steering, place: int) -> tuple[str, list[Hole]]:
+    return taken_out(steering.texts[place], steering.wishes[place].kept)
 
 
 def trimmed(steering: Steering, decoded: Decoded | None) -> Decoded | None:
@@ -76,7 +80,15 @@ def trimmed(steering: Steering, decoded: Decoded | None) -> Decoded | None:
         return decoded
     tokens = decoded.best.tokens[: steering.may_end(decoded.best.tokens)]
     look = None if decoded.look is None else decoded.look[: len(tokens)]
-    return decoded._replace(hypotheses=[decoded.best._replace(tokens=tokens)], look=look)
+    best = decoded.best._replace(tokens=tokens)
+    return decoded._replace(hypotheses=[best, *decoded.hypotheses[1:]], look=look)
+
+
+def mended(steering: Steering, place: int, hypothesis: Hypothesis) -> str:
+    """The text of an output that is not the best, with what is kept put in straight along."""
+    text = joined(steering, place, written(steering, place, hypothesis))
+    kept, after = steering.wishes[place].kept, len(steering.prefixes[place])
+    return mend(text, steering.texts[place], kept, after=after)
 
 
 def copied(steering: Steering, place: int, best: Hypothesis) -> str | None:
@@ -92,10 +104,10 @@ def placed(steering: Steering, place: int, decoded: Decoded | None) -> str:
     source, kept, prefix = steering.texts[place], steering.wishes[place].kept, steering.prefixes[place]
     if decoded is None:
         return source  # there is no rest
-    left, holes = taken_out(source, kept)
+    left, holes = without_kept(steering, place)
     line = written(steering, place, decoded.best)
     text = joined(steering, place, line)
-    ends = gaps(line, steering.opening(place), prefix)
+    ends = gaps(line, steering.opening(place), prefix, steering.surfaces.tgt)
     look = diagonal(len(line), len(decoded.source)) if decoded.look is None else decoded.look
     before = tokens_before(holes, left, decoded.source, steering.surfaces.src)
     found = places(look, before, [end is not None for end in ends])
@@ -113,7 +125,8 @@ def written(steering: Steering, place: int, best: Hypothesis) -> list[bytes]:
 
 
 def joined(steering: Steering, place: int, line: Sequence[bytes]) -> str:
-    return steering.prefixes[place] + b"".join(line)[steering.opening(place) :].decode(errors="replace")
+    rest = b"".join(line)[steering.opening(place) :]
+    return steering.prefixes[place] + steering.surfaces.tgt.read(rest)
 
 
 def tokens_before(holes: Sequence[Hole], text: str, ids: Sequence[int], surface: Surface) -> list[int]:

@@ -17,6 +17,7 @@ from dragoman.search.build import Search, build, build_constrained
 from dragoman.search.constrained import width_for
 from dragoman.search.constraints import Edges
 from dragoman.search.steering.written import Written
+from dragoman.search.trace import Recorder
 from dragoman.text.forbidden import Forbidden
 from dragoman.text.glossary import Glossary, from_mapping, read_glossary
 from dragoman.text.kept import KINDS, USUAL, find_kept
@@ -95,16 +96,23 @@ class Steering:
             model = Written(model, self._forbid, places)
         return model
 
-    def search(
-        self, config: SearchConfig, bounded: SearchConfig, places: Sequence[int], shortest_loop: int
-    ) -> Search:
-        """`bounded` is the length that the guard allows; what is asked for has room besides, within the
-        settings."""
+    def with_room(self, bounded: SearchConfig, config: SearchConfig, places: Sequence[int]) -> SearchConfig:
+        """The length that the guard allows, and room for what is asked besides, within the settings."""
         longest = min(config.max_length, bounded.max_length + self._room(places[0]))
-        config = config.model_copy(update={"max_length": longest})
+        return config.model_copy(update={"max_length": longest})
+
+    def search(
+        self, config: SearchConfig, places: Sequence[int], shortest_loop: int, recorder: Recorder | None
+    ) -> Search:
         constraints = [self.wishes[place].constraints for place in places]
         if not any(constraints):
-            return build(config, shortest_loop)
+            return build(config, shortest_loop, recorder)
+        if config.kind in ("sample", "mbr") or recorder:
+            raise UsageError(
+                "Terms of a glossary are searched for by a beam, which draws no samples and keeps no trace.",
+                where=f'search.kind = "{config.kind}"' if recorder is None else "trace",
+                hint="search.kind=beam, without a trace; prefix and forbid go with samples and traces too.",
+            )
         return build_constrained(config, constraints, self.edges, shortest_loop)
 
     @cached_property

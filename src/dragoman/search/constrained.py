@@ -13,12 +13,11 @@ from typing import NamedTuple
 import torch
 
 from dragoman.protocols import State, Step, Stepper
-from dragoman.search.choices import allowed, best
+from dragoman.search.choices import allowed, best_sums
 from dragoman.search.company import staying
 from dragoman.search.constraints import Constraint, Edges, Progress, Tables, begin, tabulate
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.scores import Normalise
-from dragoman.search.steering.blocking import block
 from dragoman.search.tracking import advance, awaiting, bank, met_at_end, wanted
 from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import BOS, EOS
@@ -39,11 +38,11 @@ class Beam(NamedTuple):
 
 class Ended(NamedTuple):
     hypothesis: Hypothesis
-    met: int  # its bank
+    missing: int  # tokens to the fullest bank
 
-    def rank(self) -> tuple[int, float]:
+    def rank(self) -> tuple[int, bool, float]:
         """What meets more comes first: a stepper may leave nothing to write but the end."""
-        return -self.met, -self.hypothesis.score
+        return self.missing, not self.hypothesis.finished, -self.hypothesis.score
 
 
 class Candidates(NamedTuple):
@@ -94,16 +93,21 @@ def constrained_search(
         candidates = allocated(beam, edges, step)
         for place, end in ended(beam, candidates, length, normalise):
             sentence = beam.sentences[place]
-            if length <= last_step[sentence] or not found[sentence]:
+            if length <= last_step[sentence] or not is_met(found[sentence]):
                 found[sentence] = sorted([*found[sentence], end], key=Ended.rank)[:size]
         beam = go_on(beam, edges, candidates, step)
-        is_open = [length < last_step[s] or not found[s] for s in beam.sentences]
+        is_open = [length < last_step[s] or not is_met(found[s]) for s in beam.sentences]
         if length == max_length or not any(is_open):
             break
         beam = only(beam, staying(is_open))
     for sentence, cut in zip(beam.sentences, unfinished(beam, normalise), strict=True):
-        found[sentence] = found[sentence] or sorted(cut, key=Ended.rank)[:size]
+        if not is_met(found[sentence]):
+            found[sentence] = sorted([*found[sentence], *cut], key=Ended.rank)[:size]
     return [[end.hypothesis for end in ends] for ends in found]
+
+
+def is_met(found: Sequence[Ended]) -> bool:
+    return bool(found) and found[0].missing == 0
 
 
 def open_beam(
@@ -135,12 +139,12 @@ def allocated(beam: Beam, edges: Edges, step: Step) -> Candidates:
     B, W = beam.log_p.shape
     log_p = legal(beam, step)
     V = log_p.shape[-1]
-    total = beam.log_p.unsqueeze(-1) + log_p
-    top = best(total.flatten(1), min(2 * W, W * V))[1]
+    top = best_sums(beam.log_p, log_p.flatten(0, 1), min(2 * W, W * V))[1]
     index = torch.cat([top, *steady(beam, edges, log_p)], dim=1)
     index = index.sort(dim=1).values
     is_again = torch.cat([index.new_zeros(B, 1, dtype=torch.bool), index[:, 1:] == index[:, :-1]], dim=1)
-    value = total.flatten(1).gather(1, index).masked_fill(is_again, -torch.inf)
+    value = beam.log_p.gather(1, index // V) + log_p.flatten(1).gather(1, index)
+    value = value.masked_fill(is_again, -torch.inf)
     value, order = value.sort(dim=1, descending=True, stable=True)
     index = index.gather(1, order)
     parent, token = index // V, index % V
@@ -151,12 +155,14 @@ def allocated(beam: Beam, edges: Edges, step: Step) -> Candidates:
 
 
 def legal(beam: Beam, step: Step) -> Float[Tensor, "B W V"]:
-    """No end before all is met."""
+    """No end before all is met, unless nothing else is left to write."""
     B, W = beam.log_p.shape
-    log_p = allowed(step.log_p)
-    forbidden = torch.zeros_like(log_p, dtype=torch.bool)
-    forbidden[:, EOS] = ~met_at_end(beam.tables, beam.progress).all(-1).flatten()
-    return block(log_p, forbidden).view(B, W, -1)
+    log_p = allowed(step.log_p)  # a copy
+    end = log_p[:, EOS].clone()
+    log_p[:, EOS] = -torch.inf
+    may_end = met_at_end(beam.tables, beam.progress).all(-1).flatten() | (log_p.amax(-1) == -torch.inf)
+    log_p[:, EOS] = end.masked_fill(~may_end, -torch.inf)
+    return log_p.view(B, W, -1)
 
 
 def steady(
@@ -165,13 +171,15 @@ def steady(
     """Continuations that lose nothing: the best of each hypothesis, if need be without letters that would
     make another word of a phrase; and the tokens of constraints, and the end."""
     W, V = log_p.shape[1:]
-    is_waiting = awaiting(beam.tables, beam.progress).any(-1, keepdim=True)
-    safe = log_p.masked_fill(is_waiting & edges.begins_with_letter, -torch.inf)
-    row = torch.arange(W, device=log_p.device) * V
+    own = log_p.argmax(-1)
+    is_waiting = awaiting(beam.tables, beam.progress).any(-1)
+    if bool(is_waiting.any()):
+        safe = log_p[is_waiting].masked_fill(edges.begins_with_letter, -torch.inf)
+        own[is_waiting] = safe.argmax(-1)
     tokens = wanted(beam.tables, edges, beam.progress)
-    own = safe.argmax(-1)
     tokens = torch.where(tokens < 0, own.unsqueeze(-1), tokens)
     end = torch.full_like(own, EOS).unsqueeze(-1)
+    row = torch.arange(W, device=log_p.device) * V
     return row + own, (row.unsqueeze(-1) + torch.cat([tokens, end], dim=-1)).flatten(1)
 
 
@@ -194,14 +202,14 @@ def ended(beam: Beam, candidates: Candidates, length: int, normalise: Normalise)
     """What ends among the W best of its bank."""
     W = beam.log_p.shape[1]
     ends = (candidates.token == EOS) & candidates.log_p.isfinite() & (candidates.rank < W)
-    banks = bank(beam.tables, beam.progress)
+    missing = beam.tables.total.unsqueeze(1) - bank(beam.tables, beam.progress)
     found = []
     for place, rank in ends.nonzero().tolist():
         parent = int(candidates.parent[place, rank])
         tokens = tuple(beam.tokens[place, parent, 1:].tolist())
         log_p = float(candidates.log_p[place, rank])
         hypothesis = Hypothesis(tokens, normalise(log_p, length), log_p, True)
-        found.append((place, Ended(hypothesis, int(banks[place, parent]))))
+        found.append((place, Ended(hypothesis, int(missing[place, parent]))))
     return found
 
 
@@ -237,12 +245,12 @@ def only(beam: Beam, places: list[int]) -> Beam:
 def unfinished(beam: Beam, normalise: Normalise) -> list[list[Ended]]:
     """The open hypotheses as they stand."""
     length = beam.tokens.shape[-1] - 1
-    banks = bank(beam.tables, beam.progress)
+    missing = beam.tables.total.unsqueeze(1) - bank(beam.tables, beam.progress)
     return [
         [
-            Ended(Hypothesis(tuple(t[1:]), normalise(p, length), p, False), met)
-            for t, p, met in zip(*rows, strict=True)
+            Ended(Hypothesis(tuple(t[1:]), normalise(p, length), p, False), lacks)
+            for t, p, lacks in zip(*rows, strict=True)
             if p > -torch.inf
         ]
-        for rows in zip(beam.tokens.tolist(), beam.log_p.tolist(), banks.tolist(), strict=True)
+        for rows in zip(beam.tokens.tolist(), beam.log_p.tolist(), missing.tolist(), strict=True)
     ]

@@ -31,6 +31,19 @@ class Surface:
             first = first.removeprefix(SPACE)
         return first + b"".join(self.pieces[id] for id in line[1:])
 
+    def read(self, line: bytes) -> str:
+        """The text of a line: bytes that are no UTF-8 become U+FFFD, of SentencePiece one for each."""
+        if self.tokenizer.kind not in ("bpe", "unigram"):
+            return line.decode(errors="replace")
+        text = ""
+        while line:
+            try:
+                return text + line.decode()
+            except UnicodeDecodeError as error:
+                text += line[: error.start].decode() + "\ufffd" * (error.end - error.start)
+                line = line[error.end :]
+        return text
+
     @cached_property
     def raw(self) -> frozenset[int]:
         """Entries that stand for one byte each; at the start of a line they keep a space."""
