@@ -34,7 +34,7 @@ class Judge:
         return shortest_loop(self.text.tgt.kind)
 
     def bounded(self, config: SearchConfig, source: int) -> SearchConfig:
-        """The search for sources of so many tokens. Under the guard no output is far longer, unless it must."""
+        """The search for sources of so many tokens: under the guard no output is much longer, if it may."""
         if not config.guard:
             return config
         longest = longest_output(source, self.text.src.kind, self.text.tgt.kind)
