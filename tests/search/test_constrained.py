@@ -118,6 +118,14 @@ def test_a_wide_beam_finds_the_best_output_that_meets_the_constraints(seed: int)
     assert (best.score, best.tokens) == (pytest.approx(max(want)[0], abs=1e-5), max(want)[1])
 
 
+def test_a_phrase_that_needs_the_end_of_a_word_before_it_is_written_by_a_beam_of_one() -> None:
+    """Behind 4 must come another token before the second 4, which alone would make another word of it."""
+    constraints = [Constraint((Form((4,), "x", closed=True),)), Constraint((Form((4,), "x"),), behind=0)]
+    for seed in range(20):
+        ((best,),) = search(Bigram(vocabulary=V, seed=seed), [constraints], 7, size=1, max_length=16)
+        assert best.finished and met(best.tokens, constraints) == {0, 1}
+
+
 def test_what_is_asked_twice_is_written_twice() -> None:
     (found,) = search(Bigram(vocabulary=V, seed=3), [plain((7, 8), (7, 8), (7, 8))], 1)
     assert found[0].finished

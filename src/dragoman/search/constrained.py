@@ -18,7 +18,7 @@ from dragoman.search.company import staying
 from dragoman.search.constraints import Constraint, Edges, Progress, Tables, begin, tabulate
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.scores import Normalise
-from dragoman.search.tracking import advance, awaiting, bank, met_at_end, wanted
+from dragoman.search.tracking import advance, awaiting, bank, met_at_end, rungs, wanted
 from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import BOS, EOS
 
@@ -149,7 +149,7 @@ def allocated(beam: Beam, edges: Edges, step: Step) -> Candidates:
     index = index.gather(1, order)
     parent, token = index // V, index % V
     after = advance(beam.tables, edges, beam.progress.pick(parent), token)
-    rank, order = turns(bank(beam.tables, after), value)
+    rank, order = turns(rungs(beam.tables, after), value)
     value, parent, token = (x.gather(1, order) for x in (value, parent, token))
     return Candidates(value, parent, token, rank)
 

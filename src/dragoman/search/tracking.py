@@ -85,6 +85,14 @@ def bank(tables: Tables, progress: Progress) -> Int[Tensor, "B K"]:
     return done + begun.amax(-1)
 
 
+def rungs(tables: Tables, progress: Progress) -> Int[Tensor, "B K"]:
+    """Banks in half steps: a phrase that awaits the end of its word stands below one that has it, else the
+    many that have just written it would crowd out the few that may write the next."""
+    met = met_at_end(tables, progress)
+    is_waiting = (met & ~progress.met).any(-1) & ~met.all(-1)
+    return 2 * bank(tables, progress) - is_waiting.long()
+
+
 def wanted(tables: Tables, edges: Edges, progress: Progress) -> Int[Tensor, "B K C"]:
     """Tokens that begin or go on with a constraint whose turn it is; −1 where there is none."""
     due = of_forms(tables, is_due(tables, met_at_end(tables, progress)))
