@@ -9,7 +9,7 @@ torch="torch==2.13.0"
 case "$peer" in
   hf) packages=("transformers==5.22.2" "accelerate==1.15.0" "sentencepiece==0.2.2") ;;
   # joeynmt imports importlib_metadata without asking for it, and calls a method that sentencepiece 0.2.2 removed.
-  joeynmt) packages=("joeynmt==2.3.0" importlib_metadata "sentencepiece==0.2.0") ;;
+  joeynmt) packages=("joeynmt==2.3.0" importlib_metadata "sentencepiece==0.2.0" safetensors) ;;
   # eole imports aiohttp without asking for it.
   eole) packages=("eole==0.6.4" aiohttp) ;;
   *) peer= ;;

@@ -1,0 +1,167 @@
+"""Decoding speed: ours in torch beside Hugging Face, JoeyNMT and Eole, with the same weights.
+
+    python benchmarks/decode_vs_peers.py TRANSFORMER RECURRENT --peers FOLDER [--rounds 2]
+
+TRANSFORMER and RECURRENT are models of ours for Multi30k en→de (benchmarks/multi30k/transformer-tiny.toml
+and benchmarks/peers/recurrent.toml); the environments of benchmarks/peers stand in FOLDER. The drivers there
+fill the peers' own models with our weights. Each lives in a process of its own, and by turns each decodes all
+of test2016: fp32, greedy and beam 5, 32 and 64 sentences at once, longest first. A peer gets and gives ids;
+ours gets and gives text, so that it also cuts, joins and judges. How many outputs are ours token by token is
+printed beside the speed: beams differ by their rules for stopping.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from multi30k import DATA, HERE
+from record import rows
+
+THREADS = 2
+PEERS = {"transformer": ("hf", "joeynmt", "eole"), "recurrent": ("joeynmt", "eole")}
+NAMES = {"ours": "Dragoman", "hf": "Hugging Face", "joeynmt": "JoeyNMT", "eole": "Eole"}
+ONCE = ("joeynmt",)  # it keeps no cache, and takes minutes a turn
+SEARCHES = {"greedy": 1, "beam 5": 5}
+BATCHES = (32, 64)
+
+
+class Turn(NamedTuple):
+    seconds: float
+    outputs: list[list[int]]
+
+
+class Driver:
+    """A process that decodes when it is asked to."""
+
+    def __init__(self, command: list[str]) -> None:
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        self._answer()
+
+    def __call__(self, size: int, batch: int) -> Turn:
+        assert self.process.stdin is not None
+        print(json.dumps({"size": size, "batch": batch}), file=self.process.stdin, flush=True)
+        return Turn(**self._answer())
+
+    def _answer(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        answer: dict[str, Any] = json.loads(self.process.stdout.readline())
+        return answer
+
+
+def serve(model: Path, count: int) -> None:
+    """Our side of the protocol of benchmarks/peers/decoding.py."""
+    import torch
+
+    from dragoman.inference.model import load
+
+    torch.set_num_threads(THREADS)
+    translate, texts = load(model), lines(count)
+    print(json.dumps({"ready": True}), flush=True)
+    for line in sys.stdin:
+        asked = json.loads(line)
+        kind = {"kind": "greedy"} if asked["size"] == 1 else {"kind": "beam", "size": asked["size"]}
+        began = time.perf_counter()
+        results = translate(texts, {**kind, "batch_sentences": asked["batch"]})
+        seconds = time.perf_counter() - began
+        print(json.dumps({"seconds": seconds, "outputs": [list(r.tokens) for r in results]}), flush=True)
+
+
+def lines(count: int) -> list[str]:
+    return (DATA / "test2016.en").read_text(encoding="utf-8").split("\n")[:count]
+
+
+def write_sources(model: Path, count: int, file: Path) -> None:
+    """Ids as our own encoder gets them, </s> at the end."""
+    from dragoman.data.collate import collate_sources
+    from dragoman.models.bundle import load_bundle
+
+    encoded = load_bundle(model).text.src.encode_batch(lines(count))
+    sources = [collate_sources([ids.tolist()])[0][0].tolist() for ids in encoded]
+    file.write_text(json.dumps(sources), encoding="utf-8")
+
+
+def drivers(kind: str, model: Path, count: int, peers: Path) -> dict[str, Driver]:
+    sources = peers / f"sources-{kind}.json"
+    write_sources(model, count, sources)
+    found = {"ours": Driver([sys.executable, __file__, str(model), "--serve", str(count)])}
+    for peer in PEERS[kind]:
+        script = HERE / "peers" / f"decode_{peer}.py"
+        found[peer] = Driver([str(peers / peer / "bin" / "python"), str(script), str(model), str(sources)])
+    return found
+
+
+def compare(kind: str, model: Path, count: int, peers: Path, rounds: int) -> Iterator[dict[str, Any]]:
+    """Sentences per second of each, for each search and batch."""
+    asked = drivers(kind, model, count, peers)
+    for driver in asked.values():
+        driver(1, BATCHES[-1])  # warm
+    for label, size in SEARCHES.items():
+        for batch in BATCHES:
+            turns: dict[str, list[Turn]] = {name: [] for name in asked}
+            for turn in range(rounds):
+                for name, driver in asked.items():
+                    if turn == 0 or name not in ONCE:
+                        turns[name].append(driver(size, batch))
+            yield {"model": kind, "search": label, "batch": batch, **summary(turns, count)}
+    for driver in asked.values():
+        driver.process.kill()
+
+
+def summary(turns: dict[str, list[Turn]], count: int) -> dict[str, Any]:
+    ours = turns["ours"][0].outputs
+    speed = {name: count * len(taken) / sum(t.seconds for t in taken) for name, taken in turns.items()}
+    same = {
+        name: sum(a == b for a, b in zip(ours, taken[0].outputs, strict=True))
+        for name, taken in turns.items()
+        if name != "ours"
+    }
+    return {"sentences_per_second": speed, "same_outputs": same, "of": count}
+
+
+def table(found: list[dict[str, Any]]) -> str:
+    head = ["model", "search", "sentences at once", *NAMES.values()]
+    body = []
+    for each in found:
+        speed, same = each["sentences_per_second"], each["same_outputs"]
+        cells = [each["model"], each["search"], str(each["batch"]), f"{speed['ours']:.0f}"]
+        for name in list(NAMES)[1:]:
+            cells.append("–")
+            if name in speed:
+                cells[-1] = f"{speed[name]:.0f} ({speed['ours'] / speed[name]:.1f}×, {same[name]:,} alike)"
+        body.append(cells)
+    return rows(head, body)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("transformer", type=Path)
+    parser.add_argument("recurrent", type=Path, nargs="?")
+    parser.add_argument("--peers", type=Path)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--sentences", type=int, default=1000)
+    parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.serve:
+        return serve(args.transformer, args.serve)
+    found = []
+    for kind, model in (("transformer", args.transformer), ("recurrent", args.recurrent)):
+        for each in compare(kind, model, args.sentences, args.peers, args.rounds):
+            print(json.dumps({"benchmark": "decode_vs_peers", **each}), flush=True)
+            found.append(each)
+    print(table(found))
+    return None
+
+
+if __name__ == "__main__":
+    main()
