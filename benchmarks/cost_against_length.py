@@ -31,6 +31,7 @@ from torch import nn
 
 from chart import Axis, Line, Panel, draw
 from constant_memory import Process
+from dragoman.memory import keep_freed_memory
 from dragoman.nn.attention.attend import scaled_dot
 from dragoman.nn.attention.multihead import SelfAttention, for_heads, merge_heads
 from dragoman.nn.attention.window import WindowedSelfAttention
@@ -39,7 +40,6 @@ from dragoman.nn.conv.block import EncoderBlock
 from dragoman.nn.conv.gated import GatedConvolution
 from dragoman.nn.fast.recurrent import run
 from dragoman.shapes import Float, Tensor
-from dragoman.training.memory import keep_freed_memory
 from record import Facts, keep, kept, rows, stamp
 
 NAME = "cost_against_length"

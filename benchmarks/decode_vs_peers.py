@@ -62,7 +62,9 @@ def serve(model: Path, count: int) -> None:
     import torch
 
     from dragoman.inference.model import load
+    from dragoman.memory import keep_freed_memory
 
+    keep_freed_memory()  # as `dragoman run` does
     torch.set_num_threads(THREADS)
     translate, texts = load(model), lines(count)
     print(json.dumps({"ready": True}), flush=True)

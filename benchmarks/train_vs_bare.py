@@ -61,9 +61,9 @@ def ours(model: str, precision: str, folder: Path) -> Iterator[tuple[int, float]
     """The engine as `dragoman train` runs it, events written; (target tokens, loss) of each update."""
     import torch
 
+    from dragoman.memory import keep_freed_memory
     from dragoman.training.build import build_schedule
     from dragoman.training.events import Events
-    from dragoman.training.memory import keep_freed_memory
     from dragoman.training.parallel import Ranks
     from dragoman.training.run import Run
 

@@ -22,7 +22,11 @@ spelt = {{
     "tgt_embedding": {{"kind": "characters"}},
     "head": {{"kind": "adaptive", "cutoffs": [6, 9]}},
 }}
-for part, model in ((TRANSFORMER, {{}}), (RNN, {{}}), (RNN, spelt)):
+one_way = {{"bidirectional": False, **RNN, "width": 256}}
+handed = {{"encoder": one_way, "decoder": {{**RNN, "width": 256, "form": "sutskever", "bridge": "last"}}}}
+conv = {{"kind": "conv", "layers": 2, "kernel": 3, "embedding": 32}}
+every = ((TRANSFORMER, {{}}), (RNN, {{}}), (RNN, spelt), (RNN, handed), (conv, {{"tied": "none"}}))
+for part, model in every:
     translate = Translator(tiny({{**part, "width": 256}}, model=model))
     for search in (GREEDY, BEAM):
         together = translate(TEXTS, search)

@@ -90,9 +90,9 @@ def test_a_longest_length_beyond_the_positions_of_the_model_is_brought_down() ->
     assert all(len(result.tokens) <= 8 for result in results)
 
 
-def test_batches_hold_one_length_each_and_every_sentence_once() -> None:
-    lengths = [3, 0, 1, 3, 3, 1, 0, 3]
-    assert list(batches(lengths, 2)) == [[2, 5], [0, 3], [4, 7]]
+def test_batches_hold_what_is_padded_alike_and_every_sentence_once() -> None:
+    lengths = [4, 0, 1, 7, 4, 3, 0, 6, 8]  # with </s> up to 4, up to 8, and more
+    assert list(batches(lengths, 2)) == [[2, 5], [0, 3], [4, 7], [8]]
 
 
 def test_long_sentences_come_in_smaller_batches() -> None:

@@ -65,7 +65,8 @@ def crossed(m: CrossAttention, x: Tensor, memory: Tensor) -> tuple[Tensor, Tenso
 
 
 def looked(m: CrossAttention, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-    return m.look(x, (B, S), m.remember(memory, (B, S)), hidden(x))
+    c, alpha = m.look(x, (B, S), m.remember(memory, (B, S)), hidden(x))
+    return c, alpha.mean(dim=1)
 
 
 def layer_weights(m: EncoderLayer | DecoderLayer, *norms: nn.Module) -> dict[str, Tensor]:

@@ -4,9 +4,10 @@ import torch
 from torch import nn
 
 from dragoman.nn.attention.attend import attend, causal_bias, padding_bias, scaled_dot
-from dragoman.nn.attention.multihead import CrossAttention, SelfAttention
+from dragoman.nn.attention.multihead import CrossAttention, KeyValue, SelfAttention
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.fast.attention import sdpa
+from dragoman.nn.fast.step import cross_step, self_step
 
 
 def test_scaled_dot_by_hand() -> None:
@@ -62,8 +63,35 @@ def test_cross_attention_shows_where_it_looked() -> None:
     x = torch.randn(6, 8)
     c, alpha = cross.look(x, (2, 3), kv, bias)
     assert torch.allclose(c, cross(x, (2, 3), kv, bias), rtol=0.0, atol=1e-6)
-    assert torch.allclose(alpha.sum(dim=2), torch.ones(2, 3), rtol=0.0, atol=1e-6)
-    assert (alpha[1, :, 2:] == 0).all()
+    assert torch.allclose(alpha.sum(dim=3), torch.ones(2, 2, 3), rtol=0.0, atol=1e-6)
+    assert (alpha[1, :, :, 2:] == 0).all()
+
+
+def test_one_step_of_self_attention_is_its_definition() -> None:
+    torch.manual_seed(0)
+    attention = SelfAttention(8, 2, dropout=0.0).eval().double()
+    past = KeyValue(*torch.randn(2, 3, 2, 4, 4, dtype=torch.float64))
+    x = torch.randn(3, 8, dtype=torch.float64)
+    c, k, v = self_step(attention.W_qkv, attention.W_o, x, past.k, past.v)
+    q, now = attention.project(x, (3, 1), 4)
+    seen = past.append(now)
+    assert torch.equal(k, seen.k)
+    assert torch.equal(v, seen.v)
+    want, _ = scaled_dot(q, k, v, None, attention.dropout)
+    assert torch.allclose(c, attention.W_o(want.flatten(1)), rtol=0.0, atol=1e-12)
+
+
+def test_one_step_of_cross_attention_is_its_definition() -> None:
+    torch.manual_seed(0)
+    cross = CrossAttention(8, 6, 2, dropout=0.0).eval().double()
+    kv = cross.remember(torch.randn(10, 6, dtype=torch.float64), (2, 5))
+    bias = padding_bias(torch.tensor([[True] * 5, [True] * 2 + [False] * 3]), torch.float64)
+    x = torch.randn(6, 8, dtype=torch.float64)  # three hypotheses of two sentences
+    c, alpha = cross_step(cross.W_q, cross.W_o, x, kv.k, kv.v, bias)
+    q = cross.W_q(x).view(2, 3, 2, 4).transpose(1, 2)
+    want, weights = scaled_dot(q, kv.k, kv.v, bias.unsqueeze(1), cross.dropout)
+    assert torch.allclose(alpha, weights, rtol=0.0, atol=1e-12)
+    assert torch.allclose(c, cross.W_o(want.transpose(1, 2).reshape(6, 8)), rtol=0.0, atol=1e-12)
 
 
 def test_context_is_the_weighted_sum() -> None:

@@ -23,7 +23,7 @@ from dragoman.cli.wording import (
     size,
     sparkline,
 )
-from dragoman.training.memory import peak_bytes
+from dragoman.memory import peak_bytes
 
 ROWS = 8  # validations shown at most
 WIDE = 84  # columns from which figures stand beside the table

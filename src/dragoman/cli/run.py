@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 from dragoman.cli import choosing, steering
 from dragoman.cli.arguments import split_overrides
 from dragoman.errors import ConfigError, DataError, MissingExtra, UsageError
+from dragoman.memory import keep_freed_memory
 
 if TYPE_CHECKING:
     from dragoman.config.search import SearchConfig
@@ -95,6 +96,7 @@ def load_model(path: str, ensemble: Sequence[str] = (), reverse: str | None = No
             where=str(error),
             hint='pip install "dragoman[train]"',
         ) from None
+    keep_freed_memory()  # not in `load`: there the process is the caller's
     return load(path, ensemble=ensemble, reverse=reverse)
 
 

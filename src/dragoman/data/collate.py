@@ -25,15 +25,18 @@ def collate(pairs: Sequence[IdPair]) -> Batch:
     return Batch(src, src_keep, *(torch.from_numpy(x) for x in (tgt_in, tgt_out, tgt_keep)))
 
 
-def collate_sources(rows: Sequence[Ids]) -> tuple[Int[Tensor, "B S"], Bool[Tensor, "B S"]]:
-    src, keep = pad(rows)
+def collate_sources(
+    rows: Sequence[Ids], length: int | None = None
+) -> tuple[Int[Tensor, "B S"], Bool[Tensor, "B S"]]:
+    """As long as the longest with its </s>, unless a length is given."""
+    src, keep = pad(rows, length)
     return torch.from_numpy(src), torch.from_numpy(keep)
 
 
-def pad(rows: Sequence[Ids]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def pad(rows: Sequence[Ids], length: int | None = None) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Each row and its </s>, then <pad>; and which places are real."""
     lengths = np.array([len(row) for row in rows])
-    place = np.arange(lengths.max() + 1)
+    place = np.arange(length or lengths.max() + 1)
     out = np.full((len(rows), len(place)), PAD, dtype=np.int64)
     out[place < lengths[:, None]] = np.concatenate([np.asarray(row, np.int64) for row in rows])
     out[np.arange(len(rows)), lengths] = EOS

@@ -10,6 +10,7 @@ from dragoman.inference.flags import Limits, Seen, raised
 from dragoman.inference.knowing import Known, Written, alignment, details
 from dragoman.models.calibration import Calibration
 from dragoman.protocols import Stepper
+from dragoman.search.company import padded, shortest_alike
 from dragoman.search.forced import forced
 from dragoman.search.guard import longest_output
 from dragoman.search.hypothesis import Hypothesis
@@ -34,10 +35,13 @@ class Judge:
         return shortest_loop(self.text.tgt.kind)
 
     def bounded(self, config: SearchConfig, source: int) -> SearchConfig:
-        """The search for so long a source: under the guard no output is far longer, unless it must."""
+        """The search for so long a source: under the guard no output is far longer, unless it must.
+
+        All that share a batch have one bound, that of the shortest there may be among them.
+        """
         if not config.guard:
             return config
-        longest = longest_output(source, self.text.src.kind, self.text.tgt.kind)
+        longest = longest_output(shortest_alike(source), self.text.src.kind, self.text.tgt.kind)
         longest = max(longest, config.min_length + 1)
         return config.model_copy(update={"max_length": min(config.max_length, longest)})
 
@@ -62,7 +66,7 @@ class Judge:
 
         There may be more rows and outputs than texts, for company.
         """
-        seen = forced(stepper, *collate_sources(rows), outputs)
+        seen = forced(stepper, *collate_sources(rows, padded(len(rows[0]))), outputs)
         known = []
         for place, source in enumerate(texts):
             output = self.text.tgt.decode(outputs[place])

@@ -1,7 +1,7 @@
 """Texts → results: cut into ids, decoded in batches, put back in order.
 
-A batch holds sentences of one length, so nothing is padded, and is never smaller than search wants for
-company: what a sentence becomes does not depend on what stands beside it.
+A batch holds sentences that are padded to one length, whatever stands beside them, and is never smaller than
+search wants for company: what a sentence becomes does not depend on the others.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from dragoman.inference.steering import Asked, Steering, Surfaces
 from dragoman.models.bundle import Bundle
 from dragoman.protocols import Stepper
 from dragoman.search.build import build
-from dragoman.search.company import LEAST
+from dragoman.search.company import LEAST, padded
 from dragoman.search.forced import forced
 from dragoman.search.trace import Recorder, Trace
+from dragoman.shapes import Bool, Int, Tensor
 from dragoman.text.specials import EOS
 from dragoman.text.surface import Surface
 
@@ -143,7 +144,7 @@ class Translator:
             bounded = steering.with_room(bounded, config, places)
             decode = steering.search(bounded, in_company(places), self.judge.shortest_loop, recorder)
             stepper = steering.stepper(stepper, in_company(places))
-        found = decode(stepper, *collate_sources(in_company(rows)))[: len(rows)]
+        found = decode(stepper, *sources(rows))[: len(rows)]
         traces = recorder.traces(found) if recorder else [None] * len(rows)
         ranked = [self.chooser.ranked(config, *pair) for pair in zip(texts, found, strict=True)]
         return [Decoded(*one) for one in zip(rows, ranked, traces, strict=True)]
@@ -160,11 +161,14 @@ class Translator:
     def _with_looks(self, config: SearchConfig, found: Sequence[Decoded]) -> list[Decoded]:
         """And where the model looked for each token, if it looks anywhere; not at </s>."""
         outputs = in_company([[*one.best.tokens, EOS] for one in found])
-        batch = collate_sources(in_company([one.source for one in found]))
+        batch = sources([one.source for one in found])
         looks = forced(self.chooser.stepper(self.model, config), *batch, outputs).attention
         if looks is None:
             return list(found)
-        return [one._replace(look=looks[n, : len(one.best.tokens), :-1]) for n, one in enumerate(found)]
+        return [
+            one._replace(look=looks[n, : len(one.best.tokens), : len(one.source)])
+            for n, one in enumerate(found)
+        ]
 
     def _texts(self, decoded: Decoded) -> list[str]:
         return [self.text.tgt.decode(hypothesis.tokens) for hypothesis in decoded.hypotheses]
@@ -195,6 +199,11 @@ def in_company(rows: Sequence[T]) -> list[T]:
     return [*rows, *[rows[-1]] * max(LEAST - len(rows), 0)]
 
 
+def sources(rows: Rows) -> tuple[Int[Tensor, "B S"], Bool[Tensor, "B S"]]:
+    """A batch of them, all of which are padded to the same length."""
+    return collate_sources(in_company(rows), padded(len(rows[0])))
+
+
 def no_trace(kind: str) -> UsageError:
     return UsageError(
         "There is a trace of greedy and beam search only: samples have no candidates.",
@@ -204,11 +213,13 @@ def no_trace(kind: str) -> UsageError:
 
 
 def batches(lengths: Sequence[int], size: int) -> Iterator[list[int]]:
-    """Places of sentences of one length, `size` at most, shortest first; empty sentences are left out."""
+    """Places of sentences that are padded to one length, `size` at most, shortest first; empty ones are left
+    out."""
     alike: dict[int, list[int]] = defaultdict(list)
     for place, length in enumerate(lengths):
-        alike[length].append(place)
-    for length in sorted(alike.keys() - {0}):
+        if length:
+            alike[padded(length)].append(place)
+    for length in sorted(alike):
         places = alike[length]
         most = min(size, max(BATCH_TOKENS // length, LEAST))
         yield from (places[i : i + most] for i in range(0, len(places), most))

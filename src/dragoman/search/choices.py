@@ -15,6 +15,20 @@ def allowed(log_p: Float[Tensor, "N V"]) -> Float[Tensor, "N V"]:
     return log_p.index_fill(-1, torch.tensor([PAD, BOS], device=log_p.device), -torch.inf)
 
 
+def most_probable_token(log_p: Float[Tensor, "N V"]) -> Int[Tensor, " N"]:
+    """Of those that may be written; the first of equals.
+
+    NumPy reads a row at the speed of memory, on a CPU torch takes twenty times as long.
+    """
+    if log_p.device.type != "cpu":
+        return allowed(log_p).argmax(-1)
+    token = torch.from_numpy(log_p.numpy().argmax(-1))
+    barred = ((token == PAD) | (token == BOS)).nonzero().squeeze(-1)
+    if len(barred):
+        token[barred] = allowed(log_p[barred]).argmax(-1)
+    return token
+
+
 def best(x: Float[Tensor, "B N"], k: int) -> tuple[Float[Tensor, "B k"], Int[Tensor, "B k"]]:
     """The k largest of each row, largest first, equal ones in the order they stand.
 

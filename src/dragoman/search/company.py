@@ -1,7 +1,8 @@
-"""Which sentences stay in a batch: the open ones, and a few done ones where those would be too few.
+"""Which sentences make a batch, and which stay in it, so that each has the same bits alone as in any batch.
 
 A product with a handful of rows is computed by other kernels than one with many, and differs in the last
-bit. In company a sentence has the same bits, and so the same output, alone as in any batch.
+bit: so a batch is filled up where it is too small. A sum over more places, if only with zeros, is taken in
+another order: so a sentence is always padded to the same length, by itself and not by what is beside it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 LEAST = 4  # found by trial on 1 and 2 threads
+ROUND = 4  # tokens: sources that need as many of these share a batch
+
+
+def padded(length: int) -> int:
+    """How long a source of so many tokens is made, its </s> among them."""
+    return (length // ROUND + 1) * ROUND
+
+
+def shortest_alike(length: int) -> int:
+    """The shortest source that is made as long."""
+    return max(length // ROUND * ROUND, 1)
 
 
 def staying(is_open: Sequence[bool]) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from dragoman.protocols import Stepper
-from dragoman.search.choices import allowed, best
+from dragoman.search.choices import allowed, best, most_probable_token
 from dragoman.search.company import staying
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.scores import Normalise, length_normalised
@@ -34,7 +34,8 @@ def greedy_search(
     state = stepper.start(src, keep, 1)
     for length in range(1, max_length + 1):
         step = stepper.step(y, state)
-        p, y = allowed(step.log_p).max(-1)  # the first of equal values: the lowest token
+        y = most_probable_token(step.log_p)
+        p = step.log_p.gather(1, y.unsqueeze(1)).squeeze(1)
         for place, (token, value) in enumerate(zip(y.tolist(), p.tolist(), strict=True)):
             sentence = sentences[place]
             if is_open(tokens[sentence]):

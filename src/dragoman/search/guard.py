@@ -41,6 +41,12 @@ class Trail(NamedTuple):
         return torch.where(self.run + p >= shortest, self.run // p + 1, 1)
 
 
+def run_of(turns: Int[Tensor, " B"], shortest: int) -> Int[Tensor, "B P"]:
+    """The run that so many turns of each period make, in a loop of `shortest` tokens or more."""
+    p = torch.arange(1, PERIOD + 1, device=turns.device)
+    return ((turns.unsqueeze(1) - 1) * p).maximum(shortest - p)
+
+
 def new_trail(rows: int, device: torch.device) -> Trail:
     last = torch.full((rows, PERIOD), -1, device=device)
     return Trail(last, torch.zeros_like(last))
@@ -59,7 +65,6 @@ def turns_of(src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], shortest: int) 
 class Guarded(NamedTuple):
     inner: object
     trail: Trail
-    turns: Int[Tensor, " N"]  # that are allowed
 
 
 class LoopGuard:
@@ -71,17 +76,20 @@ class LoopGuard:
 
     def start(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], width: int) -> State:
         state = self.stepper.start(src, keep, width)
-        turns = turns_of(src, keep, self.shortest).clamp_min(TURNS).repeat_interleave(width)
-        return State(state.fixed, Guarded(state.moving, new_trail(len(turns), src.device), turns))
+        turns = turns_of(src, keep, self.shortest).clamp_min(TURNS)
+        trail = new_trail(len(src) * width, src.device)
+        return State((state.fixed, run_of(turns, self.shortest)), Guarded(state.moving, trail))
 
     def step(self, y: Int[Tensor, " N"], state: State) -> Step:
+        fixed, longest = state.fixed
         guarded: Guarded = state.moving
-        step = self.stepper.step(y, State(state.fixed, guarded.inner))
+        step = self.stepper.step(y, State(fixed, guarded.inner))
         trail = guarded.trail.then(y)
-        moving = Guarded(step.state.moving, trail, guarded.turns)
-        caught = trail.turns(self.shortest) >= guarded.turns.unsqueeze(1)
+        caught = (trail.run.view(len(longest), -1, PERIOD) >= longest.unsqueeze(1)).flatten(0, 1)
         log_p = self.cut(step.log_p, trail, caught) if bool(caught.any()) else step.log_p
-        return Step(log_p, State(step.state.fixed, moving), step.attention)
+        return Step(
+            log_p, State((step.state.fixed, longest), Guarded(step.state.moving, trail)), step.attention
+        )
 
     def cut(
         self, log_p: Float[Tensor, "N V"], trail: Trail, caught: Bool[Tensor, "N P"]

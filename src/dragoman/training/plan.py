@@ -8,7 +8,7 @@ from itertools import islice
 
 from dragoman.config.training import TrainingConfig, seconds
 from dragoman.data.loader import Loader
-from dragoman.training.memory import peak_bytes
+from dragoman.memory import peak_bytes
 from dragoman.training.step import Stepper
 
 LONGEST = 8.0  # seconds of timing

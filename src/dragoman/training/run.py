@@ -17,6 +17,7 @@ from dragoman.config.root import Config
 from dragoman.data.build import TrainingData, build_data
 from dragoman.data.loader import Loader
 from dragoman.errors import UsageError
+from dragoman.memory import keep_freed_memory
 from dragoman.models.bundle import new_model
 from dragoman.training.align import learned_table
 from dragoman.training.build import build_adam, build_objective, build_schedule
@@ -25,7 +26,6 @@ from dragoman.training.events import Events, Listener, rewind
 from dragoman.training.finish import finish
 from dragoman.training.flat import FlatParameters
 from dragoman.training.loop import Loop
-from dragoman.training.memory import keep_freed_memory
 from dragoman.training.objectives.looking import Astray
 from dragoman.training.parallel import Ranks, join, leave
 from dragoman.training.plan import Plan, make_plan, time_updates

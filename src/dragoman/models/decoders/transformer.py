@@ -72,7 +72,8 @@ class TransformerDecoder(nn.Module):
         for layer, past, memory in zip(self.layers, written.past, kv, strict=True):
             x, now, alpha = layer.step(x, past, place, memory, bias)
             seen.append(now)
-        return self.norm(x), State(state.fixed, Written(written.place + 1, seen)), alpha
+        attention = alpha.mean(dim=1).flatten(0, 1)  # of the last layer's heads
+        return self.norm(x), State(state.fixed, Written(written.place + 1, seen)), attention
 
     if TYPE_CHECKING:
         __call__ = forward

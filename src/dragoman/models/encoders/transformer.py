@@ -34,7 +34,8 @@ class TransformerEncoder(nn.Module):
     def forward(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory:
         shape = (src.shape[0], src.shape[1])
         x = lay_flat(self.embed(src))
-        bias = None if bool(keep.all()) else padding_bias(keep, x.dtype)
+        # Only training may ask: an output must not depend on whether others in the batch are padded.
+        bias = None if self.training and bool(keep.all()) else padding_bias(keep, x.dtype)
         for layer in self.layer_drop(self.layers):
             x = layer(x, shape, bias)
         states = sentences(self.norm(x), shape)

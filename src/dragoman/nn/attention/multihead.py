@@ -14,6 +14,7 @@ from torch import nn
 from dragoman.nn.attention.attend import causal_bias, scaled_dot
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.fast.attention import sdpa, sdpa_is_faster
+from dragoman.nn.fast.step import cross_step, self_step
 from dragoman.nn.flat import lay_flat, sentences
 from dragoman.nn.position import Relation, Unrelated
 from dragoman.shapes import Float, Tensor
@@ -109,12 +110,21 @@ class SelfAttention(nn.Module):
         self, x: Float[Tensor, "N D"], past: KeyValue, place: int
     ) -> tuple[Float[Tensor, "N D"], KeyValue]:
         """One more step of N sequences, at this place, which sees itself and the past."""
+        if self.is_plain:
+            c, k, v = self_step(self.W_qkv, self.W_o, x, past.k, past.v)
+            return c, KeyValue(k, v)
         q, now = self.project(x, (len(x), 1), place)
         seen = past.append(now)
         keys = seen.k.shape[2]
         added = for_heads(None, self.relation.bias(1, keys, keys - 1))
         c = merge_heads(mix(q, seen, added, self.dropout))[: len(x)]  # bf16 rows were filled up
         return self.W_o(c), seen
+
+    @property
+    def is_plain(self) -> bool:
+        """A key for each query, and nothing between scores and contexts but the softmax."""
+        one_each = self.kv_heads == self.heads
+        return one_each and isinstance(self.relation, Unrelated) and not self.dropout.active
 
     def project(
         self, x: Float[Tensor, "N D"], shape: Shape, start: int
@@ -160,12 +170,14 @@ class CrossAttention(nn.Module):
         return self.W_o(merge_heads(mix(q, kv, for_heads(bias, None), self.dropout)))
 
     def look(
-        self, x: Float[Tensor, "N D"], shape: Shape, kv: KeyValue, bias: Float[Tensor, "b t S"] | None
-    ) -> tuple[Float[Tensor, "N D"], Float[Tensor, "B T S"]]:
-        """The same, and where it looked: the mean of the heads' weights."""
+        self, x: Float[Tensor, "N D"], shape: Shape, kv: KeyValue, bias: Float[Tensor, "b 1 S"]
+    ) -> tuple[Float[Tensor, "N D"], Float[Tensor, "B H T S"]]:
+        """The same, and where each head looked."""
+        if self.kv_heads == self.heads and not self.dropout.active:
+            return cross_step(self.W_q, self.W_o, x, kv.k, kv.v, bias)
         (q,) = split_heads(self.W_q(x), shape, 1, self.heads)
         c, alpha = scaled_dot(q, kv.k, kv.v, for_heads(bias, None), self.dropout)
-        return self.W_o(merge_heads(c)[: len(x)]), alpha.mean(dim=1)
+        return self.W_o(merge_heads(c)[: len(x)]), alpha
 
     if TYPE_CHECKING:
         __call__ = forward

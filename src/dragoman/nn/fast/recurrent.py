@@ -70,7 +70,7 @@ def _lstm_to_ends(
     cell: LSTMCell, x: Float[Tensor, "B T X"], state: CellState, keep: Bool[Tensor, "B T"]
 ) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B D"]]:
     """The kernel shows only the last c. One more input, 1 at padding, shuts i and opens f: there c stays."""
-    if bool(keep.all()):
+    if cell.training and bool(keep.all()):  # in inference a sentence must not depend on its company
         return _lstm(cell, x, cell.W_x, state)
     column = F.pad(cell.b.new_full((2, cell.size), _SHUT), (0, 0, 0, 2))  # rows i, f, ĉ, o
     column[0].neg_()

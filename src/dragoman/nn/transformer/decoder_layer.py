@@ -44,8 +44,8 @@ class DecoderLayer(nn.Module):
         return self.around_ffn(x, lambda z: self.depth(self.ffn(z), shape))
 
     def step(
-        self, x: Float[Tensor, "N D"], past: KeyValue, place: int, kv: KeyValue, bias: Bias
-    ) -> tuple[Float[Tensor, "N D"], KeyValue, Float[Tensor, "N S"]]:
+        self, x: Float[Tensor, "N D"], past: KeyValue, place: int, kv: KeyValue, bias: Float[Tensor, "B 1 S"]
+    ) -> tuple[Float[Tensor, "N D"], KeyValue, Float[Tensor, "B H W S"]]:
         """One target step. The W hypotheses of a sentence look at its memory together, as W queries."""
         shape = len(kv.k), len(x) // len(kv.k)
         seen: list[KeyValue] = []
@@ -58,7 +58,7 @@ class DecoderLayer(nn.Module):
 
         def attend_memory(z: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
             c, alpha = self.cross.look(z, shape, kv, bias)
-            weights.append(alpha.flatten(0, 1))
+            weights.append(alpha)
             return c
 
         x = self.around_attention(x, attend_past)

@@ -1,0 +1,56 @@
+"""Twins of one decoding step of attention: what a step of a small model costs is the number of its calls."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from dragoman.shapes import Float, Tensor
+
+
+def self_step(
+    W_qkv: nn.Linear,
+    W_o: nn.Linear,
+    x: Float[Tensor, "N D"],
+    past_k: Float[Tensor, "N H P K"],
+    past_v: Float[Tensor, "N H P K"],
+) -> tuple[Float[Tensor, "N D"], Float[Tensor, "N H T K"], Float[Tensor, "N H T K"]]:
+    """Of N sequences that see themselves and their past; with all keys and values there are now."""
+    rows, heads = past_k.shape[:2]
+    q, k, v = F.linear(x, W_qkv.weight, W_qkv.bias).view(rows, 3, heads, 1, -1).transpose(0, 1).contiguous()
+    k, v = torch.cat((past_k, k), dim=2), torch.cat((past_v, v), dim=2)
+    c, _ = one_look(q.view(rows * heads, 1, -1), k.flatten(0, 1), v.flatten(0, 1), q.new_zeros(1), 0.0)
+    return F.linear(c.view(rows, -1), W_o.weight, W_o.bias), k, v
+
+
+def cross_step(
+    W_q: nn.Linear,
+    W_o: nn.Linear,
+    x: Float[Tensor, "N D"],
+    k: Float[Tensor, "B H S K"],
+    v: Float[Tensor, "B H S K"],
+    bias: Float[Tensor, "B 1 S"],
+) -> tuple[Float[Tensor, "N D"], Float[Tensor, "B H W S"]]:
+    """Of N hypotheses, W of each sentence, that look at its memory together; and where they looked."""
+    B, H, S, _ = k.shape
+    W = len(x) // B
+    q = F.linear(x, W_q.weight, W_q.bias).view(B, W, H, -1).transpose(1, 2)
+    q = q.reshape(B * H, W, -1)
+    hidden = bias.unsqueeze(1).expand(B, H, 1, S).reshape(B * H, 1, S)
+    c, alpha = one_look(q, k.flatten(0, 1), v.flatten(0, 1), hidden, 1.0)
+    c = c.view(B, H, W, -1).transpose(1, 2).reshape(B * W, -1)
+    return F.linear(c, W_o.weight, W_o.bias), alpha.view(B, H, W, S)
+
+
+def one_look(
+    q: Float[Tensor, "B T K"],
+    k: Float[Tensor, "B S K"],
+    v: Float[Tensor, "B S K"],
+    added: Float[Tensor, "*b"],
+    beta: float,
+) -> tuple[Float[Tensor, "B T K"], Float[Tensor, "B T S"]]:
+    """softmax(QKᵀ/√d_k + β · added) V of each head."""
+    e = torch.baddbmm(added, q, k.transpose(1, 2), beta=beta, alpha=q.shape[2] ** -0.5)
+    alpha = torch.softmax(e, dim=-1)
+    return torch.bmm(alpha, v), alpha
