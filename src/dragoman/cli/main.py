@@ -22,6 +22,7 @@ VERBS = {
     "run": "apply a model to text, to stdin or to files",
     "score": "measure a model, or compare two",
     "export": "write a model for another engine, proven to do the same",
+    "trim": "remove the sub-words that a model does not need",
     "new": "make a folder with a task to start from",
 }
 
