@@ -22,9 +22,12 @@ VERBS = {
     "run": "apply a model to text, to stdin or to files",
     "score": "measure a model, or compare two",
     "export": "write a model for another engine, proven to do the same",
+    "import": "make a model folder of a model of Marian or Eole",
     "trim": "remove the sub-words that a model does not need",
     "new": "make a folder with a task to start from",
 }
+
+MODULES = {"import": "importing"}  # a verb that is a word of Python
 
 TOP = """\
 Dragoman trains sequence-to-sequence models you own: small, private, on the machine you have.
@@ -99,7 +102,7 @@ def dispatch(arguments: list[str]) -> int:
         return 0
     if verb not in VERBS:
         raise unknown(verb)
-    module = importlib.import_module(f"dragoman.cli.{verb}")
+    module = importlib.import_module(f"dragoman.cli.{MODULES.get(verb, verb)}")
     parser = Parser(
         prog=f"dragoman {verb}",
         description=module.HELP,
