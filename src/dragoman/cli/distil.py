@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     done = distil(args.teacher, folder, sources=args.sources, real=args.real, force=args.force, tell=Watch())
     for name in (SOURCE, TARGET, "dragoman.toml", "README.md"):
         sys.stdout.write(f"{folder / name}\n")
-    talk(f"{done.kept:,} pairs; {done.sources - done.kept:,} outputs are left out because they look wrong.")
+    talk(f"{done.kept:,} pairs of {done.sources:,} sentences; outputs that look wrong are left out.")
     talk(f"Next: {shlex.join(['dragoman', 'train', str(folder)])}")
     return 0
 
