@@ -67,7 +67,7 @@ def test_a_signature_for_something_else_is_none_for_a_model() -> None:
 def test_what_is_not_there_is_named() -> None:
     assert "not signed" in drive("check", "model", "--signed-by", "mine.pub").err
     assert "no such key" in drive("check", "model", "--sign", "gone").err
-    assert "cannot sign" in drive("check", "model", "--sign", "mine.pub").err
+    assert "cannot sign" in drive("check", "model", "--sign", "model/card.md").err
     drive("check", "model", "--sign", "mine")
     assert "key cannot be read" in drive("check", "model", "--signed-by", "gone.pub").err
     assert "Only a model can be signed" in drive("check", "--signed-by", "mine.pub").err

@@ -27,8 +27,6 @@ VERBS = {
     "new": "make a folder with a task to start from",
 }
 
-MODULES = {"import": "importing"}  # a verb that is a word of Python
-
 TOP = """\
 Dragoman trains sequence-to-sequence models you own: small, private, on the machine you have.
 
@@ -46,6 +44,10 @@ With your own two files, line N of one answering line N of the other:
   dragoman train train.en train.de --valid val.en val.de -o en-de
   dragoman score en-de test.en test.de
   dragoman export en-de --to ct2                        for CTranslate2, proven to do the same
+  dragoman trim en-de --separate -o en-de-trimmed       without the sub-words that it does not need
+
+With a model from elsewhere:
+  dragoman import opus-mt-en-de -o en-de
 
 Settings come from a preset, then from a dragoman.toml (train -c FILE, or the one in the folder given),
 then from the command line: dragoman train dates training.updates=2000 model.preset=rnn-small.
@@ -102,7 +104,7 @@ def dispatch(arguments: list[str]) -> int:
         return 0
     if verb not in VERBS:
         raise unknown(verb)
-    module = importlib.import_module(f"dragoman.cli.{MODULES.get(verb, verb)}")
+    module = importlib.import_module(f"dragoman.cli.{verb}")
     parser = Parser(
         prog=f"dragoman {verb}",
         description=module.HELP,
