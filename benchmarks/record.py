@@ -2,7 +2,8 @@
 
 A benchmark with a picture has three functions: facts are measured, then `picture` and `table` are made of
 them and of nothing else. `keep` writes docs/pictures/NAME.json and NAME.svg, and puts picture and table
-between the marks `<!-- bench:NAME -->` and `<!-- /bench:NAME -->` of docs/architectures.md.
+between the marks `<!-- bench:NAME -->` and `<!-- /bench:NAME -->` of docs/architectures.md (or of another
+page).
 """
 
 from __future__ import annotations
@@ -53,13 +54,13 @@ def kept(name: str) -> Facts:
     return facts
 
 
-def keep(name: str, facts: Facts, picture: str, table: str) -> None:
+def keep(name: str, facts: Facts, picture: str, table: str, page: Path = PAGE) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     text = json.dumps(facts, indent=1, ensure_ascii=False)
     (PICTURES / f"{name}.json").write_text(text + "\n", encoding="utf-8")
     (PICTURES / f"{name}.svg").write_text(picture, encoding="utf-8")
-    page = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(with_section(page, name, section(name, facts, table)), encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    page.write_text(with_section(text, name, section(name, facts, table)), encoding="utf-8")
 
 
 def section(name: str, facts: Facts, table: str) -> str:
@@ -71,7 +72,7 @@ def with_section(page: str, name: str, text: str) -> str:
     before, _, rest = page.partition(first)
     _, found, after = rest.partition(last)
     if not found:
-        raise SystemExit(f"{PAGE} has no place for it: {first} … {last}")
+        raise SystemExit(f"The page has no place for it: {first} … {last}")
     return f"{before}{first}\n\n{text}\n\n{last}{after}"
 
 

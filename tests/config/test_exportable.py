@@ -13,6 +13,7 @@ EXPRESSIBLE: list[dict[str, Any]] = [
     {"norm_kind": "rms"},
     {"activation": "gelu"},
     {"activation": "swiglu"},
+    {"activation": "swish", "reads_end": False},
     {"positions": "learned"},
     {"positions": "rotary"},
     {"positions": "relative"},

@@ -45,6 +45,7 @@ TRANSFORMERS = {
         "activation": "gelu",
         "stochastic_depth": 0.2,
     },
+    "no end": {"reads_end": False, "activation": "swish", "norm": "post", "norm_eps": 1e-6},
     "rotary window": {"positions": "rotary", "window": 1},
     "relative window": {"positions": "relative", "window": 2, "kv_heads": 1},
     "sinusoidal window": {"window": 2},

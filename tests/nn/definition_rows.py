@@ -16,7 +16,12 @@ from dragoman.nn.norm import RMSNorm
 from dragoman.nn.position import Learned, RelativeBias, Rotary, Sinusoidal
 from dragoman.nn.transformer.decoder_layer import DecoderLayer
 from dragoman.nn.transformer.encoder_layer import EncoderLayer
-from dragoman.nn.transformer.feedforward import FeedForward, GELUFeedForward, SwiGLUFeedForward
+from dragoman.nn.transformer.feedforward import (
+    FeedForward,
+    GELUFeedForward,
+    SwiGLUFeedForward,
+    SwishFeedForward,
+)
 from dragoman.nn.transformer.residual import PostNorm, PreNorm
 from nn import definition_convolution as convolution
 from nn import definition_recurrence as recurrence
@@ -180,6 +185,11 @@ ROWS: dict[type[nn.Module], Definition] = {
         lambda: GELUFeedForward(D, 12, 0.0),
         FLAT,
         theirs=lambda m, x: m.W_2(0.5 * m.W_1(x) * (1 + torch.erf(m.W_1(x) * HALF))),
+    ),
+    SwishFeedForward: row(
+        lambda: SwishFeedForward(D, 12, 0.0),
+        FLAT,
+        theirs=lambda m, x: m.W_2(m.W_1(x) / (1 + torch.exp(-m.W_1(x)))),
     ),
     SwiGLUFeedForward: row(lambda: SwiGLUFeedForward(D, 12, 0.0), FLAT, theirs=swiglu),
     EncoderLayer: row(

@@ -30,7 +30,12 @@ from dragoman.nn.stack import Stack
 from dragoman.nn.transformer.decoder_layer import DecoderLayer
 from dragoman.nn.transformer.depth import LayerDrop, StochasticDepth
 from dragoman.nn.transformer.encoder_layer import EncoderLayer
-from dragoman.nn.transformer.feedforward import FeedForward, GELUFeedForward, SwiGLUFeedForward
+from dragoman.nn.transformer.feedforward import (
+    FeedForward,
+    GELUFeedForward,
+    SwiGLUFeedForward,
+    SwishFeedForward,
+)
 from dragoman.nn.transformer.residual import PostNorm, PreNorm
 from nn import gradcheck_recurrence as recurrence
 from nn.gradcheck import DROP, F64, HIDDEN, KEEP, WORDS, Check, check, drawn, plain
@@ -211,6 +216,7 @@ ROWS: dict[type[nn.Module], Callable[[], Check]] = {
     ),
     FeedForward: lambda: plain(FeedForward(2, 4, DROP), drawn(3, 2)),
     GELUFeedForward: lambda: plain(GELUFeedForward(2, 4, DROP), drawn(3, 2)),
+    SwishFeedForward: lambda: plain(SwishFeedForward(2, 4, DROP), drawn(3, 2)),
     SwiGLUFeedForward: lambda: plain(SwiGLUFeedForward(2, 4, DROP), drawn(3, 2)),
     PreNorm: lambda: sublayer(PreNorm(nn.LayerNorm(4), DROP)),
     PostNorm: lambda: sublayer(PostNorm(nn.LayerNorm(4), DROP)),

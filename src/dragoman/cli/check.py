@@ -22,6 +22,8 @@ Without files, look at this machine; of a model folder, verify every file.
   dragoman check pairs.tsv --hold-out 1000 -o data      writes train, valid and test, nothing shared
   dragoman check dates                                  a folder with a dragoman.toml
   dragoman check en-de                                  a model folder: every file of it
+  dragoman check en-de --sign ~/.ssh/id_ed25519         and say that it is yours
+  dragoman check en-de --signed-by maker.pub            it must be theirs
 """
 
 
@@ -45,6 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--hold-out", type=int, metavar="N", help="write N valid and N test pairs, and the rest, to -o")
     add("-o", "--output", metavar="DIR", help="where --hold-out writes")
     add("--seed", type=int, default=1, metavar="N", help="of the choice that --hold-out makes")
+    add("--sign", type=Path, metavar="KEY", help="of a model: sign it with a private key of OpenSSH")
+    add("--signed-by", type=Path, metavar="KEYS", help="of a model: it must be signed by this public key")
     add("--json", action="store_true", help="the report as JSON, a line for each corpus")
 
 
@@ -55,11 +59,12 @@ def run(args: argparse.Namespace) -> int:
             where="the command line",
             hint="dragoman check train.en train.de --hold-out 1000 -o data",
         )
+    if args.files and is_model(args.files):
+        show_model(args)
+        return 0
+    refuse_keys(args)
     if not args.files:
         show_machine(args.json)
-        return 0
-    if is_model(args.files):
-        show_model(args.files[0], as_json=args.json)
         return 0
     corpora = find_corpora(args)
     usable = [check_corpus(files, corpora, args) for files in corpora.train]
@@ -148,7 +153,18 @@ def is_model(files: Sequence[str]) -> bool:
     return False
 
 
-def show_model(path: str, *, as_json: bool) -> None:
+def refuse_keys(args: argparse.Namespace) -> None:
+    if args.sign or args.signed_by:
+        raise UsageError(
+            "Only a model can be signed.",
+            where=" ".join(args.files) or "the command line",
+            expected="a model folder",
+            hint="dragoman check MODEL --signed-by KEY.pub",
+        )
+
+
+def show_model(args: argparse.Namespace) -> None:
+    path = args.files[0]
     try:
         from dragoman.inference.check import check_model
     except ModuleNotFoundError as error:
@@ -157,13 +173,28 @@ def show_model(path: str, *, as_json: bool) -> None:
             where=str(error),
             hint='pip install "dragoman[train]"',
         ) from None
-    found = check_model(path)
-    if as_json:
+    found = check_model(path) | signature(path, args)
+    if args.json:
         say(json.dumps(found))
     else:
         for name, facts in found.items():
             say(f"{name:<10} {facts}")
     talk(f"Every file is as it was written. Next: dragoman run {path} TEXT")
+
+
+def signature(path: str, args: argparse.Namespace) -> dict[str, str]:
+    """What is known of who made it; every file was verified before."""
+    from dragoman.inference.folder import find_model
+    from dragoman.signature import SIGNATURE, sign, verify_signature
+
+    folder = find_model(path)
+    if args.sign:
+        return {"signature": f"written to {sign(folder, args.sign)}"}
+    if args.signed_by:
+        return {"signature": verify_signature(folder, args.signed_by)}
+    if (folder / SIGNATURE).is_file():
+        return {"signature": "there is one, not verified: --signed-by KEY.pub tells whose it is"}
+    return {}
 
 
 def show_machine(as_json: bool) -> None:

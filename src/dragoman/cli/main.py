@@ -22,6 +22,8 @@ VERBS = {
     "run": "apply a model to text, to stdin or to files",
     "score": "measure a model, or compare two",
     "export": "write a model for another engine, proven to do the same",
+    "import": "make a model folder of a model of Marian or Eole",
+    "trim": "remove the sub-words that a model does not need",
     "new": "make a folder with a task to start from",
 }
 
@@ -42,6 +44,10 @@ With your own two files, line N of one answering line N of the other:
   dragoman train train.en train.de --valid val.en val.de -o en-de
   dragoman score en-de test.en test.de
   dragoman export en-de --to ct2                        for CTranslate2, proven to do the same
+  dragoman trim en-de --separate -o en-de-trimmed       without the sub-words that it does not need
+
+With a model from elsewhere:
+  dragoman import opus-mt-en-de -o en-de
 
 Settings come from a preset, then from a dragoman.toml (train -c FILE, or the one in the folder given),
 then from the command line: dragoman train dates training.updates=2000 model.preset=rnn-small.

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from dragoman.cli import distil
 from dragoman.config.training import seconds
 from dragoman.data.recipes.build import RECIPES, make
 from dragoman.errors import UsageError
@@ -24,6 +25,10 @@ Some are lessons: several models learn the same task, one after another, and are
 
   dragoman new from-rnn-to-attention --budget 10m
   dragoman new from-rnn-to-attention --budget 5m --models elman bahdanau2015
+
+One takes a model of yours: it writes, and a smaller one learns from that.
+
+  dragoman new distil --teacher en-de -o en-de-small
 """
 
 
@@ -33,12 +38,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="write into a folder that is not empty")
     parser.add_argument("--budget", metavar="TIME", help="of a lesson: train its models within 90s, 10m …")
     parser.add_argument("--models", nargs="+", metavar="MODEL", help="of a lesson: only these")
+    distil.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     if args.name is None:
         list_recipes()
         return 0
+    if args.name == distil.NAME:
+        return distil.run(args)
     if args.name not in RECIPES:
         raise unknown(args.name)
     folder = Path(args.out or args.name)
@@ -90,15 +98,17 @@ def refuse_wrong_lesson(args: argparse.Namespace, lesson: Mapping[str, str], mod
 def list_recipes() -> None:
     for name, recipe in RECIPES.items():
         sys.stdout.write(f"{name:<24}{recipe.about}\n")
+    sys.stdout.write(f"{distil.NAME:<24}{distil.ABOUT}\n")
     sys.stdout.flush()
     sys.stderr.write(f"Next: dragoman new {next(iter(RECIPES))}\n")
 
 
 def unknown(name: str) -> UsageError:
-    close = difflib.get_close_matches(name, RECIPES, n=1, cutoff=0.5)
+    names = [*RECIPES, distil.NAME]
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     return UsageError(
         f'There is no recipe "{name}".' + (f" Did you mean {close[0]}?" if close else ""),
         where="the command line",
-        expected="one of " + ", ".join(RECIPES),
+        expected="one of " + ", ".join(names),
         hint=f"dragoman new {close[0]}" if close else "dragoman new lists them.",
     )

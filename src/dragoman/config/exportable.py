@@ -25,6 +25,9 @@ def _ct2(model: ModelConfig) -> Iterator[str]:
             yield f"{part.name} {side} (ct2 runs Transformers; this goes to ONNX)"
         elif part.window is not None:
             yield f"window of {part.window} in the {side} (in ct2 a token sees all others)"
+    epsilons = {p.norm_eps for p in (model.encoder, model.decoder) if isinstance(p, TransformerPart)}
+    if len(epsilons) > 1:
+        yield "norm_eps that differs between encoder and decoder (ct2 has one)"
     if isinstance(model.head, AdaptiveHeadPart):
         yield "adaptive head (ct2 has one softmax over all tokens)"
 

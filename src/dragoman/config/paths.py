@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from dragoman.config.data import Corpus
 from dragoman.config.root import Config
+from dragoman.config.text import Units
 
 Table = dict[str, Any]
+U = TypeVar("U", bound=Units)
 
 
 def from_here(table: Table, folder: Path) -> Table:
     """The table of a file in `folder`, with its paths as they are from the working directory."""
-    data = table.get("data")
-    if not isinstance(data, dict):
-        return table
-    moved = {key: _join(data[key], folder) for key in ("train", "valid", "test") if key in data}
-    return {**table, "data": {**data, **moved}}
+    data, text = table.get("data"), table.get("text")
+    if isinstance(data, dict):
+        moved = {key: _join(data[key], folder) for key in ("train", "valid", "test") if key in data}
+        table = {**table, "data": {**data, **moved}}
+    if isinstance(text, dict):
+        table = {**table, "text": _with_file(text, folder)}
+    return table
+
+
+def _with_file(text: Table, folder: Path) -> Table:
+    """The file of a SentencePiece model, of both sides or of one."""
+    parts = {side: part for side in ("src", "tgt") if isinstance(part := text.get(side), dict)}
+    sides = {side: _with_file(part, folder) for side, part in parts.items()}
+    file = {"file": _join(text["file"], folder)} if "file" in text else {}
+    return {**text, **sides, **file}
 
 
 def _join(value: Any, folder: Path) -> Any:
@@ -46,4 +58,11 @@ def from_folder(config: Config, folder: Path) -> Config:
         "valid": move(data.valid) if data.valid else None,
         "test": move(data.test) if data.test else None,
     }
-    return config.model_copy(update={"data": data.model_copy(update=moved)})
+    text = _moved(config.text, folder)
+    return config.model_copy(update={"data": data.model_copy(update=moved), "text": text})
+
+
+def _moved(units: U, folder: Path) -> U:
+    sides = {side: _moved(part, folder) for side in ("src", "tgt") if (part := getattr(units, side, None))}
+    file = {"file": os.path.relpath(units.file, folder)} if units.file else {}
+    return units.model_copy(update={**sides, **file})

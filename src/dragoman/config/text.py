@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from dragoman.config.section import Section
 
-Kind = Literal["bpe", "unigram", "word", "char", "byte"]
+Kind = Literal["bpe", "unigram", "word", "char", "byte", "sentencepiece"]
 
 
 class Units(Section):
     kind: Kind = Field(
-        default="bpe", description="bpe and unigram are SentencePiece; word, char and byte are ours."
+        default="bpe",
+        description=(
+            "bpe and unigram are learned by SentencePiece; word, char and byte are ours; sentencepiece is a "
+            "model that you have already, in `file`."
+        ),
     )
     size: int = Field(
         default=8000,
@@ -21,6 +25,17 @@ class Units(Section):
         le=1_000_000,
         description="Entries of the vocabulary at most; sub-words need 260 and the alphabet.",
     )
+    file: str | None = Field(
+        default=None, description='Of kind "sentencepiece": the .model or .spm file; it says its size.'
+    )
+
+    @model_validator(mode="after")
+    def _a_file_is_a_model(self) -> Units:
+        if (self.kind == "sentencepiece") != (self.file is not None):
+            raise ValueError(
+                'kind = "sentencepiece" and file go together; set both, or neither to learn a vocabulary'
+            )
+        return self
 
 
 class TextConfig(Units):
@@ -53,8 +68,8 @@ class TextConfig(Units):
 
     @property
     def src_units(self) -> Units:
-        return self.src or Units(kind=self.kind, size=self.size)
+        return self.src or Units(kind=self.kind, size=self.size, file=self.file)
 
     @property
     def tgt_units(self) -> Units:
-        return self.tgt or Units(kind=self.kind, size=self.size)
+        return self.tgt or Units(kind=self.kind, size=self.size, file=self.file)

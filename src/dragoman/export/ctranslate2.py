@@ -36,6 +36,7 @@ NEVER = -1e4  # a logit whose probability is 0, and that float16 can hold
 ACTIVATIONS = {
     "relu": common_spec.Activation.RELU,
     "gelu": common_spec.Activation.GELU,
+    "swish": common_spec.Activation.SWISH,
     "swiglu": common_spec.Activation.SWISH,
 }
 
@@ -76,7 +77,7 @@ def specification(bundle: Bundle) -> Any:
     spec.register_target_vocabulary(names(bundle.text.tgt))
     spec.config.unk_token = SPECIALS[UNK]
     spec.config.decoder_start_token = SPECIALS[BOS]
-    spec.config.add_source_eos = True
+    spec.config.add_source_eos = config.encoder.reads_end
     spec.config.layer_norm_epsilon = epsilon(model)
     return spec
 

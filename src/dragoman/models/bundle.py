@@ -20,6 +20,7 @@ from dragoman.errors import ConfigError, ModelError
 from dragoman.models.build import build_model
 from dragoman.models.calibration import Calibration, read_calibration, write_calibration
 from dragoman.models.seq2seq import Seq2Seq
+from dragoman.signature import SIGNATURE
 from dragoman.text.build import load as load_text
 from dragoman.text.build import save as save_text
 from dragoman.text.pair import TextPair
@@ -96,8 +97,12 @@ def load_bundle(folder: Path) -> Bundle:
 def add_calibration(folder: Path, calibration: Calibration) -> None:
     """The same folder with another calibration, whole at any time."""
 
+    def outdated(place: str, names: list[str]) -> set[str]:
+        """Neither the manifest nor a signature of it outlives a change; those of an export in it do."""
+        return {MANIFEST, SIGNATURE} if Path(place) == folder else set()
+
     def fill(new: Path) -> None:
-        shutil.copytree(folder, new, dirs_exist_ok=True, ignore=shutil.ignore_patterns(MANIFEST))
+        shutil.copytree(folder, new, dirs_exist_ok=True, ignore=outdated)
         write_calibration(new, calibration)
 
     write_folder(folder, fill)

@@ -11,5 +11,5 @@ class RMSNorm(nn.RMSNorm):
     ε is LayerNorm's 10⁻⁵, because CTranslate2 reads one ε for all norms of a model.
     """
 
-    def __init__(self, size: int) -> None:
-        super().__init__(size, eps=1e-5)
+    def __init__(self, size: int, eps: float = 1e-5) -> None:
+        super().__init__(size, eps=eps)

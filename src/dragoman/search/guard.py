@@ -17,7 +17,7 @@ from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import EOS, PAD
 
 # Bytes that a token stands for, at most: a source in words is longer in letters.
-BYTES = {"byte": 1, "char": 4, "bpe": 24, "unigram": 24, "word": 24}
+BYTES = {"byte": 1, "char": 4, "bpe": 24, "unigram": 24, "word": 24, "sentencepiece": 24}
 
 
 def longest_output(source: int, src_kind: str, tgt_kind: str) -> int:

@@ -24,6 +24,9 @@ class Bpe(SentencePiece):
         text = "".join(self._pieces[id] for id in word)
         return [self._rank[symbol] for symbol in merge(text, self._rank, self._rate, rng)]
 
+    def _parts(self, id: int) -> set[int]:
+        return {self._rank[made] for made in derivation(self._pieces[id], self._rank)}
+
 
 def merge(word: str, rank: Mapping[str, int], rate: float, rng: random.Random) -> list[str]:
     """Algorithm 1 of Provilkov et al.: at each step every possible merge is left out with probability
@@ -32,6 +35,18 @@ def merge(word: str, rank: Mapping[str, int], rate: float, rng: random.Random) -
     while (i := symbols.draw(rate, rng)) is not None:
         symbols.join(i)
     return [symbol for symbol in symbols.texts if symbol]
+
+
+def derivation(piece: str, rank: Mapping[str, int]) -> list[str]:
+    """What is merged on the way from characters to `piece`, itself at the end.
+
+    A piece that stands in a line was made this way whatever stood beside it: no merge crossed its ends.
+    """
+    symbols, made = _Symbols(piece, rank), []
+    while (i := symbols.draw(0.0, random.Random(0))) is not None:
+        symbols.join(i)
+        made.append(symbols.texts[i])
+    return made
 
 
 class _Symbols:

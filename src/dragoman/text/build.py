@@ -15,6 +15,7 @@ from dragoman.errors import DataError, ModelError
 from dragoman.text.bpe import Bpe
 from dragoman.text.byte import Byte
 from dragoman.text.char import Char
+from dragoman.text.given import GivenPieces
 from dragoman.text.learning import learn_pieces
 from dragoman.text.lowercase import Lowercase
 from dragoman.text.pair import TextPair
@@ -79,6 +80,9 @@ def _learn(lines: Sequence[str], units: Units, config: TextConfig) -> Tokenizer:
             tokenizer = Char.learn(lines, units.size)
         case "byte":
             tokenizer = Byte()
+        case "sentencepiece":
+            assert units.file is not None
+            tokenizer = GivenPieces.read(Path(units.file))
     return Lowercase(tokenizer) if config.lowercase else tokenizer
 
 
@@ -123,6 +127,8 @@ def _load(folder: Path, name: str, kind: Kind, facts: TextFile) -> Tokenizer:
             tokenizer = Char.load(folder, name)
         case "byte":
             tokenizer = Byte()
+        case "sentencepiece":
+            tokenizer = GivenPieces.load(folder, name)
     return Lowercase(tokenizer) if facts.lowercase else tokenizer
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from sentencepiece import SentencePieceProcessor
 
 from dragoman.errors import ModelError
+from dragoman.text.piece_file import with_pieces
 from dragoman.text.specials import BOS, EOS, PAD, SPECIALS, UNK, check, textual
 from dragoman.text.tokenizer import Ids
 from dragoman.text.utf8 import utf8
@@ -89,6 +90,21 @@ class SentencePiece:
         if self._rate == 0:
             return list(ids)
         return [id for word in self._words(ids) for id in self._recut(word, rng)]
+
+    def trimmed(self, used: Iterable[int]) -> tuple[SentencePiece, list[int]]:
+        """Only the entries that `used` ones need, with their ids here in the order of their new ones.
+
+        Bytes and single characters stay, so that every text can be written as before.
+        """
+        kept = {id for id, piece in enumerate(self._pieces) if id < FIRST_LEARNED or len(piece) == 1}
+        for id in used:
+            kept |= {id} | (self._parts(id) if id >= FIRST_LEARNED else set())
+        ids = sorted(kept)
+        return type(self)(with_pieces(self._model, ids), self._rate), ids
+
+    def _parts(self, id: int) -> set[int]:
+        """Entries without which the learned entry `id` cannot be found."""
+        return set()
 
     def _words(self, ids: Sequence[int]) -> Iterator[list[int]]:
         """Runs of learned pieces that make a word; every byte and every special alone."""

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from dragoman.text.byte import OFFSET
+from dragoman.text.given import GivenPieces
+from dragoman.text.lowercase import Lowercase
 from dragoman.text.sentencepiece import FIRST_BYTE, FIRST_LEARNED, MARK
 from dragoman.text.specials import EOS, UNK, UNKNOWN
 from dragoman.text.tokenizer import Tokenizer
@@ -33,7 +35,7 @@ class Surface:
 
     def read(self, line: bytes) -> str:
         """The text of a line: bytes that are no UTF-8 become U+FFFD, of SentencePiece one for each."""
-        if self.tokenizer.kind not in ("bpe", "unigram"):
+        if self.tokenizer.kind not in ("bpe", "unigram", "sentencepiece"):
             return line.decode(errors="replace")
         text = ""
         while line:
@@ -52,6 +54,8 @@ class Surface:
                 return frozenset(range(FIRST_BYTE, FIRST_LEARNED))
             case "byte":
                 return frozenset(range(OFFSET, OFFSET + 256))
+            case "sentencepiece":
+                return frozenset(given(self.tokenizer).byte_of)
         return frozenset()
 
     @cached_property
@@ -99,6 +103,14 @@ def written(tokenizer: Tokenizer, id: int) -> bytes:
             return bytes([id - OFFSET])
         case "bpe" | "unigram" if id < FIRST_LEARNED:
             return bytes([id - FIRST_BYTE])
-        case "bpe" | "unigram":
+        case "sentencepiece" if id in given(tokenizer).byte_of:
+            return bytes([given(tokenizer).byte_of[id]])
+        case "bpe" | "unigram" | "sentencepiece":
             return tokenizer.piece(id).replace(MARK, " ").encode()
     return space + tokenizer.piece(id).encode()
+
+
+def given(tokenizer: Tokenizer) -> GivenPieces:
+    inner = tokenizer.inner if isinstance(tokenizer, Lowercase) else tokenizer
+    assert isinstance(inner, GivenPieces)
+    return inner

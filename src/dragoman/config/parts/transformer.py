@@ -34,7 +34,10 @@ class TransformerPart(Section):
     norm_kind: Literal["layer", "rms"] = Field(
         default="layer", description="LayerNorm, or RMSNorm, which subtracts no mean."
     )
-    activation: Literal["relu", "gelu", "swiglu"] = Field(
+    norm_eps: float = Field(
+        default=1e-5, gt=0, lt=1, description="What a norm adds to the variance, so that none is 0."
+    )
+    activation: Literal["relu", "gelu", "swish", "swiglu"] = Field(
         default="relu", description="Inside the feed-forward layer; swiglu has a third matrix for its gate."
     )
     positions: Literal["sinusoidal", "learned", "rotary", "relative"] = Field(
@@ -48,6 +51,10 @@ class TransformerPart(Section):
         default=1024,
         ge=2,
         description="Longest sequence that positions are made for, if not relative.",
+    )
+    reads_end: bool = Field(
+        default=True,
+        description="Of an encoder: whether the </s> behind the source is read. Models of OpenNMT do not.",
     )
     dropout: Rate = Field(
         default=0.1, description="Dropped share of what each sub-layer and the embedding give."

@@ -15,6 +15,7 @@ from dragoman.nn.transformer.depth import LayerDrop
 from dragoman.nn.transformer.encoder_layer import EncoderLayer
 from dragoman.protocols import Memory
 from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.text.specials import EOS
 
 
 class TransformerEncoder(nn.Module):
@@ -24,15 +25,19 @@ class TransformerEncoder(nn.Module):
         layers: Sequence[EncoderLayer],
         norm: nn.Module,
         layer_drop: float = 0.0,
+        *,
+        reads_end: bool = True,
     ) -> None:
         super().__init__()
         self.embed = embed
         self.layers = Stack(layers)
         self.norm = norm
         self.layer_drop = LayerDrop(layer_drop)
+        self.reads_end = reads_end
 
     def forward(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory:
         shape = (src.shape[0], src.shape[1])
+        keep = keep if self.reads_end else keep & (src != EOS)  # it is last, so hidden is as good as absent
         x = lay_flat(self.embed(src))
         # Only training may ask: an output must not depend on whether others in the batch are padded.
         bias = None if self.training and bool(keep.all()) else padding_bias(keep, x.dtype)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from torch import nn
 
 from dragoman.config.parts.transformer import TransformerPart
@@ -14,15 +16,22 @@ from dragoman.nn.norm import RMSNorm
 from dragoman.nn.position import Learned, Relation, RelativeBias, Rotary, Sinusoidal, Unrelated
 from dragoman.nn.transformer.decoder_layer import DecoderLayer
 from dragoman.nn.transformer.encoder_layer import EncoderLayer
-from dragoman.nn.transformer.feedforward import FFN, FeedForward, GELUFeedForward, SwiGLUFeedForward
+from dragoman.nn.transformer.feedforward import (
+    FFN,
+    FeedForward,
+    GELUFeedForward,
+    SwiGLUFeedForward,
+    SwishFeedForward,
+)
 from dragoman.nn.transformer.residual import PostNorm, PreNorm
 
 POSITIONS: dict[str, type[Sinusoidal] | type[Learned]] = {"sinusoidal": Sinusoidal, "learned": Learned}
 RESIDUALS: dict[str, type[PreNorm] | type[PostNorm]] = {"pre": PreNorm, "post": PostNorm}
 NORMS: dict[str, type[nn.LayerNorm] | type[RMSNorm]] = {"layer": nn.LayerNorm, "rms": RMSNorm}
-FEED_FORWARDS: dict[str, type[FeedForward] | type[GELUFeedForward] | type[SwiGLUFeedForward]] = {
+FEED_FORWARDS: dict[str, Callable[[int, int, float], FFN]] = {
     "relu": FeedForward,
     "gelu": GELUFeedForward,
+    "swish": SwishFeedForward,
     "swiglu": SwiGLUFeedForward,
 }
 
@@ -30,7 +39,8 @@ FEED_FORWARDS: dict[str, type[FeedForward] | type[GELUFeedForward] | type[SwiGLU
 def build_encoder(part: TransformerPart, matrix: Matrix) -> TransformerEncoder:
     places = relation(part, ahead=True)
     layers = [encoder_layer(part, places, skip_rate(part, layer)) for layer in range(part.layers)]
-    return TransformerEncoder(embedding(part, matrix), layers, last_norm(part), part.layer_drop)
+    embed = embedding(part, matrix)
+    return TransformerEncoder(embed, layers, last_norm(part), part.layer_drop, reads_end=part.reads_end)
 
 
 def build_decoder(part: TransformerPart, matrix: Matrix, memory: int) -> TransformerDecoder:
@@ -90,7 +100,7 @@ def attention_dropout(part: TransformerPart) -> float:
 
 
 def residual(part: TransformerPart) -> PreNorm | PostNorm:
-    return RESIDUALS[part.norm](NORMS[part.norm_kind](part.width), part.dropout)
+    return RESIDUALS[part.norm](NORMS[part.norm_kind](part.width, eps=part.norm_eps), part.dropout)
 
 
 def skip_rate(part: TransformerPart, layer: int) -> float:
@@ -100,4 +110,4 @@ def skip_rate(part: TransformerPart, layer: int) -> float:
 
 def last_norm(part: TransformerPart) -> nn.Module:
     """Pre-norm layers leave their sum as it is, so the top norms it once; post-norm ones have done it."""
-    return NORMS[part.norm_kind](part.width) if part.norm == "pre" else nn.Identity()
+    return NORMS[part.norm_kind](part.width, eps=part.norm_eps) if part.norm == "pre" else nn.Identity()

@@ -42,6 +42,21 @@ class GELUFeedForward(nn.Module):
         __call__ = forward
 
 
+class SwishFeedForward(nn.Module):
+    """With swish, x σ(x)   (Ramachandran et al. 2017)."""
+
+    def __init__(self, size: int, inner: int, dropout: float) -> None:
+        super().__init__()
+        self.W_1, self.W_2 = projections(size, inner)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
+        return self.W_2(self.dropout(F.silu(self.W_1(x))))
+
+    if TYPE_CHECKING:
+        __call__ = forward
+
+
 class SwiGLUFeedForward(nn.Module):
     """W₂ (swish(W₁ x) ⊙ V x), without biases   (Shazeer 2020, eq. 6)."""
 
@@ -69,4 +84,4 @@ def projections(size: int, inner: int) -> tuple[nn.Linear, nn.Linear]:
     return pair
 
 
-FFN = FeedForward | GELUFeedForward | SwiGLUFeedForward
+FFN = FeedForward | GELUFeedForward | SwishFeedForward | SwiGLUFeedForward

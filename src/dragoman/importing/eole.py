@@ -1,0 +1,251 @@
+"""Transformers of Eole, the successor of OpenNMT-py, saved as safetensors → ours.
+
+A folder has config.json, vocab.json and model.00.safetensors. Positions are written as a table, and the
+source ends without </s>: `reads_end = false` hides ours. Checkpoints of OpenNMT-py are pickles, and refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor
+
+from dragoman.importing.found import LONGEST, NEVER, Entries, Found, Weights, refusal, text_of, units
+from dragoman.text.specials import BOS, EOS, PAD, UNK
+
+Table = dict[str, Any]
+
+LARGEST = 1 << 28  # bytes of a JSON file
+ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "swish", "gated-silu": "swiglu"}
+NORMS = {"standard": "layer", "rms": "rms"}
+POSITIONS = ("SinusoidalInterleaved", "SinusoidalConcat")
+# What a setting must be, where it is there at all.
+DEMANDED: dict[str, tuple[Any, ...]] = {
+    "parallel_residual": (False,),
+    "shared_layer_norm": (False,),
+    "ffn_layernorm": (False,),
+    "num_experts": (0,),
+    "sliding_window": (0,),
+    "query_norm": (False,),
+    "key_norm": (False,),
+    "qk_norm_post_rope": (False,),
+    "encoder_layer_style": ("standard",),
+    "layer_types": (None,),
+}
+
+
+def read_eole(folder: Path) -> Found:
+    config, vocab = (read_json(folder / name) for name in ("config.json", "vocab.json"))
+    model = config.get("model", {})
+    encoder, decoder = ({**model, **(model.get(side) or {})} for side in ("encoder", "decoder"))
+    refuse(model, encoder, decoder, folder)
+    src, tgt = (entries(vocab, side, folder) for side in ("src", "tgt"))
+    weights = read_weights(folder)
+    ours = dict(convert(weights, encoder, decoder, src, tgt))
+    weights.refuse_rest()
+    pieces = pieces_of(config, folder)
+    sides = {"encoder": {**part(encoder), "reads_end": False}, "decoder": part(decoder)}
+    tied = "none"
+    if torch.equal(ours["head.W"], ours["decoder.embed.matrix"]):
+        tied = "target"
+        del ours["head.W"]
+    settings = {"model": {**sides, "tied": tied}, "text": units(pieces)}
+    return Found("Eole", settings, text_of(pieces, src, tgt), ours)
+
+
+def read_json(file: Path) -> Table:
+    try:
+        if file.stat().st_size > LARGEST:
+            raise ValueError("it is too large")
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise refusal([f"{file.name} cannot be read ({error})"], str(file)) from None
+    if not isinstance(found, dict):
+        raise refusal([f"{file.name} holds no settings"], str(file))
+    return found
+
+
+def refuse(model: Table, encoder: Table, decoder: Table, folder: Path) -> None:
+    against = [
+        f"{side}.{name} = {json.dumps(part[name])}"
+        for side, part in (("encoder", encoder), ("decoder", decoder))
+        for name, allowed in DEMANDED.items()
+        if name in part and part[name] not in allowed
+    ]
+    for side, part_ in (("encoder", encoder), ("decoder", decoder)):
+        kind = part_.get(f"{side}_type", model.get("architecture"))
+        needed = [
+            n
+            for n in ("layers", "heads", "hidden_size", "transformer_ff")
+            if not isinstance(part_.get(n), int)
+        ]
+        against += [f"no {side}.{name}" for name in needed]
+        choices = {
+            f"{side}_type": (kind, ("transformer",)),
+            "mlp_activation_fn": (part_.get("mlp_activation_fn", "relu"), tuple(ACTIVATIONS)),
+            "layer_norm": (part_.get("layer_norm", "standard"), tuple(NORMS)),
+            "head_dim": (
+                part_.get("head_dim"),
+                (None, *([] if needed else [part_["hidden_size"] // part_["heads"]])),
+            ),
+        }
+        against += [
+            f"{side}: {name} = {value}" for name, (value, allowed) in choices.items() if value not in allowed
+        ]
+    kind = positions(model)
+    if kind not in POSITIONS:
+        against.append(f"position_encoding_type = {kind}")
+    if against:
+        raise refusal(list(dict.fromkeys(against)), str(folder / "config.json"))
+
+
+def positions(model: Table) -> str:
+    return str((model.get("embeddings") or {}).get("position_encoding_type", POSITIONS[0]))
+
+
+def entries(vocab: Table, side: str, folder: Path) -> Entries:
+    specials, names = vocab.get("specials"), vocab.get(side)
+    if (
+        not isinstance(specials, dict)
+        or not isinstance(names, list)
+        or not all(isinstance(n, str) for n in names)
+    ):
+        raise refusal([f"no {side} vocabulary in vocab.json"], str(folder / "vocab.json"))
+    ours = {PAD: "pad_token", UNK: "unk_token", EOS: "eos_token"}
+    named = {id: str(specials.get(name)) for id, name in ours.items()}
+    start = vocab.get("decoder_start_token", specials.get("bos_token"))
+    return Entries(names, {**named, BOS: str(start)}, str(folder / "vocab.json"))
+
+
+def read_weights(folder: Path) -> Weights:
+    files = sorted(folder.glob("*.safetensors"))
+    if len(files) != 1:
+        raise refusal([f"{len(files)} files of weights, and one is needed"], str(folder))
+    try:
+        found = load_file(files[0])
+    except (SafetensorError, OSError) as error:
+        raise refusal([f"weights that cannot be read ({error})"], str(files[0])) from None
+    arrays = {name: tensor.float().numpy() for name, tensor in found.items()}
+    return Weights(arrays, str(files[0]))
+
+
+def pieces_of(config: Table, folder: Path) -> tuple[Path, Path]:
+    """The SentencePiece models: named in the settings of its transform, looked for in the folder itself."""
+    named = (config.get("transforms_configs") or {}).get("sentencepiece") or {}
+    files = [folder / Path(str(named.get(f"{side}_subword_model", ""))).name for side in ("src", "tgt")]
+    there = [file for file in files if file.is_file()] or sorted(
+        [*folder.glob("*.spm"), *folder.glob("*.model")]
+    )
+    if not 1 <= len(there) <= 2:
+        raise refusal(["no SentencePiece model beside the weights (copy it there)"], str(folder))
+    return there[0], there[-1]
+
+
+def part(theirs: Table) -> Table:
+    kv = theirs.get("heads_kv") or theirs["heads"]
+    return {
+        "kind": "transformer",
+        "layers": theirs["layers"],
+        "width": theirs["hidden_size"],
+        "heads": theirs["heads"],
+        "kv_heads": None if kv == theirs["heads"] else kv,
+        "ffn": theirs["transformer_ff"],
+        "activation": ACTIVATIONS[theirs.get("mlp_activation_fn", "relu")],
+        "norm": "pre",
+        "norm_kind": NORMS[theirs.get("layer_norm", "standard")],
+        "norm_eps": theirs.get("norm_eps", 1e-6),
+        "positions": "learned",
+        "max_positions": LONGEST,
+    }
+
+
+def convert(
+    weights: Weights, encoder: Table, decoder: Table, src: Entries, tgt: Entries
+) -> Iterator[tuple[str, Tensor]]:
+    for side, name, names in (("encoder", "src_emb", src), ("decoder", "tgt_emb", tgt)):
+        matrix = weights.take(f"{name}.embeddings.weight")
+        yield f"{side}.embed.matrix", names.rows(matrix)
+        yield f"{side}.embed.positions.table", table(weights, name, encoder, matrix.shape[1])
+    if weights.has("generator.weight"):
+        yield "head.W", tgt.rows(weights.take("generator.weight"))
+    else:  # shared with the embeddings, and stored once
+        yield "head.W", tgt.rows(matrix)
+    bias = weights.take("generator.bias") if weights.has("generator.bias") else torch.zeros(tgt.count)
+    yield "head.b", tgt.rows(bias, NEVER)
+    for side, theirs in (("encoder", encoder), ("decoder", decoder)):
+        yield from norm(weights, f"{side}.layer_norm", f"{side}.norm")
+        for number in range(theirs["layers"]):
+            name = f"{side}.transformer_layers.{number}"
+            yield from layer(weights, name, f"{side}.layers.{number}", side, theirs)
+
+
+def table(weights: Weights, name: str, model: Table, size: int) -> Tensor:
+    """The table that was saved, or what its kind says."""
+    if weights.has(f"{name}.pe.pe"):
+        return weights.take(f"{name}.pe.pe").reshape(-1, size)[:LONGEST]
+    half = size // 2
+    is_concat = positions(model) == "SinusoidalConcat"
+    exponent = torch.arange(half, dtype=torch.float64) / (max(half - 1, 1) if is_concat else half)
+    angles = torch.arange(LONGEST, dtype=torch.float64).unsqueeze(1) * 10000.0**-exponent
+    waves = (angles.sin(), angles.cos())
+    both = torch.cat(waves, dim=1) if is_concat else torch.stack(waves, dim=2).flatten(1)
+    return both.float()
+
+
+def layer(weights: Weights, theirs: str, ours: str, side: str, model: Table) -> Iterator[tuple[str, Tensor]]:
+    yield from linear(
+        weights,
+        f"{theirs}.self_attn",
+        ("linear_query", "linear_keys", "linear_values"),
+        f"{ours}.attention.W_qkv",
+    )
+    yield from linear(weights, f"{theirs}.self_attn", ("final_linear",), f"{ours}.attention.W_o")
+    yield from norm(weights, f"{theirs}.input_layernorm", f"{ours}.around_attention.norm")
+    if side == "decoder":
+        yield from linear(weights, f"{theirs}.context_attn", ("linear_query",), f"{ours}.cross.W_q")
+        yield from linear(
+            weights, f"{theirs}.context_attn", ("linear_keys", "linear_values"), f"{ours}.cross.W_kv"
+        )
+        yield from linear(weights, f"{theirs}.context_attn", ("final_linear",), f"{ours}.cross.W_o")
+        yield from norm(weights, f"{theirs}.precontext_layernorm", f"{ours}.around_cross.norm")
+    yield from feed_forward(
+        weights, f"{theirs}.mlp", f"{ours}.ffn", gated=model.get("mlp_activation_fn") == "gated-silu"
+    )
+    yield from norm(weights, f"{theirs}.post_attention_layernorm", f"{ours}.around_ffn.norm")
+    scalar = f"{theirs}.layer_scalar"
+    if weights.has(scalar) and not bool((weights.take(scalar) == 1).all()):
+        raise refusal([f"{scalar}: layers that are scaled"], "the weights")
+
+
+def feed_forward(weights: Weights, theirs: str, ours: str, *, gated: bool) -> Iterator[tuple[str, Tensor]]:
+    if not gated:
+        yield from linear(weights, theirs, ("gate_up_proj",), f"{ours}.W_1")
+        yield from linear(weights, theirs, ("down_proj",), f"{ours}.W_2")
+        return
+    for name, mine in (("gate_up_proj", "W_1"), ("up_proj", "V"), ("down_proj", "W_2")):
+        yield f"{ours}.{mine}.weight", weights.take(f"{theirs}.{name}.weight")
+
+
+def linear(weights: Weights, theirs: str, parts: tuple[str, ...], ours: str) -> Iterator[tuple[str, Tensor]]:
+    """Several matrices become one; a bias that is not there is 0."""
+    matrices = [weights.take(f"{theirs}.{name}.weight") for name in parts]
+    yield f"{ours}.weight", torch.cat(matrices)
+    sizes = map(len, matrices)
+    biases = [bias(weights, f"{theirs}.{n}.bias", size) for n, size in zip(parts, sizes, strict=True)]
+    yield f"{ours}.bias", torch.cat(biases)
+
+
+def bias(weights: Weights, name: str, size: int) -> Tensor:
+    return weights.take(name) if weights.has(name) else torch.zeros(size)
+
+
+def norm(weights: Weights, theirs: str, ours: str) -> Iterator[tuple[str, Tensor]]:
+    yield f"{ours}.weight", weights.take(f"{theirs}.weight")
+    if weights.has(f"{theirs}.bias"):
+        yield f"{ours}.bias", weights.take(f"{theirs}.bias")

@@ -1,0 +1,211 @@
+"""Marian's Transformers (Junczys-Dowmunt et al. 2018), those of OPUS-MT among them → ours.
+
+Three things are particular. The first target token is no token: its vector is 0, as is that of our <s> then.
+Sinusoids have rates 10000^{−i/(d/2 − 1)}, so they are written as a table. And after
+`transformer-preprocess: n` only queries are normed, not keys and values; ours cannot, and it is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from dragoman.importing import yml
+from dragoman.importing.arrays import Arrays, read_npz
+from dragoman.importing.found import LONGEST, NEVER, Entries, Found, Weights, refusal, text_of, units
+from dragoman.text.given import GivenPieces
+from dragoman.text.specials import EOS, PAD, UNK
+
+SETTINGS = "special:model.yml"
+SPECIALS = {PAD: "<pad>", UNK: "<unk>", EOS: "</s>"}
+EPSILON = 1e-6
+LARGEST_VOCABULARY = 1 << 28  # bytes
+
+# What a setting must be, where it is there at all.
+DEMANDED: dict[str, tuple[Any, ...]] = {
+    "type": ("transformer",),
+    "transformer-decoder-autoreg": ("self-attention",),
+    "transformer-preprocess": ("", None),
+    "transformer-postprocess": ("dan",),
+    "transformer-postprocess-emb": ("", "d", None),
+    "transformer-postprocess-top": ("", None),
+    "transformer-ffn-activation": ("relu", "swish"),
+    "transformer-ffn-depth": (2,),
+    "transformer-decoder-ffn-depth": (0, 2),
+    "transformer-decoder-dim-ffn": (0,),
+    "transformer-train-positions": (False,),
+    "transformer-train-position-embeddings": (False,),
+    "transformer-disable-position-embeddings": (False,),
+    "transformer-no-projection": (False,),
+    "transformer-no-bias": (False,),
+    "transformer-no-affine": (False,),
+    "transformer-pool": (False,),
+    "transformer-tied-layers": ([], None),
+    "lemma-dim-emb": (0,),
+    "ulr": (False,),
+}
+
+
+class Files(NamedTuple):
+    weights: Path
+    vocabularies: tuple[Path, Path]
+    pieces: tuple[Path, Path]
+
+
+def read_marian(path: Path) -> Found:
+    files = find(path)
+    arrays = read_npz(files.weights)
+    settings = settings_of(arrays, files.weights)
+    refuse(settings, files.weights)
+    src, tgt = (Entries(vocabulary(file), SPECIALS, str(file)) for file in files.vocabularies)
+    weights = Weights({name: a for name, a in arrays.items() if name != SETTINGS}, str(files.weights))
+    ours = dict(convert(weights, settings, src, tgt))
+    weights.refuse_rest()
+    model = model_settings(settings, tied="none" if "head.W" in ours else "target")
+    table = {"model": model, "text": units(files.pieces)}
+    return Found("Marian", table, text_of(files.pieces, src, tgt), ours)
+
+
+def find(path: Path) -> Files:
+    """A folder as OPUS-MT publishes it; names in its decoder.yml are looked for in the folder itself."""
+    folder = path if path.is_dir() else path.parent
+    decoder = folder / "decoder.yml"
+    named = yml.parse(decoder.read_text(encoding="utf-8")) if decoder.is_file() else {}
+    weights = [folder / name for name in names(named.get("models"))] if path.is_dir() else [path]
+    weights = weights or sorted(folder.glob("*.npz"))
+    if len(weights) != 1:
+        raise refusal([f"{len(weights)} files of weights, and one is needed"], str(folder))
+    vocabularies = [folder / name for name in names(named.get("vocabs"))]
+    vocabularies = vocabularies or sorted([*folder.glob("*vocab*.yml"), *folder.glob("*vocab*.spm")])
+    pieces = [folder / name for name in ("source.spm", "target.spm") if (folder / name).is_file()]
+    pieces = pieces or [file for file in vocabularies if file.suffix == ".spm"]
+    for kind, files in (("vocabulary (*vocab*.yml)", vocabularies), ("SentencePiece model (*.spm)", pieces)):
+        if not 1 <= len(files) <= 2:
+            raise refusal(
+                [f"no {kind} beside the weights" if not files else f"too many: {kind}"], str(folder)
+            )
+    return Files(weights[0], (vocabularies[0], vocabularies[-1]), (pieces[0], pieces[-1]))
+
+
+def names(value: yml.Value) -> list[str]:
+    return [Path(str(name)).name for name in value] if isinstance(value, list) else []
+
+
+def settings_of(arrays: Arrays, file: Path) -> dict[str, yml.Value]:
+    if SETTINGS not in arrays:
+        raise refusal([f"no settings in it ({SETTINGS})"], str(file))
+    return yml.parse(arrays[SETTINGS].tobytes().rstrip(b"\0").decode("utf-8", errors="replace"))
+
+
+def refuse(settings: Mapping[str, yml.Value], file: Path) -> None:
+    against = [
+        f"{name}: {json.dumps(settings[name])}"
+        for name, allowed in DEMANDED.items()
+        if name in settings and settings[name] not in allowed
+    ]
+    needed = ("type", "dim-emb", "enc-depth", "dec-depth", "transformer-heads", "transformer-dim-ffn")
+    against += [f"no {name}" for name in needed if name not in settings]
+    if against:
+        raise refusal(against, f"{file}: {SETTINGS}")
+
+
+def vocabulary(file: Path) -> list[str]:
+    """Entries in the order of their ids."""
+    if file.suffix == ".spm":
+        return GivenPieces.read(file).every_piece
+    try:
+        if file.stat().st_size > LARGEST_VOCABULARY:
+            raise ValueError("too large")
+        found = yml.vocabulary(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise refusal([f"a vocabulary that cannot be read ({error})"], str(file)) from None
+    if sorted(found.values()) != list(range(len(found))):
+        raise refusal(["a vocabulary whose ids are not 0, 1, 2 …"], str(file))
+    return sorted(found, key=found.__getitem__)
+
+
+def model_settings(settings: Mapping[str, Any], tied: str) -> dict[str, Any]:
+    part = {
+        "kind": "transformer",
+        "width": settings["dim-emb"],
+        "heads": settings["transformer-heads"],
+        "ffn": settings["transformer-dim-ffn"],
+        "activation": settings.get("transformer-ffn-activation", "swish"),
+        "norm": "post",
+        "norm_eps": EPSILON,
+        "positions": "learned",
+        "max_positions": LONGEST,
+    }
+    return {
+        "encoder": {**part, "layers": settings["enc-depth"]},
+        "decoder": {**part, "layers": settings["dec-depth"]},
+        "tied": tied,
+    }
+
+
+def convert(
+    weights: Weights, settings: Mapping[str, Any], src: Entries, tgt: Entries
+) -> Iterator[tuple[str, Tensor]]:
+    shared = weights.take("Wemb") if weights.has("Wemb") else None
+    source, target = (
+        weights.take(f"{side}_Wemb") if weights.has(f"{side}_Wemb") else shared
+        for side in ("encoder", "decoder")
+    )
+    if source is None or target is None:
+        raise refusal(["no embeddings (Wemb)"], "the weights")
+    yield "encoder.embed.matrix", src.rows(source)
+    yield "decoder.embed.matrix", tgt.rows(target)
+    yield from output(weights, tgt)
+    for side, depth in (("encoder", settings["enc-depth"]), ("decoder", settings["dec-depth"])):
+        yield f"{side}.embed.positions.table", sinusoids(LONGEST, target.shape[1])
+        for number in range(depth):
+            yield from layer(weights, f"{side}_l{number + 1}", f"{side}.layers.{number}", side)
+
+
+def output(weights: Weights, tgt: Entries) -> Iterator[tuple[str, Tensor]]:
+    """The output has a matrix of its own where it is not tied to the embeddings."""
+    name = "decoder_ff_logit_out"
+    if weights.has(f"{name}_W"):
+        yield "head.W", tgt.rows(weights.take(f"{name}_W").T)
+    elif weights.has(f"{name}_Wt"):
+        yield "head.W", tgt.rows(weights.take(f"{name}_Wt"))
+    bias = weights.take(f"{name}_b").reshape(-1) if weights.has(f"{name}_b") else torch.zeros(tgt.count)
+    yield "head.b", tgt.rows(bias, NEVER)
+
+
+def layer(weights: Weights, theirs: str, ours: str, side: str) -> Iterator[tuple[str, Tensor]]:
+    yield from linear(weights, f"{theirs}_self", "qkv", f"{ours}.attention.W_qkv")
+    yield from linear(weights, f"{theirs}_self", "o", f"{ours}.attention.W_o")
+    yield from norm(weights, f"{theirs}_self_Wo", f"{ours}.around_attention.norm")
+    if side == "decoder":
+        yield from linear(weights, f"{theirs}_context", "q", f"{ours}.cross.W_q")
+        yield from linear(weights, f"{theirs}_context", "kv", f"{ours}.cross.W_kv")
+        yield from linear(weights, f"{theirs}_context", "o", f"{ours}.cross.W_o")
+        yield from norm(weights, f"{theirs}_context_Wo", f"{ours}.around_cross.norm")
+    yield from linear(weights, f"{theirs}_ffn", "1", f"{ours}.ffn.W_1")
+    yield from linear(weights, f"{theirs}_ffn", "2", f"{ours}.ffn.W_2")
+    yield from norm(weights, f"{theirs}_ffn_ffn", f"{ours}.around_ffn.norm")
+
+
+def linear(weights: Weights, theirs: str, parts: str, ours: str) -> Iterator[tuple[str, Tensor]]:
+    """Marian multiplies from the left: its matrices are ours, turned; several become one."""
+    yield f"{ours}.weight", torch.cat([weights.take(f"{theirs}_W{part}").T for part in parts])
+    yield f"{ours}.bias", torch.cat([weights.take(f"{theirs}_b{part}").reshape(-1) for part in parts])
+
+
+def norm(weights: Weights, theirs: str, ours: str) -> Iterator[tuple[str, Tensor]]:
+    yield f"{ours}.weight", weights.take(f"{theirs}_ln_scale").reshape(-1)
+    yield f"{ours}.bias", weights.take(f"{theirs}_ln_bias").reshape(-1)
+
+
+def sinusoids(count: int, size: int) -> Tensor:
+    """sin(p · r_i), then cos(p · r_i), with r_i = 10000^{−i/(d/2 − 1)}."""
+    half = size // 2
+    rates = 10000.0 ** (-torch.arange(half, dtype=torch.float64) / max(half - 1, 1))
+    angles = torch.arange(count, dtype=torch.float64).unsqueeze(1) * rates
+    return torch.cat((angles.sin(), angles.cos()), dim=1).float()

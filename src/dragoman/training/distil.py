@@ -1,0 +1,208 @@
+"""Sequence-level distillation (Kim & Rush 2016): what a teacher writes becomes what a student learns.
+
+The student minimises −log p(ŷ | x), where ŷ ≈ argmax q(y | x) is the output of the teacher's beam. It says a
+thing in fewer ways than people do, so a student with a shallow decoder comes close to its teacher.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from dragoman.config.data import Corpus
+from dragoman.config.dump import to_toml
+from dragoman.config.load import load as load_config
+from dragoman.config.load import validate
+from dragoman.config.parts.transformer import TransformerPart
+from dragoman.config.paths import from_folder
+from dragoman.config.root import Config
+from dragoman.config.search import SearchConfig
+from dragoman.data.readers.build import open_lines, open_pairs
+from dragoman.durable import MANIFEST
+from dragoman.errors import DataError, UsageError
+from dragoman.inference.model import Model, load
+from dragoman.inference.translator import Result
+
+BLOCK = 2048  # sources between two saves
+SOURCE, TARGET, STATE = "distilled.src", "distilled.tgt", "distilled.json"
+ODD = {"truncated", "repetition", "too_long", "too_short"}  # outputs that a student should not learn
+LAYERS = 2  # of the student's decoder: it runs once a token, the encoder once a sentence
+OTHER = "transformer-tiny"  # the student of a teacher that is no Transformer
+
+HEAD = """\
+# A student of {teacher}: the same encoder and a decoder of {layers} layers, which runs once for each token.
+# It learns from what its teacher wrote. Everything may be changed before  dragoman train {folder}
+"""
+README = """\
+# What {teacher} teaches
+
+`{source}` are sentences, `{target}` is what the teacher makes of each by beam search. Outputs that ran in
+circles, were cut, or are far too long or short are left out. `dragoman.toml` says which network learns from
+them.
+
+    dragoman train {folder}
+    dragoman trim {folder} --separate -o {folder}-trimmed
+    dragoman export {folder}-trimmed --to ct2 --quantization int8
+"""
+
+
+class Distilled(NamedTuple):
+    """How far the teacher has come. `origin` is what it was asked: another question starts anew."""
+
+    origin: str
+    sources: int = 0  # that it has translated
+    kept: int = 0  # pairs that are written
+    source_bytes: int = 0
+    target_bytes: int = 0
+
+
+Tell = Callable[[Distilled, int], None]  # how far, of how many
+
+
+def distil(
+    teacher: str | Path,
+    folder: Path,
+    *,
+    sources: Sequence[str] = (),
+    real: bool = False,
+    force: bool = False,
+    tell: Tell = lambda done, total: None,
+) -> Distilled:
+    """A folder to train a student in; one that is begun is gone on with.
+
+    `sources` are text files of the teacher's source language, by default those it learned from; with `real`
+    its own pairs stand beside what it writes.
+    """
+    model = load(teacher)
+    config = load_config(model.folder / "settings.toml")
+    search = config.search if config.search.kind == "beam" else SearchConfig()
+    refuse_missing(config, sources, real)
+    texts = Texts(sources, config)
+    begun = begin(folder, origin_of(model.folder, search, texts), force=force)
+    done = write(model, search, texts, folder, begun, tell)
+    student = student_of(config, folder, real)
+    names = {"teacher": teacher, "folder": folder, "source": SOURCE, "target": TARGET}
+    head = HEAD.format(**names, layers=student.model.decoder.layers)
+    settings = head + to_toml(from_folder(student, folder))
+    (folder / "dragoman.toml").write_text(settings, encoding="utf-8")
+    (folder / "README.md").write_text(README.format(**names), encoding="utf-8")
+    load_config(folder / "dragoman.toml")  # nothing that cannot be trained is handed over
+    return done
+
+
+class Texts:
+    """The lines that the teacher is given."""
+
+    def __init__(self, files: Sequence[str], config: Config) -> None:
+        self.plain = list(files)
+        self.corpora = [] if files else [corpus.files for corpus in config.data.train]
+        self.total = sum(1 for _ in self)
+
+    @property
+    def names(self) -> list[str]:
+        return self.plain or [file for files in self.corpora for file in files]
+
+    def __iter__(self) -> Iterator[str]:
+        for file in self.plain:
+            yield from open_lines(file)
+        for files in self.corpora:
+            yield from (pair.src for pair in open_pairs(files))
+
+
+def refuse_missing(config: Config, sources: Sequence[str], real: bool) -> None:
+    learned = [file for corpus in config.data.train for file in corpus.files]
+    wanted = [*sources, *(learned if real or not sources else [])]
+    missing = [file for file in wanted if not os.path.isfile(file)]
+    if missing:
+        raise DataError(
+            "There is no such text for the teacher.",
+            where=missing[0],
+            expected="text files of its source language, or the files that it learned from",
+            hint="Name some: --sources FILE …",
+        )
+
+
+def origin_of(folder: Path, search: SearchConfig, texts: Texts) -> str:
+    """Names one teacher with one search on the same files."""
+    facts = [search.model_dump_json(), *(f"{name} {os.path.getsize(name)}" for name in texts.names)]
+    manifest = (folder / MANIFEST).read_bytes()
+    return hashlib.sha256(manifest + "\n".join(facts).encode()).hexdigest()
+
+
+def begin(folder: Path, origin: str, *, force: bool) -> Distilled:
+    """Nothing yet, or as far as an earlier call came."""
+    with contextlib.suppress(OSError, ValueError, TypeError):
+        found = Distilled(**json.loads((folder / STATE).read_text(encoding="utf-8")))
+        if found.origin == origin and not force:
+            return found
+    if folder.exists() and any(folder.iterdir()) and not force:
+        raise UsageError(
+            "The folder is not empty, and what is in it is not of this teacher and these sources.",
+            where=str(folder),
+            expected="a folder that is empty, not there yet, or begun by the same command",
+            hint="Choose another folder with -o, or --force to write over it.",
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    return Distilled(origin)
+
+
+def write(
+    model: Model, search: SearchConfig, texts: Texts, folder: Path, done: Distilled, tell: Tell
+) -> Distilled:
+    """Block by block; what was written after the last save is cut off, so that no pair stands twice."""
+    with (folder / SOURCE).open("ab") as source, (folder / TARGET).open("ab") as target:
+        source.truncate(done.source_bytes)
+        target.truncate(done.target_bytes)
+        lines = islice(texts, done.sources, None)
+        while block := list(islice(lines, BLOCK)):
+            results = model(block, search)
+            pairs = [(x, y.text) for x, y in zip(block, results, strict=True) if is_fit(x, y)]
+            for file, side in ((source, 0), (target, 1)):
+                file.write("".join(f"{pair[side]}\n" for pair in pairs).encode())
+                file.flush()
+                os.fsync(file.fileno())
+            written = (os.fstat(file.fileno()).st_size for file in (source, target))
+            done = Distilled(done.origin, done.sources + len(block), done.kept + len(pairs), *written)
+            save(folder / STATE, done)
+            tell(done, texts.total)
+    return done
+
+
+def is_fit(source: str, result: Result) -> bool:
+    lines = source + result.text
+    return bool(source.strip() and result.text.strip()) and "\n" not in lines and not ODD & {*result.flags}
+
+
+def save(file: Path, done: Distilled) -> None:
+    part = file.with_suffix(".part")
+    part.write_text(json.dumps(done._asdict()) + "\n", encoding="utf-8")
+    part.replace(file)
+
+
+def student_of(config: Config, folder: Path, real: bool) -> Config:
+    """The teacher's settings with a shallow decoder, and with its words for data."""
+    licences = dict.fromkeys(corpus.licence for corpus in config.data.train if corpus.licence)
+    written = Corpus(files=(str(folder / SOURCE), str(folder / TARGET)), licence="; ".join(licences) or None)
+    held = {name: there(getattr(config.data, name)) for name in ("valid", "test")}
+    data = config.data.model_copy(
+        update={"train": (written, *(config.data.train if real else ())), "clean": False, **held}
+    )
+    encoder, decoder = config.model.encoder, config.model.decoder
+    if isinstance(encoder, TransformerPart) and isinstance(decoder, TransformerPart):
+        shallow = decoder.model_copy(update={"layers": min(LAYERS, decoder.layers)})
+        model = config.model.model_copy(update={"decoder": shallow})
+        return config.model_copy(update={"data": data, "model": model})
+    tied = "all" if config.text.is_joint else "target"
+    table = {"data": data.model_dump(exclude_none=True), "text": config.text.model_dump(exclude_none=True)}
+    return validate({**table, "model": {"preset": OTHER, "tied": tied}})
+
+
+def there(corpus: Corpus | None) -> Corpus | None:
+    """The pairs the teacher was watched on, if they were not left behind."""
+    return corpus if corpus and all(map(os.path.isfile, corpus.files)) else None

@@ -1,0 +1,213 @@
+"""Small models as Marian and Eole would write them, and what they say: forward passes in numpy."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import save_file
+from sentencepiece import SentencePieceTrainer
+
+Array = NDArray[np.float64]
+Arrays = dict[str, Array]
+
+D, HEADS, FFN, ENCODER, DECODER = 8, 2, 12, 2, 1
+LINES = {
+    "source": ["the old man walks home", "a young dog walks", "the dog and the man"],
+    "target": ["der alte Mann geht heim", "ein junger Hund geht", "der Hund und der Mann"],
+}
+SETTINGS: dict[str, Any] = {
+    "type": "transformer", "dim-emb": D, "enc-depth": ENCODER, "dec-depth": DECODER,
+    "transformer-heads": HEADS, "transformer-dim-ffn": FFN,
+    "transformer-ffn-activation": "swish", "transformer-ffn-depth": 2,
+    "transformer-preprocess": '""', "transformer-postprocess": "dan", "transformer-postprocess-emb": "d",
+    "transformer-decoder-autoreg": "self-attention", "transformer-no-projection": "false",
+    "transformer-train-position-embeddings": "false", "transformer-tied-layers": "\n  []", "skip": "false",
+    "tied-embeddings-all": "true", "dim-vocabs": "\n  - 90\n  - 90",
+}  # fmt: skip
+
+
+def pieces(side: str) -> bytes:
+    """A SentencePiece model with other habits than ours: it normalises, and knows no bytes."""
+    model = io.BytesIO()
+    SentencePieceTrainer.train(
+        sentence_iterator=iter(LINES[side]), model_writer=model, vocab_size=40, model_type="unigram",
+        hard_vocab_limit=False, minloglevel=2, num_threads=1,
+    )  # fmt: skip
+    return model.getvalue()
+
+
+def random_weights(shapes: Mapping[str, tuple[int, ...]], seed: int = 1) -> Arrays:
+    rng = np.random.default_rng(seed)
+    return {name: rng.normal(0.0, 0.5, shape) for name, shape in shapes.items()}
+
+
+def marian_weights(entries: int) -> Arrays:
+    shapes: dict[str, tuple[int, ...]] = {"Wemb": (entries, D), "decoder_ff_logit_out_b": (1, entries)}
+    for side, depth, parts in (("encoder", ENCODER, ["self"]), ("decoder", DECODER, ["self", "context"])):
+        for layer in (f"{side}_l{number + 1}" for number in range(depth)):
+            for part in parts:
+                shapes |= {f"{layer}_{part}_W{m}": (D, D) for m in "qkvo"}
+                shapes |= {f"{layer}_{part}_b{m}": (1, D) for m in "qkvo"}
+                shapes |= {f"{layer}_{part}_Wo_ln_{m}": (1, D) for m in ("scale", "bias")}
+            shapes |= {f"{layer}_ffn_W1": (D, FFN), f"{layer}_ffn_b1": (1, FFN)}
+            shapes |= {f"{layer}_ffn_W2": (FFN, D), f"{layer}_ffn_b2": (1, D)}
+            shapes |= {f"{layer}_ffn_ffn_ln_{m}": (1, D) for m in ("scale", "bias")}
+    return random_weights(shapes)
+
+
+def write_marian(folder: Path, names: list[str], weights: Mapping[str, Any], **changes: Any) -> None:
+    folder.mkdir()
+    for side in ("source", "target"):
+        (folder / f"{side}.spm").write_bytes(pieces(side))
+    quoted = (json.dumps(name, ensure_ascii=False) for name in names)
+    vocab = "".join(f"{name}: {id}\n" for id, name in enumerate(quoted))
+    (folder / "opus.vocab.yml").write_text(vocab, encoding="utf-8")
+    text = "".join(f"{key}: {value}\n" for key, value in (SETTINGS | changes).items())
+    settings = np.frombuffer(text.encode() + b"\0", np.int8)
+    arrays = {name: np.asarray(array, np.float32) for name, array in weights.items()}
+    np.savez(folder / "opus.npz", **{"special:model.yml": settings, **arrays})
+    listed = "models:\n  - opus.npz\nvocabs:\n  - opus.vocab.yml\n  - opus.vocab.yml\nbeam-size: 6\n"
+    (folder / "decoder.yml").write_text(listed, encoding="utf-8")
+
+
+def normed(x: Array, scale: Array, bias: Array, epsilon: float = 1e-6) -> Array:
+    centred = x - x.mean(axis=1, keepdims=True)
+    return centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + epsilon) * scale + bias
+
+
+def softmax(x: Array) -> Array:
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def attended(q: Array, k: Array, v: Array, *, causal: bool = False) -> Array:
+    """Heads stand side by side in the features."""
+    out = np.zeros_like(q)
+    for h in range(HEADS):
+        part = slice(h * D // HEADS, (h + 1) * D // HEADS)
+        scores = q[:, part] @ k[:, part].T / np.sqrt(D / HEADS)
+        if causal:
+            scores = np.where(np.tri(*scores.shape, dtype=bool), scores, -np.inf)
+        out[:, part] = softmax(scores) @ v[:, part]
+    return out
+
+
+def waves(count: int, rates: Array) -> Array:
+    angles = np.arange(count)[:, None] * rates
+    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
+
+
+def marian(W: Arrays, src: list[int], tgt: list[int], act: str = "swish") -> Array:
+    """log p of each target step: post-norm, the first target vector is 0, ids are Marian's (</s> is 0)."""
+    rates = np.exp(-np.arange(D // 2) * np.log(10000.0) / (D // 2 - 1))
+
+    def placed(x: Array) -> Array:
+        return np.sqrt(D) * x + waves(len(x), rates)
+
+    def look(p: str, x: Array, memory: Array, *, causal: bool = False) -> Array:
+        q, k, v = (
+            y @ W[f"{p}_W{m}"] + W[f"{p}_b{m}"] for m, y in zip("qkv", (x, memory, memory), strict=True)
+        )
+        c = attended(q, k, v, causal=causal) @ W[f"{p}_Wo"] + W[f"{p}_bo"]
+        return normed(x + c, W[f"{p}_Wo_ln_scale"], W[f"{p}_Wo_ln_bias"])
+
+    def feed(p: str, x: Array) -> Array:
+        a = x @ W[f"{p}_W1"] + W[f"{p}_b1"]
+        a = a / (1 + np.exp(-a)) if act == "swish" else np.maximum(a, 0)
+        y = x + a @ W[f"{p}_W2"] + W[f"{p}_b2"]
+        return normed(y, W[f"{p}_ffn_ln_scale"], W[f"{p}_ffn_ln_bias"])
+
+    x = placed(W["Wemb"][[*src, 0]])
+    for n in range(1, ENCODER + 1):
+        x = feed(f"encoder_l{n}_ffn", look(f"encoder_l{n}_self", x, x))
+    y = placed(np.concatenate([np.zeros((1, D)), W["Wemb"][tgt]]))
+    for n in range(1, DECODER + 1):
+        y = look(f"decoder_l{n}_self", y, y, causal=True)
+        y = feed(f"decoder_l{n}_ffn", look(f"decoder_l{n}_context", y, x))
+    return np.log(softmax(y @ W["Wemb"].T + W["decoder_ff_logit_out_b"]))
+
+
+EOLE: dict[str, Any] = {
+    "architecture": "transformer", "hidden_size": D, "heads": HEADS, "transformer_ff": FFN, "layers": 1,
+    "encoder": {"encoder_type": "transformer", "layers": ENCODER},
+    "decoder": {"decoder_type": "transformer", "layers": DECODER},
+    "mlp_activation_fn": "relu", "norm_eps": 1e-6, "layer_norm": "standard",
+    "embeddings": {"position_encoding_type": "SinusoidalInterleaved"},
+}  # fmt: skip
+
+
+def eole_weights(entries: int, *, bias: bool) -> Arrays:
+    shapes: dict[str, tuple[int, ...]] = {"generator.weight": (entries, D), "generator.bias": (entries,)}
+    shapes |= {f"{side}_emb.embeddings.weight": (entries, D) for side in ("src", "tgt")}
+    for side, depth, parts in (("encoder", ENCODER, ["self"]), ("decoder", DECODER, ["self", "context"])):
+        norms = [f"{side}.layer_norm"]
+        for layer in (f"{side}.transformer_layers.{number}" for number in range(depth)):
+            for m in ("linear_query", "linear_keys", "linear_values", "final_linear"):
+                shapes |= {f"{layer}.{part}_attn.{m}.weight": (D, D) for part in parts}
+                shapes |= {f"{layer}.{part}_attn.{m}.bias": (D,) for part in parts if bias}
+            shapes |= {
+                f"{layer}.mlp.gate_up_proj.weight": (FFN, D),
+                f"{layer}.mlp.down_proj.weight": (D, FFN),
+            }
+            shapes |= {f"{layer}.mlp.gate_up_proj.bias": (FFN,), f"{layer}.mlp.down_proj.bias": (D,)}
+            norms += [f"{layer}.input_layernorm", f"{layer}.post_attention_layernorm"]
+            norms += [f"{layer}.precontext_layernorm"] * (side == "decoder")
+        shapes |= {f"{norm}.{m}": (D,) for norm in norms for m in ("weight", "bias")}
+    return random_weights(shapes)
+
+
+def write_eole(folder: Path, names: list[str], weights: Mapping[str, Any], **changes: Any) -> None:
+    folder.mkdir()
+    specials = dict(zip(("unk_token", "pad_token", "bos_token", "eos_token"), names, strict=False))
+    vocab = {"src": names, "tgt": names, "specials": specials, "decoder_start_token": names[2]}
+    (folder / "vocab.json").write_text(json.dumps(vocab), encoding="utf-8")
+    transforms = {"sentencepiece": {"src_subword_model": "/x/s.model", "tgt_subword_model": "/x/t.model"}}
+    config = {"model": EOLE | changes, "transforms_configs": transforms}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    arrays = {name: np.asarray(array, np.float32) for name, array in weights.items()}
+    save_file(arrays, folder / "model.00.safetensors")
+    for side, name in (("source", "s"), ("target", "t")):
+        (folder / f"{name}.model").write_bytes(pieces(side))
+
+
+def eole(W: Arrays, src: list[int], tgt: list[int]) -> Array:
+    """log p of each target step: pre-norm, no </s> behind the source, ids are Eole's."""
+    rates = 10000.0 ** (-2 * np.arange(D // 2) / D)
+
+    def placed(x: Array) -> Array:
+        halves = waves(len(x), rates)
+        table = np.stack([halves[:, : D // 2], halves[:, D // 2 :]], axis=2).reshape(len(x), D)
+        return np.sqrt(D) * x + table
+
+    def to(p: str, x: Array) -> Array:
+        return x @ W[f"{p}.weight"].T + W.get(f"{p}.bias", np.zeros(len(W[f"{p}.weight"])))
+
+    def norm(p: str, x: Array) -> Array:
+        return normed(x, W[f"{p}.weight"], W[f"{p}.bias"])
+
+    def look(p: str, x: Array, memory: Array, *, causal: bool = False) -> Array:
+        k, v = to(f"{p}.linear_keys", memory), to(f"{p}.linear_values", memory)
+        return to(f"{p}.final_linear", attended(to(f"{p}.linear_query", x), k, v, causal=causal))
+
+    def feed(p: str, x: Array) -> Array:
+        z = np.maximum(to(f"{p}.mlp.gate_up_proj", norm(f"{p}.post_attention_layernorm", x)), 0)
+        return x + to(f"{p}.mlp.down_proj", z)
+
+    x = placed(W["src_emb.embeddings.weight"][src])
+    for p in (f"encoder.transformer_layers.{n}" for n in range(ENCODER)):
+        z = norm(f"{p}.input_layernorm", x)
+        x = feed(p, x + look(f"{p}.self_attn", z, z))
+    x = norm("encoder.layer_norm", x)
+    y = placed(W["tgt_emb.embeddings.weight"][[2, *tgt]])
+    for p in (f"decoder.transformer_layers.{n}" for n in range(DECODER)):
+        z = norm(f"{p}.input_layernorm", y)
+        y = y + look(f"{p}.self_attn", z, z, causal=True)
+        y = feed(p, y + look(f"{p}.context_attn", norm(f"{p}.precontext_layernorm", y), x))
+    y = norm("decoder.layer_norm", y)
+    return np.log(softmax(to("generator", y)))

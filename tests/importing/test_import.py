@@ -1,0 +1,218 @@
+"""An imported model says what its maker's would: the same log p for every token, or it is refused by name."""
+
+from __future__ import annotations
+
+import pickle
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from dragoman.data.collate import collate
+from dragoman.errors import ModelError, UsageError
+from dragoman.export.folder import export_ct2
+from dragoman.importing.arrays import read_npz
+from dragoman.importing.folder import import_model
+from dragoman.inference.model import load
+from dragoman.models.bundle import Bundle, load_bundle
+from dragoman.text.given import GivenPieces
+from dragoman.text.tokenizer import Tokenizer
+from hostile.audit import Audit
+from hostile.folders import Bomb
+from hostile.verbs import drive
+from importing.foreign import (
+    LINES,
+    Arrays,
+    eole,
+    eole_weights,
+    marian,
+    marian_weights,
+    pieces,
+    write_eole,
+    write_marian,
+)
+
+MARIAN_HEAD, EOLE_HEAD = ["</s>", "<unk>"], ["<unk>", "<blank>", "<s>", "</s>"]
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@cache
+def vocabulary() -> tuple[str, ...]:
+    """One for both sides, as OPUS-MT has it, with the label of a language and signs that YAML must quote."""
+    found = [GivenPieces(pieces(side)).every_piece[3:] for side in ("source", "target")]
+    return tuple(dict.fromkeys([*found[0], ">>deu<<", ": ", 'say "\\"', "<pad>", *found[1]]))
+
+
+def written(maker: str, folder: Path, **changes: Any) -> tuple[list[str], Arrays]:
+    if maker == "marian":
+        names = [*MARIAN_HEAD, *vocabulary()]
+        weights = marian_weights(len(names))
+        write_marian(folder, names, weights, **changes)
+    else:
+        names = [*EOLE_HEAD, *vocabulary()]
+        weights = eole_weights(len(names), bias=bool(changes.pop("bias", True)))
+        write_eole(folder, names, weights, **changes)
+    return names, weights
+
+
+def sides(bundle: Bundle, src: str, tgt: str) -> list[tuple[Tokenizer, str]]:
+    return [(bundle.text.src, src), (bundle.text.tgt, tgt)]
+
+
+def ours(bundle: Bundle, src: str, tgt: str) -> NDArray[np.float32]:
+    """log p of each step, a column an entry of ours."""
+    batch = collate([(bundle.text.src.encode(src), bundle.text.tgt.encode(tgt))])
+    with torch.no_grad():
+        h = bundle.model.decoder(
+            bundle.model.encoder(batch.src, batch.src_keep), batch.tgt_in, batch.tgt_keep
+        )
+        return bundle.model.head(h.flatten(0, 1)).numpy()
+
+
+def agree(bundle: Bundle, names: list[str], theirs: NDArray[np.float64], found: NDArray[np.float32]) -> None:
+    """Each entry of theirs has a column in ours, and what is only ours has no probability."""
+    columns = {bundle.text.tgt.piece(id): id for id in range(bundle.text.tgt.size)}
+    columns |= {"<blank>": 0}
+    kept = [columns[name] for name in names]
+    assert found[:, kept] == pytest.approx(theirs, abs=2e-5)
+    alone = [id for id in range(bundle.text.tgt.size) if id not in kept]
+    assert (found[:, alone] < -1000).all()
+
+
+@pytest.mark.parametrize("activation", ["swish", "relu"])
+@pytest.mark.parametrize("line", [0, 1, 2])
+def test_marian_log_p_is_that_of_an_independent_forward_pass(line: int, activation: str) -> None:
+    names, weights = written("marian", Path("opus"), **{"transformer-ffn-activation": activation})
+    import_model(Path("opus"), Path("model"))
+    bundle = load_bundle(Path("model"))
+    src, tgt = LINES["source"][line], LINES["target"][line]
+    ids = {name: id for id, name in enumerate(names)}
+    cut = [[ids[t.piece(id)] for id in t.encode(text)] for t, text in sides(bundle, src, tgt)]
+    agree(bundle, names, marian(weights, cut[0], cut[1], activation), ours(bundle, src, tgt))
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_eole_log_p_is_that_of_an_independent_forward_pass(bias: bool) -> None:
+    names, weights = written("eole", Path("eole"), bias=bias)
+    import_model(Path("eole"), Path("model"))
+    bundle = load_bundle(Path("model"))
+    src, tgt = LINES["source"][0], LINES["target"][0]
+    ids = {name: id for id, name in enumerate(names)}
+    cut = [[ids[t.piece(id)] for id in t.encode(text)] for t, text in sides(bundle, src, tgt)]
+    agree(bundle, names, eole(weights, cut[0], cut[1]), ours(bundle, src, tgt))
+
+
+def test_an_imported_model_runs_is_checked_and_goes_on_to_ctranslate2() -> None:
+    pytest.importorskip("ctranslate2")
+    written("marian", Path("opus"))
+    done = drive("import", "opus", "-o", "model")
+    assert done.code == 0, done.err
+    assert b"from a model of Marian" in done.out
+    assert drive("check", "model").code == 0
+    result = load("model")("the old man walks home", {"max_length": 9})
+    assert isinstance(result.text, str)
+    assert export_ct2("model", Path("ct2"), "float32").proof.worst_token < 1e-4
+
+
+def test_a_label_is_one_entry_and_text_gives_no_special() -> None:
+    written("marian", Path("opus"))
+    import_model(Path("opus"), Path("model"))
+    src = load_bundle(Path("model")).text.src
+    label, *rest = src.encode(">>deu<< the dog")
+    assert src.piece(label) == ">>deu<<"
+    assert rest == src.encode("the dog")
+    assert not {0, 2, 3} & {*src.encode("</s> <pad> <s>"), *src.encode_batch(["</s>"])[0].tolist()}
+    assert src.decode(src.encode("the dog and the man")) == "the dog and the man"
+
+
+REFUSED: dict[str, Any] = {
+    "transformer-decoder-autoreg": "rnn",
+    "transformer-preprocess": "n",
+    "transformer-ffn-activation": "gelu",
+    "transformer-train-position-embeddings": "true",
+    "type": "s2s",
+    "lemma-dim-emb": 3,
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_expressed_is_refused_by_name(name: str) -> None:
+    written("marian", Path("opus"), **{name: REFUSED[name]})
+    with pytest.raises(ModelError, match=f"cannot be imported: {name}: "):
+        import_model(Path("opus"), Path("model"))
+    assert not Path("model").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("mlp_activation_fn", "gated-gelu"), ("num_experts", 4), ("heads", None)]
+)
+def test_of_eole_too(name: str, value: Any) -> None:
+    written("eole", Path("eole"), **{name: value})
+    with pytest.raises(ModelError, match=name):
+        import_model(Path("eole"), Path("model"))
+
+
+def test_weights_that_are_left_over_or_missing_are_named() -> None:
+    names = [*MARIAN_HEAD, *vocabulary()]
+    weights = marian_weights(len(names))
+    write_marian(Path("more"), names, {**weights, "encoder_l1_extra": np.zeros(3)})
+    with pytest.raises(ModelError, match="no place for: encoder_l1_extra"):
+        import_model(Path("more"), Path("model"))
+    write_marian(Path("few"), names[:-1], weights)
+    with pytest.raises(ModelError, match="rows of weights for"):
+        import_model(Path("few"), Path("model"))
+    del weights["decoder_l1_context_Wq"]
+    write_marian(Path("less"), names, weights)
+    with pytest.raises(ModelError, match="no weights called decoder_l1_context_Wq"):
+        import_model(Path("less"), Path("model"))
+    Path("model").mkdir()
+    Path("model/mine.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(UsageError, match="something else already"):
+        import_model(Path("more"), Path("model"))
+
+
+@cache
+def audit() -> Audit:
+    return Audit()
+
+
+def hostile(folder: Path, kind: str) -> None:
+    written("marian", folder)
+    file = folder / "opus.npz"
+    match kind:
+        case "object":
+            arrays = dict(read_npz(file))
+            np.savez(file, **{**arrays, "Wemb": np.array([Bomb()], dtype=object)})
+        case "settings":
+            np.savez(file, **{"special:model.yml": np.array([Bomb()], dtype=object)})
+        case "pickle":
+            file.write_bytes(pickle.dumps(Bomb()))
+        case "torch":
+            file.rename(folder / "model.pt")
+        case "zeros":
+            np.savez_compressed(file, Wemb=np.zeros((1 << 22, 4), np.float32))
+        case "cut":
+            file.write_bytes(file.read_bytes()[:-200])
+
+
+@pytest.mark.parametrize("kind", ["object", "settings", "pickle", "torch", "zeros", "cut"])
+def test_a_hostile_file_is_refused_and_nothing_of_it_runs(kind: str) -> None:
+    written("marian", Path("good"))
+    assert drive("import", "good", "-o", "first").code == 0  # so that all it needs is imported
+    hostile(Path("opus"), kind)
+    with audit().listening() as seen:
+        done = drive("import", "opus", "-o", "model")
+    assert done.code == 1
+    assert "Traceback" not in done.err
+    assert "bug in Dragoman" not in done.err
+    assert ("never run" in done.err) == (kind in ("object", "settings", "torch"))
+    assert not seen
+    assert not Path("boom").exists()
