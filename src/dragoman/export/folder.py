@@ -13,9 +13,9 @@ import ctranslate2
 from dragoman.durable import MANIFEST, write_folder
 from dragoman.errors import ModelError, UsageError
 from dragoman.export.ctranslate2 import Quantization, refuse, write
-from dragoman.export.decode import Decoder
 from dragoman.export.samples import sentences
 from dragoman.export.verify import GREEDY, Agreement, Proof, compare, needs_bars, prove
+from dragoman.inference.ct2 import Ct2
 from dragoman.inference.folder import find_model
 from dragoman.models.bundle import Bundle, load_bundle
 
@@ -60,7 +60,7 @@ def fill_proven(bundle: Bundle, folder: Path, quantization: Quantization) -> tup
     for file in folder.iterdir():
         file.unlink()
     write(bundle, folder, quantization, bars_specials=bars)
-    rounded = compare(bundle, bundle.model, Decoder(folder, bundle.text), samples, GREEDY)
+    rounded = compare(bundle, bundle.model, Ct2(folder, bundle.text), samples, GREEDY)
     if rounded.same < LEAST * rounded.sentences:
         raise ModelError(
             f"Rounded to {quantization}, {rounded.same} of {rounded.sentences} outputs stay the same.",

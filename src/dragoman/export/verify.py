@@ -13,8 +13,9 @@ import torch
 from dragoman.config.search import SearchConfig
 from dragoman.data.collate import collate, collate_sources
 from dragoman.errors import ModelError
-from dragoman.export.decode import Decoder
 from dragoman.export.samples import Row, Sentences, every_token
+from dragoman.inference.ct2 import Ct2
+from dragoman.inference.runtime import Engine
 from dragoman.models.bundle import Bundle
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.protocols import State, Step, Stepper
@@ -95,14 +96,15 @@ def needs_bars(bundle: Bundle, samples: Sentences) -> bool:
 
 def prove(bundle: Bundle, folder: Path, samples: Sentences, *, bars_specials: bool) -> Proof:
     """What was compared; a ModelError where CTranslate2 does not do as torch does."""
-    decoder = Decoder(folder, bundle.text)
+    engine = Ct2(folder, bundle.text)
     pairs = every_token(bundle)
     ours = log_p_of(bundle.model, pairs, bars_specials)
-    worst = worst_of(ours, decoder.forced(*map(list, zip(*pairs, strict=True))))
+    theirs = engine.forced([source for source, _ in pairs], [[*target, EOS] for _, target in pairs])
+    worst = worst_of(ours, theirs)
     if not worst <= TOKEN:
         raise mismatch(f"log p of a token differs by {worst:.2g}", folder, f"at most {TOKEN:g}")
     stepper = Barred(bundle.model) if bars_specials else bundle.model
-    greedy, beam = (compare(bundle, stepper, decoder, samples, search) for search in (GREEDY, BEAM_5))
+    greedy, beam = (compare(bundle, stepper, engine, samples, search) for search in (GREEDY, BEAM_5))
     refuse(greedy, "greedy search", 1.0, folder)
     refuse(beam, "beam search", BEAM, folder)
     tokens = sum(len(target) + 1 for _, target in pairs)
@@ -110,11 +112,12 @@ def prove(bundle: Bundle, folder: Path, samples: Sentences, *, bars_specials: bo
 
 
 def compare(
-    bundle: Bundle, stepper: Stepper, decoder: Decoder, samples: Sentences, search: SearchConfig
+    bundle: Bundle, stepper: Stepper, engine: Engine, samples: Sentences, search: SearchConfig
 ) -> Agreement:
     found, search = Agreement(), limited(search, bundle, samples)
     ours = decode(stepper, samples.rows, search)
-    for row, mine, theirs in zip(samples.rows, ours, decoder(samples.rows, search), strict=True):
+    best = [hypotheses[0] for hypotheses in engine.search(samples.rows, search)]
+    for row, mine, theirs in zip(samples.rows, ours, best, strict=True):
         if search.kind == "beam" and not (mine.finished and theirs.finished):
             continue  # at the longest length CTranslate2 ranks open hypotheses among ended ones, we do not
         found.sentences += 1

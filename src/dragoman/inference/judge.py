@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dragoman.config.search import SearchConfig
-from dragoman.data.collate import collate_sources
 from dragoman.inference.flags import Limits, Seen, raised
-from dragoman.inference.knowing import Known, Written, alignment, details
 from dragoman.models.calibration import Calibration
-from dragoman.protocols import Stepper
-from dragoman.search.forced import forced
-from dragoman.search.guard import longest_output
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.loops import most_turns, shortest_loop
+from dragoman.search.runaway import longest_output
 from dragoman.text.pair import TextPair
-from dragoman.text.specials import EOS
-
-Rows = Sequence[Sequence[int]]
 
 
 class Judge:
@@ -56,17 +49,3 @@ class Judge:
         """Of the longest loop of each side."""
         src_turns = most_turns(src, shortest_loop(self.text.src.kind))
         return src_turns, most_turns(tgt, self.shortest_loop)
-
-    def known(self, stepper: Stepper, texts: Sequence[str], rows: Rows, outputs: Rows) -> list[Known]:
-        """Of a batch whose outputs stand with </s>, if they ended: each is gone through once more.
-
-        There may be more rows and outputs than texts, for company.
-        """
-        seen = forced(stepper, *collate_sources(rows), outputs)
-        known = []
-        for place, source in enumerate(texts):
-            output = self.text.tgt.decode(outputs[place])
-            written = Written(source, [*rows[place], EOS], output, outputs[place])
-            tokens = details(written, place, seen, self.text, self.calibration)
-            known.append(Known(tokens, alignment(written, place, seen, self.text)))
-        return known

@@ -9,23 +9,25 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
-from typing import NamedTuple, TypeVar, Unpack
+from typing import TypeVar, Unpack
 
 from dragoman.config.search import SearchConfig
 from dragoman.data.collate import collate_sources
 from dragoman.errors import UsageError
-from dragoman.inference.choosing import Alternative, Chooser
-from dragoman.inference.judge import Judge, Rows
-from dragoman.inference.knowing import Token, Words
-from dragoman.inference.outcome import Term
+from dragoman.inference.asked import Asked
+from dragoman.inference.choosing import Chooser
+from dragoman.inference.judge import Judge
+from dragoman.inference.knowing import Written, known
+from dragoman.inference.result import EMPTY, Alternative, Result
+from dragoman.inference.runtime import Name, Steps
 from dragoman.inference.steered import Answer, Decoded, steered
-from dragoman.inference.steering import Asked, Steering, Surfaces
+from dragoman.inference.steering import Steering, Surfaces
 from dragoman.models.bundle import Bundle
 from dragoman.protocols import Stepper
 from dragoman.search.build import build
 from dragoman.search.company import LEAST
-from dragoman.search.forced import forced
-from dragoman.search.trace import Recorder, Trace
+from dragoman.search.forced import Forced, forced
+from dragoman.search.trace import Recorder
 from dragoman.text.specials import EOS
 from dragoman.text.surface import Surface
 
@@ -34,31 +36,11 @@ T = TypeVar("T")
 BATCH_TOKENS = 8192  # of source at most: attention takes memory by the square of the length
 
 
-class Result(NamedTuple):
-    """`truncated`: the input was too long and read in part, or the output reached its longest length.
-
-    `confidence` is None before a calibration; `details` and `alignment` are None where they were not asked
-    for, and `alignment` of a decoder that looks nowhere. `alternatives` are the n best, this one first, where
-    more than one was asked for.
-    """
-
-    text: str
-    score: float
-    truncated: bool
-    tokens: tuple[int, ...]
-    flags: tuple[str, ...] = ()
-    confidence: float | None = None
-    details: tuple[Token, ...] | None = None
-    alignment: Words | None = None
-    alternatives: tuple[Alternative, ...] = ()
-    trace: Trace | None = None
-    terms: tuple[Term, ...] = ()  # what was asked of this output, and whether it is met
-
-
-EMPTY = Result("", 0.0, False, ())
-
-
 class Translator:
+    """The runtime of torch, which can all there is."""
+
+    name: Name = "torch"
+
     def __init__(self, bundle: Bundle, *more: Bundle, reverse: Bundle | None = None) -> None:
         """`more` models decide together with the first; a `reverse` one re-ranks what they find."""
         self.model: Stepper = bundle.model
@@ -127,7 +109,7 @@ class Translator:
         config: SearchConfig,
         steering: Steering | None,
         texts: Sequence[str],
-        rows: Rows,
+        rows: Sequence[Sequence[int]],
         places: Sequence[int],
         *,
         trace: bool,
@@ -154,8 +136,14 @@ class Translator:
         outputs = [[*one.best.tokens, EOS] if one.best.finished else list(one.best.tokens) for one in found]
         stepper = self.chooser.stepper(self.model, config)
         rows = in_company([one.source for one in found])
-        known = self.judge.known(stepper, texts, rows, in_company(outputs))
-        return [one._replace(known=mine) for one, mine in zip(found, known, strict=True)]
+        seen = forced(stepper, *collate_sources(rows), in_company(outputs))
+        told = []
+        for place, one in enumerate(found):
+            output = self.text.tgt.decode(outputs[place])
+            written = Written(texts[place], [*one.source, EOS], output, outputs[place])
+            steps = steps_of(seen, place, len(written.src), len(written.tgt))
+            told.append(one._replace(known=known(written, steps, self.text, self.judge.calibration)))
+        return told
 
     def _with_looks(self, config: SearchConfig, found: Sequence[Decoded]) -> list[Decoded]:
         """And where the model looked for each token, if it looks anywhere; not at </s>."""
@@ -188,6 +176,12 @@ class Translator:
             decoded.trace,
             answer.terms,
         )
+
+
+def steps_of(seen: Forced, row: int, S: int, T: int) -> Steps:
+    """Of the output in one row of a forced decoding."""
+    attention = None if seen.attention is None else seen.attention[row, :T, :S].numpy()
+    return Steps(seen.log_p[row, :T].tolist(), seen.entropy[row, :T].tolist(), attention)
 
 
 def in_company(rows: Sequence[T]) -> list[T]:
