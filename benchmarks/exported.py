@@ -38,7 +38,7 @@ def main() -> int:
     parser.add_argument("--lowercase", action="store_true", help="capitals do not count")
     args = parser.parse_args()
     pairs = list(open_pairs(args.test))[: args.lines]
-    model = load(args.model)
+    model = load(args.model, runtime="torch")
     with tempfile.TemporaryDirectory() as home:
         folders = {kind: Path(home) / kind for kind in ("float32", "int8")}
         export_ct2(args.model, folders["float32"], "float32")

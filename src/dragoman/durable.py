@@ -69,8 +69,13 @@ def _fill(folder: Path, fill: Callable[[Path], None]) -> None:
         raise
 
 
-def verify_folder(folder: Path, required: Sequence[str] = ()) -> str | None:
-    """None where every file is as it was written, those `required` among them; else what is wrong."""
+def verify_folder(
+    folder: Path, required: Sequence[str] = (), only: Sequence[str] | None = None
+) -> str | None:
+    """None where every file is as it was written, those `required` among them; else what is wrong.
+
+    With `only` those are read, where they are in the manifest, and no other.
+    """
     try:
         if not (folder / MANIFEST).is_file():
             return f"{MANIFEST} is missing"
@@ -84,6 +89,8 @@ def verify_folder(folder: Path, required: Sequence[str] = ()) -> str | None:
             if name not in expected:
                 return f"{name} is not in {MANIFEST}"
         for name, facts in expected.items():
+            if only is not None and name not in only:
+                continue
             if fault := _fault(folder, name, facts):
                 return fault
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):

@@ -9,6 +9,8 @@ from typing import TypedDict
 from dragoman.errors import UsageError
 from dragoman.text.glossary import Glossary
 
+STEP = 32  # tokens
+
 Terms = Glossary | Mapping[str, str | Sequence[str]] | str | Path
 
 
@@ -17,6 +19,11 @@ class Asked(TypedDict, total=False):
     glossary: Terms | Sequence[Terms] | None  # a file, a mapping or a Glossary; for all texts, or each
     forbid: Sequence[str]  # words that no output has
     keep: bool | Collection[str]  # what every output has as its source has it: see text.kept.KINDS
+
+
+def room(tokens: int) -> int:
+    """How much longer an output may be for what is asked of it, in whole steps: those alike share a batch."""
+    return -(-tokens // STEP) * STEP
 
 
 def each(prefix: str | Sequence[str] | None, texts: Sequence[str]) -> list[str]:

@@ -42,8 +42,7 @@ class Ct2:
             beam_size=1 if config.kind == "greedy" else config.size,
             num_hypotheses=config.n_best,
             length_penalty=config.length_penalty,
-            no_repeat_ngram_size=config.no_repeat_ngram,
-            min_decoding_length=config.min_length,
+            min_decoding_length=0,
             max_decoding_length=config.max_length,
             max_input_length=0,
             max_batch_size=config.batch_sentences,
@@ -94,6 +93,7 @@ class Ct2:
             max_batch_size=SCORED,
             return_logits_vocab=True,
             return_attention=True,
+            return_end_token=True,  # or its attention is left out
         )
         return led
 
@@ -101,13 +101,13 @@ class Ct2:
         steps = self.translator.generate_tokens(
             *self._read([source]),
             *self._written([prefix]),
-            min_decoding_length=config.min_length,
+            min_decoding_length=0,
             max_decoding_length=config.max_length,
-            no_repeat_ngram_size=config.no_repeat_ngram,
             max_input_length=0,
         )
         for step in steps:
-            yield step.token_id
+            if step.step >= len(prefix):
+                yield self._ids[step.token]
 
     def _scored_whole(
         self, sources: Sequence[Ids], found: list[list[Hypothesis]], alpha: float
@@ -132,6 +132,10 @@ class Ct2:
         is_whole = ids[-1:] == (EOS,)
         log_p = score * float(len(ids) ** alpha)
         return Hypothesis(ids[:-1] if is_whole else ids, score, log_p, is_whole)
+
+
+def open_engine(folder: Path, text: TextPair) -> Ct2:
+    return Ct2(folder, text)
 
 
 def ended(hypothesis: Hypothesis) -> list[int]:

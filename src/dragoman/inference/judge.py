@@ -28,11 +28,15 @@ class Judge:
 
     def bounded(self, config: SearchConfig, source: int) -> SearchConfig:
         """The search for so long a source: under the guard no output is far longer, unless it must."""
+        longest = self.longest(config, source)
+        return config.model_copy(update={"max_length": longest}) if longest < config.max_length else config
+
+    def longest(self, config: SearchConfig, source: int) -> int:
+        """Tokens of an output for so long a source."""
         if not config.guard:
-            return config
+            return config.max_length
         longest = longest_output(source, self.text.src.kind, self.text.tgt.kind)
-        longest = max(longest, config.min_length + 1)
-        return config.model_copy(update={"max_length": min(config.max_length, longest)})
+        return min(config.max_length, max(longest, config.min_length + 1))
 
     def confidence(self, best: Hypothesis) -> float | None:
         """From what the search knows anyway; None before a calibration."""

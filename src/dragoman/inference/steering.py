@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from dragoman.config.search import SearchConfig
 from dragoman.errors import UsageError
-from dragoman.inference.asked import Asked, Terms, each, require_one_each
+from dragoman.inference.asked import Asked, Terms, each, require_one_each, room
 from dragoman.inference.outcome import Wishes
 from dragoman.inference.phrases import edges_of, in_order, term
 from dragoman.protocols import Stepper
@@ -26,8 +26,6 @@ from dragoman.text.lowercase import Lowercase
 from dragoman.text.prefix import Prefix
 from dragoman.text.specials import EOS
 from dragoman.text.surface import Surface
-
-STEP = 32  # tokens
 
 
 class Surfaces(NamedTuple):
@@ -76,7 +74,7 @@ class Steering:
         """Tokens that the prefix and the terms take at most, in whole steps."""
         prefix = len(self.surfaces.tgt.tokenizer.encode(self.prefixes[place]))
         terms = sum(max(len(form.tokens) for form in c.forms) for c in self.wishes[place].constraints)
-        return -(-(prefix + terms) // STEP) * STEP
+        return room(prefix + terms)
 
     def stepper(self, model: Stepper, places: Sequence[int]) -> Stepper:
         """The model, for a batch of these texts. The prefix goes before what is forbidden."""

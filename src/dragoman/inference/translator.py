@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TypeVar, Unpack
 
 from dragoman.config.search import SearchConfig
@@ -18,15 +19,19 @@ from dragoman.inference.asked import Asked
 from dragoman.inference.choosing import Chooser
 from dragoman.inference.judge import Judge
 from dragoman.inference.knowing import Written, known
+from dragoman.inference.opening import Openings
 from dragoman.inference.result import EMPTY, Alternative, Result
 from dragoman.inference.runtime import Name, Steps
+from dragoman.inference.same_bits import ask_for_same_bits
 from dragoman.inference.steered import Answer, Decoded, steered
 from dragoman.inference.steering import Steering, Surfaces
-from dragoman.models.bundle import Bundle
+from dragoman.inference.streaming import parts
+from dragoman.models.bundle import Bundle, load_bundle
 from dragoman.protocols import Stepper
-from dragoman.search.build import build
+from dragoman.search.build import build, build_rules
 from dragoman.search.company import LEAST
 from dragoman.search.forced import Forced, forced
+from dragoman.search.greedy import greedy_tokens
 from dragoman.search.trace import Recorder
 from dragoman.text.specials import EOS
 from dragoman.text.surface import Surface
@@ -65,8 +70,7 @@ class Translator:
         **asked: Unpack[Asked],
     ) -> list[Result]:
         """One result for each text, in order. A text without words becomes an empty one."""
-        config = search or self.search
-        config = config.model_copy(update={"max_length": min(config.max_length, self.longest_target)})
+        config = self._limited(search)
         steering = Steering(texts, self.surfaces, asked) if any(asked.values()) else None
         decode = partial(self._decode, config, steering, details=details, trace=trace)
         if steering:
@@ -75,6 +79,27 @@ class Translator:
             answers = [Answer(one, self._texts(one)) if one else None for one in decode(texts)]
         pairs = zip(texts, answers, strict=True)
         return [self._result(text, answer) if answer else EMPTY for text, answer in pairs]
+
+    def stream(self, text: str, search: SearchConfig | None = None, *, prefix: str = "") -> Iterator[str]:
+        """The output of greedy search in parts, each as soon as it is known."""
+        config = self._limited(search)
+        source = self.text.src.encode(text)[: self.longest_source] if text.strip() else []
+        if not source:
+            return
+        stepper = self.chooser.stepper(self.model, config)
+        bounded, company = self.judge.bounded(config, len(source)), in_company([0])
+        if prefix:
+            steering = Steering([text], self.surfaces, {"prefix": prefix})
+            bounded, stepper = steering.with_room(bounded, config, [0]), steering.stepper(stepper, company)
+        if rules := build_rules(config, self.judge.shortest_loop):
+            stepper = rules(stepper)
+        batch = collate_sources([source for _ in company])
+        tokens = greedy_tokens(stepper, *batch, bounded.max_length)
+        yield from parts(tokens, partial(Openings([prefix], self.surfaces.tgt).text, 0))
+
+    def _limited(self, search: SearchConfig | None) -> SearchConfig:
+        config = search or self.search
+        return config.model_copy(update={"max_length": min(config.max_length, self.longest_target)})
 
     def _decode(
         self,
@@ -176,6 +201,13 @@ class Translator:
             decoded.trace,
             answer.terms,
         )
+
+
+def load_translator(folder: Path, ensemble: Sequence[Path] = (), reverse: Path | None = None) -> Translator:
+    ask_for_same_bits()
+    more = [load_bundle(other) for other in ensemble]
+    back = load_bundle(reverse) if reverse is not None else None
+    return Translator(load_bundle(folder), *more, reverse=back)
 
 
 def steps_of(seen: Forced, row: int, S: int, T: int) -> Steps:
