@@ -13,8 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("ctranslate2", reason='pip install "dragoman[export]"')
-
 from dragoman.config.search import SearchConfig
 from dragoman.errors import ModelError
 from dragoman.export import folder as exporting

@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 import torch
 
-pytest.importorskip("ctranslate2", reason='pip install "dragoman[export]"')
-
 from dragoman.durable import verify_folder
 from dragoman.errors import ModelError, UsageError
 from dragoman.export import folder as exporting

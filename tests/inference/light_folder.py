@@ -10,6 +10,7 @@ import torch
 from dragoman.config.load import validate
 from dragoman.export.folder import export_ct2
 from dragoman.models.bundle import Bundle, new_model, save_bundle
+from dragoman.models.calibration import Calibration
 from dragoman.models.heads.token import TokenHead
 from dragoman.text.build import learn
 from dragoman.text.specials import BOS, EOS, PAD
@@ -17,6 +18,18 @@ from inference.tiny_bundle import TRANSFORMER
 
 LINES = ["the cat sat on the mat", "a dog and a cat", "über die Donau", "there is no dog", "two dogs"]
 NEVER = -30.0  # the bias of what must have no probability, for then both engines have the same scores
+
+CALIBRATION = Calibration(
+    sentences=9,
+    tokens=((0.1, 0.2), (0.9, 0.8)),
+    slope=1.0,
+    offset=0.5,
+    doubt=0.3,
+    shortest=0.4,
+    longest=2.5,
+    muted=(),
+    error=(0.2, 0.1),
+)
 
 
 def light_folder(folder: Path, *, ends: float = 4.0, **search: Any) -> Path:

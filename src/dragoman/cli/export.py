@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     if args.to == "argos":
         talk(f"Next: argostranslate.package.install_from_path({str(exported.path)!r}) in Python")
     else:
-        talk(f"Next: ctranslate2.Translator({str(exported.path)!r}) in Python, or copy the folder")
+        talk(f"Next: dragoman run {args.output or args.model} TEXT, which needs no PyTorch now")
     return 0
 
 
@@ -66,7 +66,7 @@ def written(args: argparse.Namespace) -> Iterator[Exported]:
         raise MissingExtra(
             "An export needs PyTorch and CTranslate2.",
             where=str(error),
-            hint='pip install "dragoman[train,export]"',
+            hint='pip install "dragoman[train]"',
         ) from None
     if args.to == "ct2":
         yield export_ct2(args.model, args.output, args.quantization)

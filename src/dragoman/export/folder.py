@@ -20,7 +20,7 @@ from dragoman.inference.folder import find_model
 from dragoman.models.bundle import Bundle, load_bundle
 
 NAME, WEIGHTS, PROOF = "ct2", "model.bin", "proof.json"
-KEPT = ("settings.toml", "card.md", "text")  # of the model, so that the directory is enough
+KEPT = ("settings.toml", "card.md", "text", "calibration.json")  # of the model: the directory is enough
 LEAST = 0.1  # of the outputs stay the same with rounded weights, or the rounding has gone wrong
 
 

@@ -16,7 +16,7 @@ from dragoman.inference.asked import room
 from dragoman.inference.judge import Judge
 from dragoman.inference.runtime import Engine, Ids
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.loops import TURNS, most_turns
+from dragoman.search.loops import TURNS, may_loop, most_turns
 from dragoman.search.runaway import another_turn
 from dragoman.text.specials import EOS
 
@@ -47,7 +47,7 @@ class Guarded(NamedTuple):
 
     def loop(self, source: Ids, tokens: Ids) -> int | None:
         """Where a loop begins another turn than three, or than the source has."""
-        if not self.config.guard or not may_turn(tokens):
+        if not self.config.guard or not may_loop(tokens, TURNS + 1):
             return None
         shortest = self.judge.shortest_loop
         return another_turn(tokens, max(TURNS, most_turns(source, shortest)), shortest)
@@ -76,8 +76,3 @@ class Guarded(NamedTuple):
         tokens = output.tokens[:place]
         log_p = sum(self.engine.forced([source], [[*tokens, EOS]])[0])
         return Hypothesis(tokens, log_p / float((place + 1) ** self.config.length_penalty), log_p, True)
-
-
-def may_turn(tokens: Ids) -> bool:
-    """Whether some token comes once more than the turns that are allowed: a look that costs little."""
-    return len(tokens) > TURNS and len(tokens) - len(set(tokens)) >= TURNS

@@ -8,7 +8,7 @@ from dragoman.config.search import SearchConfig
 from dragoman.inference.flags import Limits, Seen, raised
 from dragoman.models.calibration import Calibration
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.loops import most_turns, shortest_loop
+from dragoman.search.loops import TURNS, may_loop, most_turns, shortest_loop
 from dragoman.search.runaway import longest_output
 from dragoman.text.pair import TextPair
 
@@ -50,6 +50,6 @@ class Judge:
         return raised(Seen(source, output, truncated, turns, self.confidence(best)), self.limits)
 
     def turns(self, src: Sequence[int], tgt: Sequence[int]) -> tuple[int, int]:
-        """Of the longest loop of each side."""
-        src_turns = most_turns(src, shortest_loop(self.text.src.kind))
-        return src_turns, most_turns(tgt, self.shortest_loop)
+        """Of the longest loop of each side; the source is looked at where the target has one."""
+        turns = most_turns(tgt, self.shortest_loop) if may_loop(tgt, TURNS) else 1
+        return most_turns(src, shortest_loop(self.text.src.kind)) if turns >= TURNS else 1, turns

@@ -44,7 +44,8 @@ class Engine(Protocol):
         """config.n_best hypotheses of each source, best first.
 
         Greedy or a beam, with the length penalty, the longest length and the batch size of `config`; what
-        else an engine can do stands in the table of abilities. With `prefixes` (one for each source) outputs begin so, and their log p counts it.
+        else an engine can do stands in the table of abilities. With `prefixes` (one for each source)
+        outputs begin so, and their log p counts it.
         """
 
     def forced(self, sources: Sequence[Ids], outputs: Sequence[Ids]) -> list[list[float]]:

@@ -89,7 +89,8 @@ def add_calibration(folder: Path, calibration: Calibration) -> None:
     """The same folder with another calibration, whole at any time."""
 
     def fill(new: Path) -> None:
-        shutil.copytree(folder, new, dirs_exist_ok=True, ignore=shutil.ignore_patterns(MANIFEST))
+        shutil.copytree(folder, new, dirs_exist_ok=True)
+        (new / MANIFEST).unlink()
         write_calibration(new, calibration)
 
     write_folder(folder, fill)
