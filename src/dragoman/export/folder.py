@@ -54,7 +54,7 @@ def fill_proven(bundle: Bundle, folder: Path, quantization: Quantization) -> tup
     samples = sentences(bundle)
     bars = needs_bars(bundle, samples)
     write(bundle, folder, "float32", bars_specials=bars)
-    proof = prove(bundle, folder, samples, bars_specials=bars)
+    proof = prove(bundle, Ct2(folder, bundle.text), folder / WEIGHTS, samples, bars_specials=bars)
     if quantization == "float32":
         return proof, None
     for file in folder.iterdir():
@@ -87,13 +87,13 @@ def copy(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def refuse_foreign(folder: Path) -> None:
+def refuse_foreign(folder: Path, weights: str = WEIGHTS) -> None:
     """An export takes the place of an earlier one, and of nothing else."""
-    is_ours = (folder / MANIFEST).is_file() and (folder / WEIGHTS).is_file()
+    is_ours = (folder / MANIFEST).is_file() and (folder / weights).is_file()
     if folder.exists() and not is_ours and not (folder.is_dir() and not any(folder.iterdir())):
         raise UsageError(
             "There is something else already.",
             where=str(folder),
             expected="a new folder, or an earlier export to replace",
-            hint=f"-o {folder}-ct2",
+            hint=f"-o {folder}-new",
         )

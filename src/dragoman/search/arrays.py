@@ -6,7 +6,7 @@ The same rules, and from the same log p the same outputs and scores. Done senten
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ class ArrayState(NamedTuple):
         return ArrayState(self.fixed, [np.repeat(x, width, axis=1) for x in self.moving])
 
 
+@runtime_checkable
 class ArrayStepper(Protocol):
     def start(self, src: Ints, keep: Bools) -> ArrayState:
         """One hypothesis of each sentence."""

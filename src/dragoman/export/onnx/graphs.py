@@ -18,13 +18,12 @@ from torch.export import Dim
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 from dragoman.export.onnx.twins import traceable
+from dragoman.inference.onnx import ENCODER, FORMAT, STATE, STEP
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.protocols import State
 from dragoman.shapes import Bool, Int, Tensor
 from dragoman.text.specials import EOS
 
-ENCODER, STEP, STATE = "encoder.onnx", "step.onnx", "state.json"
-FORMAT = 1
 OPSET = 20
 B, S, W = Dim("B"), Dim("S"), Dim("W")
 ROWS, WIDTH, LENGTHS = 3, 2, (5, 7)  # of what is traced: different sizes, none of them 1
