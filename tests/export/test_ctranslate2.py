@@ -137,8 +137,8 @@ def test_one_spoilt_weight_is_found(name: str, row: int, tmp_path: Path) -> None
     bundle = lively(tiny(model={"tied": "none"}))
     write(bundle, tmp_path, "float32", bars_specials=True)
     spoil(tmp_path / "model.bin", name, row)
+    engine = Ct2(tmp_path, bundle.text)
     with pytest.raises(ModelError, match="does not do what the model does") as caught:
-        engine = Ct2(tmp_path, bundle.text)
         prove(bundle, engine, tmp_path / WEIGHTS, SAMPLES, bars_specials=True)
     assert caught.value.where == str(tmp_path / "model.bin")
 

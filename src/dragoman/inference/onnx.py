@@ -22,7 +22,7 @@ from dragoman.search.arrays import ArrayState, Bools, Floats, Ints, Rule, beam, 
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.scores import gnmt_normalised, length_normalised
 from dragoman.text.pair import TextPair
-from dragoman.text.specials import BOS, EOS, PAD
+from dragoman.text.specials import BOS, PAD
 
 ENCODER, STEP, STATE = "encoder.onnx", "step.onnx", "state.json"
 FORMAT = 1

@@ -1,4 +1,4 @@
-"""Rules over arrays, the twins of those in `steering`: what an output begins with, its least length, no n-gram
+"""Rules over arrays, the twins of those in `steering`: how outputs begin, their least length, no n-gram
 twice. One that would leave a hypothesis nothing to write gives way."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def at_least(n: int) -> Rule:
 
     def rule(sentences: Ints, tokens: Ints, log_p: Floats) -> None:
         B, W, T = tokens.shape
-        if T <= n:
+        if n >= T:  # T counts <s>
             rows = np.arange(B * W)
             forbid(log_p.reshape(B * W, -1), rows, np.full_like(rows, EOS))
 

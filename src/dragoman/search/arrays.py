@@ -120,14 +120,13 @@ def beam(
         mine = [found[sentence] for sentence in sentences]
         set_aside(best, tokens, length, mine, normalise)
         chosen = best.open()
-        is_last = chosen.log_p[:, 0] == -np.inf
-        is_last |= length == max_length
-        for place in np.flatnonzero(is_last):
+        is_last = (chosen.log_p[:, 0] == -np.inf) | (length == max_length)
+        for place in np.flatnonzero(is_last).tolist():
             if not mine[place]:
-                mine[place].extend(cut(chosen, tokens, log_p, int(place), length, normalise))
+                mine[place].extend(cut(chosen, tokens, log_p, place, length, normalise))
         bound = [best_possible(p, max_length, normalise) for p in chosen.log_p[:, 0].tolist()]
-        done = [is_done(h, size, stop, p) for h, p in zip(mine, bound, strict=True)]
-        still = np.flatnonzero(~(is_last | done))
+        is_settled = [is_done(h, size, stop, p) for h, p in zip(mine, bound, strict=True)]
+        still = np.flatnonzero(~(is_last | is_settled))
         if not len(still):
             break
         parents = chosen.parent[still]
@@ -146,7 +145,8 @@ class Continuations(NamedTuple):
     def open(self) -> Continuations:
         """The best that do not end, as many as the beam is wide."""
         rank = np.argsort(self.token == EOS, axis=1, kind="stable")[:, : self.token.shape[1] // 2]
-        return Continuations(*(np.take_along_axis(x, rank, axis=1) for x in self))
+        log_p, parent, token = (np.take_along_axis(x, rank, axis=1) for x in self)
+        return Continuations(log_p, parent, token)
 
 
 def continuations(p: Floats, log_p: Floats) -> Continuations:
@@ -186,11 +186,11 @@ def set_aside(
     """What ends among the W best."""
     width = tokens.shape[1]
     ends = (best.token[:, :width] == EOS) & (best.log_p[:, :width] > -np.inf)
-    for place, rank in zip(*np.nonzero(ends), strict=True):
+    for place, rank in np.argwhere(ends).tolist():
         p = float(best.log_p[place, rank])
         y = tokens[place, best.parent[place, rank], 1:].tolist()
         found[place].append(Hypothesis(tuple(y), normalise(p, length), p, True))
-    for place in np.flatnonzero(ends.any(axis=1)):
+    for place in np.flatnonzero(ends.any(axis=1)).tolist():
         found[place].sort(key=lambda h: -h.score)
         del found[place][width:]
 

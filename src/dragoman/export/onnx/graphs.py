@@ -1,5 +1,8 @@
-"""A model → two graphs: `encoder.onnx` from a source to the decoder's first state, `step.onnx` from a token and
-a state to log p and the next state. `state.json` names what a state is made of."""
+"""A model → two graphs: from a source to the decoder's first state, and from a token and a state to log p and
+the next state. `state.json` names what a state is made of.
+
+A size that is read by `len` is no longer free in a graph; one that is read from `shape` is.
+"""
 
 from __future__ import annotations
 
@@ -163,12 +166,14 @@ def trace(
 @contextmanager
 def quiet() -> Iterator[None]:
     """torch says which packages it does without, and that axes share names."""
-    logger = logging.getLogger("torch.onnx")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
+    loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        logger.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
