@@ -30,7 +30,7 @@ from dragoman.shapes import Bool, Float, Int, Tensor
 def traceable(model: Seq2Seq) -> Seq2Seq:
     """A copy of the model that can be traced."""
     model = deepcopy(model).eval().requires_grad_(False)
-    replace(model, lambda module: folded(module) if isinstance(module, WeightNormed) else None)
+    replace(model, lambda module: MultipliedOut(module) if isinstance(module, WeightNormed) else None)
     for module in model.modules():
         if isinstance(getattr(module, "matrix", None), CharacterCNN):
             spell_out(module)
@@ -62,19 +62,27 @@ def twin_in_encoder(module: nn.Module) -> nn.Module | None:
     return None
 
 
-def folded(module: WeightNormed) -> nn.Linear:
-    linear = nn.Linear(module.v.shape[1], module.v.shape[0])
-    linear.weight = nn.Parameter(module.matrix(), requires_grad=False)
-    linear.bias = module.b
-    return linear
-
-
 def spell_out(module: nn.Module) -> None:
     matrix = module.matrix
     assert isinstance(matrix, CharacterCNN)
     table = matrix.vectors(torch.arange(len(matrix.spelling)))
     del module.matrix
     module.matrix = nn.Parameter(table, requires_grad=False)
+
+
+class MultipliedOut(nn.Module):
+    """The twin of WeightNormed: W = g v / ‖v‖ is a matrix like any other."""
+
+    def __init__(self, module: WeightNormed) -> None:
+        super().__init__()
+        self.W = nn.Parameter(module.matrix(), requires_grad=False)
+        self.b = module.b
+
+    def forward(self, x: Float[Tensor, "*n X"]) -> Float[Tensor, "*n Y"]:
+        return F.linear(x, self.W, self.b)
+
+    if TYPE_CHECKING:
+        __call__ = forward
 
 
 class BothWays(nn.Module):
