@@ -152,21 +152,12 @@ class Continuations(NamedTuple):
 def continuations(p: Floats, log_p: Floats) -> Continuations:
     """The 2W largest of p_w + log_p_wv over all w and v, equal ones in the order they stand.
 
-    Where the sums are laid out in columns, the k-th largest maximum of a column bounds the k best from below:
-    few sums are as large. What is missing has log p −∞.
+    What is missing has log p −∞.
     """
     B, W, V = log_p.shape
     k = 2 * W
-    sums = np.add(log_p, p[:, :, None], out=log_p).reshape(B, W * V)
-    columns = max(COLUMNS, k)
-    whole = W * V // columns * columns
-    least = np.full(B, LOWEST)
-    if whole:
-        maxima = sums[:, :whole].reshape(B, -1, columns).max(axis=1)
-        least = np.maximum(np.partition(maxima, columns - k, axis=1)[:, columns - k], LOWEST)
-    row, index = np.divmod(np.flatnonzero(sums >= least[:, None]), W * V)
-    value = sums[row, index]
-    order = np.lexsort((-value, row))
+    row, index, value = candidates(p, log_p, k)
+    order = np.lexsort((index, -value, row))
     row, index, value = row[order], index[order], value[order]
     rank = np.arange(len(row)) - np.searchsorted(row, row)
     is_best = rank < k
@@ -174,6 +165,30 @@ def continuations(p: Floats, log_p: Floats) -> Continuations:
     best, where = np.full((B, k), -np.inf, np.float32), np.full((B, k), PAD)
     best[place], where[place] = value[is_best], index[is_best]
     return Continuations(best, where // V, where % V)
+
+
+def candidates(p: Floats, log_p: Floats, k: int) -> tuple[Ints, Ints, Floats]:
+    """Few sums, the k best of each sentence among them: its number, w · V + v, and the sum.
+
+    Tokens are laid out in columns. The k-th largest maximum of a column is no larger than the k-th best sum,
+    so that only columns with a maximum as large are looked into. Tokens that fill no row are columns alone.
+    """
+    B, W, V = log_p.shape
+    rows = V // COLUMNS
+    width, whole = (COLUMNS, rows * COLUMNS) if rows else (0, 0)
+    maxima = log_p[:, :, :whole].reshape(B, W, rows, width).max(axis=2, initial=-np.inf)
+    sums = (np.concatenate((maxima, log_p[:, :, whole:]), axis=2) + p[:, :, None]).reshape(B, -1)
+    least = np.maximum(np.partition(sums, -k, axis=1)[:, -k], LOWEST)
+    sentence, place = np.divmod(np.flatnonzero(sums >= least[:, None]), sums.shape[1])
+    w, column = np.divmod(place, sums.shape[1] // W)
+    is_alone = column >= width
+    token = column[:, None] + COLUMNS * np.arange(max(rows, 1))
+    token[is_alone] += whole - width - COLUMNS * np.arange(max(rows, 1))
+    value = log_p[sentence[:, None], w[:, None], token] + p[sentence, w][:, None]
+    is_large = value >= least[sentence, None]
+    is_large[is_alone, 1:] = False
+    index = w[:, None] * V + token
+    return np.broadcast_to(sentence[:, None], token.shape)[is_large], index[is_large], value[is_large]
 
 
 def set_aside(
