@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-pytest.importorskip("onnxscript", reason='pip install "dragoman[export]"')
+pytest.importorskip("onnxscript", reason='pip install "dragoman[onnx-export]"')
 
 import onnx
 

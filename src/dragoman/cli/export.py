@@ -102,7 +102,7 @@ def written_onnx(args: argparse.Namespace) -> Exported:
         raise MissingExtra(
             "An export to ONNX needs PyTorch, ONNX Script and ONNX Runtime.",
             where=str(error),
-            hint='pip install "dragoman[train,export]"',
+            hint='pip install "dragoman[train,onnx-export]"',
         ) from None
     return export_onnx(args.model, args.output)
 

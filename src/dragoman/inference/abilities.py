@@ -21,6 +21,9 @@ class Call(NamedTuple):
         return self.search if self.search.kind == "beam" else SearchConfig()
 
 
+LEAD: tuple[Name, ...] = ("torch", "onnx")  # those that our own search leads, step by step
+
+
 class Ability(NamedTuple):
     """What not every runtime can, when a call asks for it, and who can."""
 
@@ -32,11 +35,11 @@ class Ability(NamedTuple):
 ABILITIES = (
     Ability("seeded samples (search.kind)", lambda call: call.search.kind in ("sample", "mbr")),
     Ability("groups of a beam (search.groups)", lambda call: call.beam.groups > 1),
-    Ability("another end of a beam (search.stop)", lambda call: call.beam.stop != "n_best"),
+    Ability("another end of a beam (search.stop)", lambda call: call.beam.stop != "n_best", LEAD),
     Ability("GNMT's length norm (search.length_norm)", lambda call: call.search.length_norm != "power"),
     Ability("a coverage penalty (search.coverage_penalty)", lambda call: call.beam.coverage_penalty > 0),
-    Ability("a shortest length (search.min_length)", lambda call: call.search.min_length > 0),
-    Ability("no n-gram twice (search.no_repeat_ngram)", lambda call: call.search.no_repeat_ngram > 0),
+    Ability("a shortest length (search.min_length)", lambda call: call.search.min_length > 0, LEAD),
+    Ability("no n-gram twice (search.no_repeat_ngram)", lambda call: call.search.no_repeat_ngram > 0, LEAD),
     Ability("a trace", lambda call: call.trace),
     Ability("a glossary", lambda call: bool(call.asked.get("glossary"))),
     Ability("forbidden words", lambda call: bool(call.asked.get("forbid"))),

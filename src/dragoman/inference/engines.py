@@ -31,6 +31,7 @@ class Export(NamedTuple):
 
 EXPORTS: dict[Name, Export] = {
     "ct2": Export("ct2", "model.bin", "ctranslate2", "dragoman.inference.ct2"),
+    "onnx": Export("onnx", "step.onnx", "onnxruntime", "dragoman.inference.onnx"),
 }
 
 

@@ -20,7 +20,7 @@ from dragoman.inference.runtime import Ids, Name, Steps
 from dragoman.search.array_rules import at_least, begin, no_repeat
 from dragoman.search.arrays import ArrayState, Bools, Floats, Ints, Rule, beam, greedy, greedy_steps
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.scores import gnmt_normalised, length_normalised
+from dragoman.search.scores import length_normalised
 from dragoman.text.pair import TextPair
 from dragoman.text.specials import BOS, PAD
 
@@ -167,8 +167,7 @@ def read_state(file: Path) -> tuple[list[str], dict[str, str], bool]:
 def search_of(
     config: SearchConfig, rules: Sequence[Rule]
 ) -> Callable[[Graphs, Ints, Bools], list[list[Hypothesis]]]:
-    formula = {"power": length_normalised, "gnmt": gnmt_normalised}[config.length_norm]
-    normalise = partial(formula, alpha=config.length_penalty)
+    normalise = partial(length_normalised, alpha=config.length_penalty)
     if config.kind == "greedy" or config.size == 1:
         return partial(greedy, max_length=config.max_length, normalise=normalise, rules=rules)
     return partial(
