@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
+
 from dragoman.data.readers.build import open_pairs
 from dragoman.export.onnx.folder import export_onnx
 from dragoman.inference.model import Model, load
-
 from record import stamp
 
 SEARCHES: dict[str, dict[str, Any]] = {"greedy": {"kind": "greedy"}, "beam 5": {"kind": "beam", "size": 5}}

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +22,13 @@ from dragoman.cli.main import main
 from dragoman.config.search import SearchConfig
 from dragoman.data.collate import collate_sources
 from dragoman.durable import verify_folder
-from dragoman.errors import ModelError
+from dragoman.errors import ModelError, UsageError
 from dragoman.export.onnx import folder as exporting
+from dragoman.export.onnx.folder import export_onnx
 from dragoman.export.onnx.graphs import write
 from dragoman.export.samples import Sentences
 from dragoman.export.verify import prove
+from dragoman.inference.model import load
 from dragoman.inference.onnx import STATE, STEP, Onnx
 from dragoman.models.bundle import Bundle
 from dragoman.search.forced import forced
@@ -44,11 +49,6 @@ OTHERS = [
     for pair in PAIRS
     if not any(part["kind"] == "transformer" for part in (ENCODERS[pair[0]], DECODERS[pair[1]]))
 ]
-
-
-@pytest.fixture(autouse=True)
-def few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exporting, "sentences", lambda bundle: SAMPLES)
 
 
 def lively(model: dict[str, Any]) -> Bundle:
@@ -136,8 +136,7 @@ def test_a_beginning_is_gone_on_with(graphs: Path) -> None:
 
 @pytest.mark.parametrize("file", ["encoder.onnx", STEP])
 def test_one_spoilt_weight_is_found(file: str, deep: Bundle, graphs: Path, tmp_path: Path) -> None:
-    for path in graphs.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
+    copied(graphs, tmp_path)
     model = onnx.load(tmp_path / file)
     weights = [
         x for x in model.graph.initializer if x.data_type == onnx.TensorProto.FLOAT and len(x.dims) > 1
@@ -152,24 +151,81 @@ def test_one_spoilt_weight_is_found(file: str, deep: Bundle, graphs: Path, tmp_p
     assert caught.value.where == str(tmp_path / STEP)
 
 
-def test_the_command_writes_a_whole_folder_that_a_copy_of_is_enough(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, graphs: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    conv = {"kind": "conv", "layers": 2, "width": 16, "kernel": 3, "embedding": 16}
-    model = tiny_folder(tmp_path / "run" / "model", part=conv)
-    assert main(["export", str(tmp_path / "run"), "--to", "onnx"]) == 0
-    out = capsys.readouterr()
-    assert "greedy  8 of 8 outputs the same" in out.out
-    assert f"dragoman run {model / 'onnx'} TEXT" in out.err
-    assert verify_folder(model / "onnx") is None
-    assert {path.name for path in (model / "onnx").iterdir()} == {
+@pytest.fixture(scope="module")
+def conv(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model folder that holds its export."""
+    part = {"kind": "conv", "layers": 1, "width": 16, "kernel": 3, "embedding": 16}
+    model = tiny_folder(tmp_path_factory.mktemp("run") / "model", part=part)
+    assert main(["export", str(model), "--to", "onnx"]) == 0
+    return model
+
+
+def test_the_folder_is_whole_and_a_copy_of_it_is_enough(conv: Path) -> None:
+    assert verify_folder(conv / "onnx") is None
+    assert verify_folder(conv) is None
+    assert {path.name for path in (conv / "onnx").iterdir()} == {
         "MANIFEST.json", "card.md", "encoder.onnx", "proof.json", "settings.toml", "state.json", "step.onnx",
         "text",
     }  # fmt: skip
-    assert main(["check", str(model)]) == 0
+    proof = json.loads((conv / "onnx" / "proof.json").read_text())
+    assert proof["float32"]["greedy"]["same"] == proof["float32"]["beam"]["same"] > 0
+    assert main(["check", str(conv)]) == 0
+    (mine,) = load(conv / "onnx")(["a b c"])
+    assert mine.tokens == load(conv)("a b c").tokens
+
+
+def test_what_runs_without_torch_is_what_torch_runs(conv: Path) -> None:
+    texts = ["a b c", "", "p o n m l k", "d"]
+    mine, theirs = load(conv), load(conv, runtime="torch")
+    assert (mine.runtime.name, theirs.runtime.name) == ("onnx", "torch")
+    for search in ({"kind": "greedy"}, {"size": 3, "n_best": 2, "stop": "all"}, {"min_length": 4}):
+        for a, b in zip(mine(texts, search, details=True), theirs(texts, search, details=True), strict=True):
+            assert (a.text, a.tokens, a.flags, a.alignment) == (b.text, b.tokens, b.flags, b.alignment)
+            assert a.score == pytest.approx(b.score, abs=1e-4)
+    streamed = "".join(mine.stream("a b c", prefix="h"))
+    assert streamed == mine("a b c", {"kind": "greedy"}, prefix="h").text
+
+
+def test_torch_is_not_needed(conv: Path) -> None:
+    program = """
+import sys
+sys.modules["torch"] = sys.modules["jaxtyping"] = None
+from dragoman.cli.main import main
+raise SystemExit(main())
+"""
+    command = [sys.executable, "-c", program, "run", str(conv), "a b c", "--runtime", "onnx"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == load(conv)("a b c").text + "\n"
+
+
+def test_a_mismatch_leaves_nothing_behind(
+    conv: Path, graphs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The graphs of another model are no export of this one."""
     monkeypatch.setattr(exporting, "write", lambda model, folder: copied(graphs, folder))
-    assert main(["export", str(model), "--to", "onnx", "-o", str(tmp_path / "other")]) == 1
-    assert not (tmp_path / "other").exists()  # another model's graphs are no export of this one
+    with pytest.raises(ModelError, match="does not do what the model does"):
+        export_onnx(conv, tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+    with pytest.raises(UsageError, match="something else"):
+        export_onnx(conv, conv)
+
+
+def test_a_damaged_graph_is_refused_by_name(conv: Path, tmp_path: Path) -> None:
+    shutil.copytree(conv / "onnx", tmp_path / "onnx")
+    raw = bytearray((tmp_path / "onnx" / "encoder.onnx").read_bytes())
+    raw[len(raw) // 2] ^= 1
+    (tmp_path / "onnx" / "encoder.onnx").write_bytes(raw)
+    with pytest.raises(ModelError, match=r"encoder\.onnx"):
+        load(tmp_path / "onnx")
+    (tmp_path / STEP).write_bytes(b"no graph")
+    shutil.copyfile(conv / "onnx" / STATE, tmp_path / STATE)
+    (tmp_path / "encoder.onnx").write_bytes(b"no graph")
+    with pytest.raises(ModelError, match="cannot read the graph"):
+        Onnx(tmp_path)
+    (tmp_path / STATE).write_text("[]")
+    with pytest.raises(ModelError, match="What a state is made of"):
+        Onnx(tmp_path)
 
 
 def copied(source: Path, target: Path) -> None:
