@@ -25,8 +25,8 @@ from typing import Any
 from chart import Axis, Line, Panel, draw
 from dragoman.config.search import SearchConfig
 from dragoman.data.readers.build import open_pairs
-from dragoman.export.decode import Decoder
 from dragoman.export.folder import export_ct2
+from dragoman.inference.ct2 import Ct2
 from dragoman.inference.folder import find_model
 from dragoman.metrics.report import values
 from dragoman.models.bundle import load_bundle
@@ -100,7 +100,7 @@ class System:
     """A step that can decode, with its times."""
 
     text: TextPair
-    decoder: Decoder
+    engine: Ct2
     sources: list[list[int]]
     facts: dict[str, Any]
     seconds: dict[str, list[float]]
@@ -120,7 +120,7 @@ def system(step: Step, home: Path, sources: list[str]) -> System:
         "bytes": (folder / "model.bin").stat().st_size,
     }
     ids = [row.tolist() for row in bundle.text.src.encode_batch(sources)]
-    return System(bundle.text, Decoder(folder, bundle.text, threads=THREADS), ids, facts, {})
+    return System(bundle.text, Ct2(folder, bundle.text, threads=THREADS), ids, facts, {})
 
 
 def measure(steps: list[Step], args: argparse.Namespace) -> Facts:
@@ -131,13 +131,13 @@ def measure(steps: list[Step], args: argparse.Namespace) -> Facts:
     systems = [system(step, args.out / "ct2", sources) for step in steps]
     for name, search in SEARCHES.items():
         for one in systems:
-            found = one.decoder(one.sources, search)  # also warms it up
-            texts = [one.text.tgt.decode(hypothesis.tokens) for hypothesis in found]
+            found = one.engine.search(one.sources, search)  # also warms it up
+            texts = [one.text.tgt.decode(best.tokens) for best, *_ in found]
             one.facts[name] = {"bleu": values(texts, references, lowercase=True)["bleu"]}
         for _ in range(args.rounds):
             for one in systems:
                 start = time.perf_counter()
-                one.decoder(one.sources, search)
+                one.engine.search(one.sources, search)
                 one.seconds.setdefault(name, []).append(time.perf_counter() - start)
         for one in systems:
             one.facts[name]["per_second"] = len(sources) / statistics.median(one.seconds[name])

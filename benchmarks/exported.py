@@ -19,8 +19,8 @@ from typing import Any
 from dragoman.config.search import SearchConfig
 from dragoman.data.pair import Pair
 from dragoman.data.readers.build import open_pairs
-from dragoman.export.decode import Decoder
 from dragoman.export.folder import export_ct2
+from dragoman.inference.ct2 import Ct2
 from dragoman.inference.model import Model, load
 from dragoman.metrics.report import values
 from dragoman.search.hypothesis import Hypothesis
@@ -38,12 +38,12 @@ def main() -> int:
     parser.add_argument("--lowercase", action="store_true", help="capitals do not count")
     args = parser.parse_args()
     pairs = list(open_pairs(args.test))[: args.lines]
-    model = load(args.model)
+    model = load(args.model, runtime="torch")
     with tempfile.TemporaryDirectory() as home:
         folders = {kind: Path(home) / kind for kind in ("float32", "int8")}
         export_ct2(args.model, folders["float32"], "float32")
         export_ct2(args.model, folders["int8"], "int8")
-        decoders = {kind: Decoder(folder, model.translator.text) for kind, folder in folders.items()}
+        decoders = {kind: Ct2(folder, model.translator.text) for kind, folder in folders.items()}
         found = {
             name: compared(model, decoders, pairs, search, args.lowercase)
             for name, search in SEARCHES.items()
@@ -60,7 +60,7 @@ def main() -> int:
 
 def compared(
     model: Model,
-    decoders: dict[str, Decoder],
+    decoders: dict[str, Ct2],
     pairs: list[Pair],
     search: SearchConfig,
     lowercase: bool,
@@ -74,7 +74,7 @@ def compared(
     outputs, theirs = {"torch": [result.text for result in ours]}, list[Hypothesis]()
     for kind, decoder in decoders.items():
         start = time.perf_counter()
-        found = decoder(ids, search)
+        found = [best[0] for best in decoder.search(ids, search)]
         seconds[kind] = time.perf_counter() - start
         outputs[kind] = [text.tgt.decode(hypothesis.tokens) for hypothesis in found]
         theirs = found if kind == "float32" else theirs

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import dragoman
 from dragoman.config.search import SearchConfig
 from dragoman.inference.model import Model
-from dragoman.inference.translator import Result
+from dragoman.inference.result import Result
 from dragoman.metrics.report import values
 from dragoman.text.boundary import occurrences
 

@@ -25,8 +25,9 @@ from dragoman.data.pair import Pair
 from dragoman.data.readers.build import open_lines, open_pairs
 from dragoman.inference.calibrate import calibrate, flags_of
 from dragoman.inference.folder import find_model
+from dragoman.inference.result import Result
 from dragoman.inference.same_bits import ask_for_same_bits
-from dragoman.inference.translator import Result, Translator
+from dragoman.inference.translator import Translator
 from dragoman.models.bundle import Bundle, load_bundle
 from dragoman.search.loops import TURNS
 

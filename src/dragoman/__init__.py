@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = ["calibrate", "load", "score", "train"]
 
+LIGHT = {"load": "dragoman.inference.model", "score": "dragoman.inference.scoring"}
+
 
 def __getattr__(name: str) -> Any:
     """The functions arrive when they are first asked for: `import dragoman` alone does not import torch."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        api = import_module("dragoman.api")
+        home = import_module(LIGHT.get(name, "dragoman.api"))
     except ModuleNotFoundError as error:
         if error.name not in ("torch", "jaxtyping"):
             raise
@@ -35,4 +37,4 @@ def __getattr__(name: str) -> Any:
             where=str(error),
             hint='pip install "dragoman[train]"',
         ) from None
-    return getattr(api, name)
+    return getattr(home, name)

@@ -12,8 +12,7 @@ from dragoman.data.readers.build import open_pairs
 from dragoman.errors import UsageError
 from dragoman.inference.calibrate import calibrate as measure_certainty
 from dragoman.inference.model import Model, load
-from dragoman.metrics.report import Report
-from dragoman.metrics.report import score as measure
+from dragoman.inference.scoring import score
 from dragoman.models.bundle import add_calibration
 from dragoman.models.calibration import Calibration
 from dragoman.training.events import Listener
@@ -57,20 +56,9 @@ def train(
     return load(home)
 
 
-def score(model: Model | File, *test: File, lowercase: bool = False) -> Report:
-    """Translate the source side of a test set and measure the result against its target side.
-
-    With `lowercase` capitals do not count.
-    """
-    loaded = model if isinstance(model, Model) else load(model)
-    pairs = list(open_pairs(test))
-    outputs = [result.text for result in loaded([pair.src for pair in pairs])]
-    return measure(outputs, [pair.tgt for pair in pairs], lowercase=lowercase)
-
-
 def calibrate(folder: File, *dev: File) -> Calibration:
     """Learn on a development set how sure the model may be, and write that into its folder."""
-    model = load(folder)
+    model = load(folder, runtime="torch")
     calibration = measure_certainty(model.translator, list(open_pairs(dev)))
     add_calibration(model.folder, calibration)
     return calibration

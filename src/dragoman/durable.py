@@ -19,16 +19,21 @@ LARGEST_MANIFEST = 10_000_000  # bytes
 
 
 def write_folder(folder: Path, fill: Callable[[Path], None]) -> None:
-    """`fill` writes files into a fresh folder; it takes its name only when every byte is on disk."""
+    """`fill` writes files into a fresh folder; it takes its name only when every byte is on disk.
+
+    A folder in it that has a manifest already is not in this one: it may come and go.
+    """
     temporary = folder.with_name(f".{folder.name}.tmp")
     try:
         _fill(temporary, fill)
         files = sorted(path for path in temporary.rglob("*") if path.is_file())
+        apart = {path.parent for path in files if path.name == MANIFEST}
         manifest = {
             "format": FORMAT,
             "files": {
                 str(path.relative_to(temporary)): {"bytes": path.stat().st_size, "sha256": sha256(path)}
                 for path in files
+                if apart.isdisjoint(path.parents)
             },
         }
         (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
@@ -69,8 +74,13 @@ def _fill(folder: Path, fill: Callable[[Path], None]) -> None:
         raise
 
 
-def verify_folder(folder: Path, required: Sequence[str] = ()) -> str | None:
-    """None where every file is as it was written, those `required` among them; else what is wrong."""
+def verify_folder(
+    folder: Path, required: Sequence[str] = (), only: Sequence[str] | None = None
+) -> str | None:
+    """None where every file is as it was written, those `required` among them; else what is wrong.
+
+    With `only` those are read, where they are in the manifest, and no other.
+    """
     try:
         if not (folder / MANIFEST).is_file():
             return f"{MANIFEST} is missing"
@@ -84,6 +94,8 @@ def verify_folder(folder: Path, required: Sequence[str] = ()) -> str | None:
             if name not in expected:
                 return f"{name} is not in {MANIFEST}"
         for name, facts in expected.items():
+            if only is not None and name not in only:
+                continue
             if fault := _fault(folder, name, facts):
                 return fault
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):

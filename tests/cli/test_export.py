@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("ctranslate2", reason='pip install "dragoman[export]"')
-
 from dragoman.cli.main import main
 from dragoman.export import folder as exporting
 from dragoman.export.samples import SENTENCES, Sentences, every_token, sentences

@@ -13,16 +13,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("ctranslate2", reason='pip install "dragoman[export]"')
-
 from dragoman.config.search import SearchConfig
 from dragoman.errors import ModelError
 from dragoman.export import folder as exporting
 from dragoman.export.argos import Language, export_argos
-from dragoman.export.decode import Decoder
 from dragoman.export.folder import Exported
 from dragoman.export.samples import Sentences
 from dragoman.export.splitter import CHARACTERS, CLOSER, FULL, LEAST, MARK, SPACE, weights
+from dragoman.inference.ct2 import Ct2
 from dragoman.models.bundle import load_bundle
 from hostile.folders import good_folder
 from inference.tiny_bundle import tiny_folder
@@ -127,10 +125,10 @@ def test_argos_answers_as_ctranslate2_does(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     bundle = load_bundle(tmp_path / "model")
-    decoder = Decoder(tmp_path / "packages" / "translate-en_de-1_0" / "model", bundle.text)
+    engine = Ct2(tmp_path / "packages" / "translate-en_de-1_0" / "model", bundle.text)
     search = SearchConfig(size=4, length_penalty=0.2)
-    found = decoder([bundle.text.src.encode(sentence) for sentence in SENTENCES], search)
-    tokens = [token for hypothesis in found for token in hypothesis.tokens]
+    found = engine.search([bundle.text.src.encode(sentence) for sentence in SENTENCES], search)
+    tokens = [token for hypotheses in found for token in hypotheses[0].tokens]
     assert answer["sentences"] == SENTENCES
     assert answer["readme"] == "A model to be damaged.\n"
     assert answer["text"] == bundle.text.tgt.decode(tokens).replace("_", " ")

@@ -12,15 +12,14 @@ import numpy as np
 import pytest
 import torch
 
-pytest.importorskip("ctranslate2", reason='pip install "dragoman[export]"')
-
 from dragoman.durable import verify_folder
 from dragoman.errors import ModelError, UsageError
 from dragoman.export import folder as exporting
 from dragoman.export.ctranslate2 import Quantization, write
-from dragoman.export.folder import export_ct2
+from dragoman.export.folder import WEIGHTS, export_ct2
 from dragoman.export.samples import Sentences
 from dragoman.export.verify import Proof, needs_bars, prove
+from dragoman.inference.ct2 import Ct2
 from dragoman.models.bundle import Bundle
 from dragoman.models.heads.token import TokenHead
 from dragoman.text.specials import EOS
@@ -79,7 +78,7 @@ def lively(bundle: Bundle) -> Bundle:
 def proof_of(bundle: Bundle, folder: Path) -> Proof:
     bars = needs_bars(bundle, SAMPLES)
     write(bundle, folder, "float32", bars_specials=bars)
-    return prove(bundle, folder, SAMPLES, bars_specials=bars)
+    return prove(bundle, Ct2(folder, bundle.text), folder / WEIGHTS, SAMPLES, bars_specials=bars)
 
 
 @pytest.mark.parametrize("choice", CHOICES.values(), ids=CHOICES.keys())
@@ -141,8 +140,9 @@ def test_one_spoilt_weight_is_found(name: str, row: int, tmp_path: Path) -> None
     bundle = lively(tiny(model={"tied": "none"}))
     write(bundle, tmp_path, "float32", bars_specials=True)
     spoil(tmp_path / "model.bin", name, row)
+    engine = Ct2(tmp_path, bundle.text)
     with pytest.raises(ModelError, match="does not do what the model does") as caught:
-        prove(bundle, tmp_path, SAMPLES, bars_specials=True)
+        prove(bundle, engine, tmp_path / WEIGHTS, SAMPLES, bars_specials=True)
     assert caught.value.where == str(tmp_path / "model.bin")
 
 

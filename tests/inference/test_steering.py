@@ -14,7 +14,8 @@ from dragoman.config.load import validate
 from dragoman.config.search import SearchConfig
 from dragoman.errors import DataError, UsageError
 from dragoman.inference.placing import diagonal, places
-from dragoman.inference.translator import Result, Translator
+from dragoman.inference.result import Result
+from dragoman.inference.translator import Translator
 from dragoman.models.bundle import Bundle, new_model
 from dragoman.text.boundary import folded, occurrences
 from dragoman.text.build import learn

@@ -10,11 +10,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from dragoman.config.model import LONGEST
 from dragoman.config.search import SearchConfig
 from dragoman.errors import ModelError
 from dragoman.inference.model import load
-from dragoman.inference.translator import Result, Translator, batches
-from dragoman.models.bundle import LONGEST
+from dragoman.inference.result import Result
+from dragoman.inference.translator import Translator, batches
 from dragoman.protocols import State, Step
 from dragoman.text.specials import EOS
 from inference.tiny_bundle import RNN, TRANSFORMER, WORDS, tiny, tiny_folder

@@ -13,8 +13,9 @@ from dragoman.errors import ConfigError, UsageError
 from dragoman.protocols import State, Step
 from dragoman.search.beam import BeamSearch
 from dragoman.search.build import build
+from dragoman.search.coverage import coverage_penalty
 from dragoman.search.expand import continuations, diverse_continuations
-from dragoman.search.scores import coverage_penalty, gnmt_normalised, length_normalised
+from dragoman.search.scores import gnmt_normalised, length_normalised
 from dragoman.text.specials import EOS
 from search.steppers import Looking, Prefixes, Script, Table, rescore, sentences
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from dragoman.search.beam import beam_search
 from dragoman.search.forced import forced
 from dragoman.search.greedy import greedy_search
-from dragoman.search.guard import LoopGuard, longest_output, turns_of
+from dragoman.search.guard import LoopGuard, turns_of
 from dragoman.search.loops import PERIOD, most_turns, shortest_loop
+from dragoman.search.runaway import longest_output
 from dragoman.text.specials import EOS
 from search.steppers import Bigram, Prefixes, Script, sentences
 

@@ -14,7 +14,7 @@ from dragoman.errors import UsageError
 
 if TYPE_CHECKING:
     from dragoman.inference.model import Model
-    from dragoman.inference.translator import Result
+    from dragoman.inference.result import Result
 
 SAMPLING = {"temperature": "temperature", "top-k": "top_k", "top-p": "top_p", "seed": "seed"}
 
@@ -82,7 +82,7 @@ def opened_traces(file: Path | None, model: Model) -> Iterator[Traces | None]:
     from dragoman.cli.run import opened_output
 
     with opened_output(file) as out:
-        traces = Traces(out, model.translator.text.tgt.piece)
+        traces = Traces(out, model.runtime.text.tgt.piece)
         yield traces
         traces.end()
 

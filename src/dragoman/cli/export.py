@@ -24,8 +24,10 @@ Write a model for another engine. It must answer as the model does, or nothing i
   dragoman export en-de --to ct2                        for CTranslate2, into en-de/model/ct2
   dragoman export en-de --to ct2 --quantization int8    a quarter of the size, and faster
   dragoman export en-de --to ct2 -o en-de-ct2
+  dragoman export en-de --to onnx                       a recurrent or convolutional model, for ONNX Runtime
   dragoman export en-de --to argos --languages en de    an .argosmodel for Argos and LibreTranslate"""
 
+TARGETS = ("ct2", "onnx", "argos")
 QUANTIZATIONS = ("float32", "float16", "bfloat16", "int8")
 SHOWN = 3  # sentences whose outputs differ
 
@@ -33,7 +35,7 @@ SHOWN = 3  # sentences whose outputs differ
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL", help="a run folder, its model/, or a project folder")
-    add("--to", required=True, choices=("ct2", "argos"), help="ct2: a directory; argos: an .argosmodel")
+    add("--to", required=True, choices=TARGETS, help="ct2, onnx: a directory; argos: an .argosmodel")
     add("--quantization", choices=QUANTIZATIONS, default="float32", help="how weights are stored")
     add("-o", "--output", type=Path, metavar="DIR", help="where it goes, instead of into the model folder")
     add("--languages", nargs=2, metavar="CODE", help="of argos: the codes of both sides, such as en de")
@@ -52,13 +54,18 @@ def run(args: argparse.Namespace) -> int:
                 say(line)
     if args.to == "argos":
         talk(f"Next: argostranslate.package.install_from_path({str(exported.path)!r}) in Python")
+    elif args.to == "onnx":
+        talk(f"Next: dragoman run {exported.path} TEXT --runtime onnx")
     else:
-        talk(f"Next: ctranslate2.Translator({str(exported.path)!r}) in Python, or copy the folder")
+        talk(f"Next: dragoman run {args.output or args.model} TEXT, which needs no PyTorch now")
     return 0
 
 
 def written(args: argparse.Namespace) -> Iterator[Exported]:
     """One after the other: a command of two directions that fails in the second has written the first."""
+    if args.to == "onnx":
+        yield written_onnx(args)
+        return
     try:
         from dragoman.export.argos import Language, export_argos
         from dragoman.export.folder import export_ct2
@@ -66,7 +73,7 @@ def written(args: argparse.Namespace) -> Iterator[Exported]:
         raise MissingExtra(
             "An export needs PyTorch and CTranslate2.",
             where=str(error),
-            hint='pip install "dragoman[train,export]"',
+            hint='pip install "dragoman[train]"',
         ) from None
     if args.to == "ct2":
         yield export_ct2(args.model, args.output, args.quantization)
@@ -77,6 +84,27 @@ def written(args: argparse.Namespace) -> Iterator[Exported]:
     yield export_argos(args.model, args.output, source, target, *rest)
     if args.back:
         yield export_argos(args.back, args.output, target, source, *rest)
+
+
+def written_onnx(args: argparse.Namespace) -> Exported:
+    if args.quantization != "float32":
+        raise UsageError(
+            f"An export to ONNX keeps its weights as float32, and {args.quantization} was asked for.",
+            where="--quantization",
+            hint=f"dragoman export {args.model} --to onnx",
+        )
+    try:
+        import onnx  # noqa: F401
+        import onnxscript  # noqa: F401
+
+        from dragoman.export.onnx.folder import export_onnx
+    except ModuleNotFoundError as error:
+        raise MissingExtra(
+            "An export to ONNX needs PyTorch, ONNX Script and ONNX Runtime.",
+            where=str(error),
+            hint='pip install "dragoman[train,onnx-export]"',
+        ) from None
+    return export_onnx(args.model, args.output)
 
 
 def checked_languages(args: argparse.Namespace) -> list[str]:
@@ -109,7 +137,7 @@ def lines(exported: Exported, quantization: str) -> list[str]:
     ]
     for difference in proof.beam.differences[:SHOWN]:
         found.append(f'          torch  {difference.our_score:.5f}  "{difference.ours}"')
-        found.append(f'          ct2    {difference.their_score:.5f}  "{difference.theirs}"')
+        found.append(f'          here   {difference.their_score:.5f}  "{difference.theirs}"')
     if exported.rounded:
         rounded = exported.rounded
         found.append(f"{quantization:<8}{rounded.same} of {rounded.sentences} greedy outputs stay the same")

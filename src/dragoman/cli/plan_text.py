@@ -52,7 +52,9 @@ def in_full(model: ModelConfig) -> str:
 
 def exports(model: ModelConfig) -> str:
     against = reasons(model, "ct2")
-    return f"not to ct2: {' · '.join(against)}" if against else "ct2"
+    if not against:
+        return "ct2"
+    return ("" if reasons(model, "onnx") else "onnx; ") + f"not to ct2: {' · '.join(against)}"
 
 
 def in_short(model: ModelConfig) -> str:

@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from dragoman.cli import choosing, steering
 from dragoman.cli.arguments import split_overrides
-from dragoman.errors import ConfigError, DataError, MissingExtra, UsageError
+from dragoman.errors import ConfigError, DataError, UsageError
 from dragoman.memory import keep_freed_memory
 
 if TYPE_CHECKING:
     from dragoman.config.search import SearchConfig
     from dragoman.inference.model import Model
+    from dragoman.inference.result import Result
+    from dragoman.inference.runtime import Name
     from dragoman.inference.stream import Line
-    from dragoman.inference.translator import Result
 
 HELP = """\
 Apply a model: line N in is line N out. Without TEXT and --file it reads stdin.
@@ -32,6 +33,7 @@ Apply a model: line N in is line N out. Without TEXT and --file it reads stdin.
   dragoman run en-de "A man is riding a bicycle." --nbest 5 --sample top-p=0.9
   dragoman run en-de "Hi {name}, a man." --prefix "Hallo" --glossary terms.tsv --forbid Typ --keep"""
 
+RUNTIMES = ("ct2", "torch", "onnx")
 SHOWN = 10  # numbers of truncated lines
 
 
@@ -43,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", type=Path, metavar="FILE", help="write there instead of to stdout")
     add("--batch", type=int, metavar="N", help="sentences decoded together")
     add("--json", action="store_true", help="one object a line: text, score, truncated, flags, confidence")
+    add("--runtime", choices=RUNTIMES, help="what runs it; by default ct2 where the folder holds it")
     add("--details", action="store_true", help="with --json: each token's probability, and the alignment")
     choosing.add_arguments(parser)
     steering.add_arguments(parser)
@@ -58,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
         )
     if args.batch is not None:
         overrides.append(f"search.batch_sentences={args.batch}")
-    model = load_model(args.model, args.ensemble or (), args.reverse)
+    model = load_model(args.model, args.runtime, args.ensemble or (), args.reverse)
     search = search_settings(model.folder, [*choosing.overrides(args), *overrides])
     asked, report = steering.asked(args), steering.Report()
     flagged: dict[int, tuple[str, ...]] = {}
@@ -87,17 +90,13 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def load_model(path: str, ensemble: Sequence[str] = (), reverse: str | None = None) -> Model:
-    try:
-        from dragoman.inference.model import load
-    except ModuleNotFoundError as error:
-        raise MissingExtra(
-            "Running a model needs PyTorch, which is not installed.",
-            where=str(error),
-            hint='pip install "dragoman[train]"',
-        ) from None
+def load_model(
+    path: str, runtime: Name | None = None, ensemble: Sequence[str] = (), reverse: str | None = None
+) -> Model:
+    from dragoman.inference.model import load
+
     keep_freed_memory()  # not in `load`: there the process is the caller's
-    return load(path, ensemble=ensemble, reverse=reverse)
+    return load(path, runtime=runtime, ensemble=ensemble, reverse=reverse)
 
 
 def search_settings(folder: Path, overrides: Sequence[str]) -> SearchConfig:

@@ -10,10 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from dragoman.cli.arguments import split_overrides
-from dragoman.cli.run import load_model, opened_output, report_truncated, search_settings, shown, talk
+from dragoman.cli.run import (
+    RUNTIMES,
+    load_model,
+    opened_output,
+    report_truncated,
+    search_settings,
+    shown,
+    talk,
+)
 from dragoman.errors import UsageError
 
 if TYPE_CHECKING:
+    from dragoman.inference.runtime import Name
     from dragoman.metrics.report import Report
     from dragoman.metrics.significance import Comparison
 
@@ -51,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="learn from these pairs how sure the model may be, and write that into its folder; "
         "give a development set, not the test set",
     )
+    add("--runtime", choices=RUNTIMES, help="what runs the model; by default ct2 where the folder holds it")
     add("--save", type=Path, metavar="FILE", help="write the outputs there, a line each")
     add("--json", action="store_true", help="the scores as one JSON object")
 
@@ -63,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     model, files = (None, names) if args.hyp else (names[0], names[1:])
     check_arguments(args.hyp, files, overrides, calibrate=args.calibrate)
     test = test_set(model, files)
-    outputs = outputs_of(args.hyp or Path(model or ""), test, overrides)
+    outputs = outputs_of(args.hyp or Path(model or ""), test, overrides, args.runtime)
     if args.save:
         with opened_output(args.save) as out:
             out.writelines(line + "\n" for line in outputs)
@@ -72,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     report = score(outputs, test.references, lowercase=args.lowercase)
     rows: list[Comparison] = []
     if args.against:
-        others = outputs_of(args.against, test, overrides)
+        others = outputs_of(args.against, test, overrides, args.runtime)
         rows = compare(outputs, others, test.references, lowercase=args.lowercase)
     if args.json:
         against = {row.metric: {"value": row.baseline, "p": row.p_value} for row in rows}
@@ -120,7 +130,9 @@ def own_test_set(model: str) -> Sequence[str]:
     return test.files
 
 
-def outputs_of(system: Path, test: TestSet, overrides: Sequence[str]) -> list[str]:
+def outputs_of(
+    system: Path, test: TestSet, overrides: Sequence[str], runtime: Name | None = None
+) -> list[str]:
     """Of a model, or the lines of a file."""
     if system.is_file():
         from dragoman.data.readers.build import open_lines
@@ -132,8 +144,8 @@ def outputs_of(system: Path, test: TestSet, overrides: Sequence[str]) -> list[st
             where=str(system),
             hint=f"dragoman score {system} test.src test.tgt",
         )
-    model = load_model(str(system))
-    if model.translator.text.lowercase:
+    model = load_model(str(system), runtime)
+    if model.runtime.text.lowercase:
         talk(f"{system} writes lower case: with -lc capitals do not count.")
     results = model(test.sources, search_settings(model.folder, overrides))
     report_truncated([line for line, result in enumerate(results, start=1) if result.truncated])
@@ -145,7 +157,7 @@ def calibrate_model(model: str, test: TestSet) -> None:
     from dragoman.inference.calibrate import calibrate
     from dragoman.models.bundle import add_calibration
 
-    loaded = load_model(model)
+    loaded = load_model(model, "torch")
     sides = zip(test.sources, test.references, strict=True)
     pairs = [Pair(src, tgt, line) for line, (src, tgt) in enumerate(sides, start=1)]
     learned = calibrate(loaded.translator, pairs)

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dragoman.inference.outcome import Term
-    from dragoman.inference.steering import Asked
-    from dragoman.inference.translator import Result
+    from dragoman.inference.asked import Asked
+    from dragoman.inference.result import Result, Term
 
 SHOWN = 10  # lines about what is not met
 

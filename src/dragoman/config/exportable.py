@@ -32,4 +32,10 @@ def _ct2(model: ModelConfig) -> Iterator[str]:
         yield "adaptive head (ct2 has one softmax over all tokens)"
 
 
-TARGETS: dict[str, Callable[[ModelConfig], Iterator[str]]] = {"ct2": _ct2}
+def _onnx(model: ModelConfig) -> Iterator[str]:
+    for side, part in (("encoder", model.encoder), ("decoder", model.decoder)):
+        if isinstance(part, TransformerPart):
+            yield f"{part.name} {side} (a Transformer on both sides goes to ct2)"
+
+
+TARGETS: dict[str, Callable[[ModelConfig], Iterator[str]]] = {"ct2": _ct2, "onnx": _onnx}

@@ -18,7 +18,7 @@ from dragoman.config.presets import PRESETS
 from dragoman.config.root import Config
 from dragoman.config.sizing import AUTO, auto
 from dragoman.config.training import TrainingConfig
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, ModelError
 
 LARGEST_FILE = 100_000  # characters; no settings are as long
 MOST_DOTS = 500  # in a line; tomllib takes time by the square of a.b.c…
@@ -44,6 +44,18 @@ def load(file: Path | None, overrides: Sequence[str] = (), base: Table | None = 
         given[path] = override
         over = merge(over, nest(path, value))
     return validate(merge(table, over), Places(file, text, given))
+
+
+def load_written(file: Path) -> Config:
+    """The settings that stand in a model folder, as training wrote them."""
+    try:
+        return load(file)
+    except ConfigError as error:
+        raise ModelError(
+            f"The model's settings cannot be read: {error.what}",
+            where=error.where,
+            hint="pip install --upgrade dragoman",
+        ) from error
 
 
 def validate(table: Table, places: Places | None = None) -> Config:

@@ -13,6 +13,7 @@ from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart
 from dragoman.config.parts.transformer import TransformerPart
 from dragoman.config.section import Section
 
+LONGEST = 1024  # tokens of a model that has no limit of its own
 # Scores without a matrix between query and memory.
 EQUALLY_WIDE = ("dot", "scaled-dot", "cosine")
 
@@ -44,6 +45,16 @@ class ModelConfig(Section):
         description="How a target token becomes a vector, when it is read again.",
     )
     head: HeadPart = Field(default=SoftmaxHeadPart(), description="What makes probabilities of the output.")
+
+    @property
+    def longest_source(self) -> int:
+        """Tokens that are read, beside </s>."""
+        return (self.encoder.longest or LONGEST) - 1
+
+    @property
+    def longest_target(self) -> int:
+        """Tokens that are written, </s> among them."""
+        return self.decoder.longest or LONGEST
 
     @model_validator(mode="after")
     def _shared_matrices_are_of_one_width(self) -> ModelConfig:

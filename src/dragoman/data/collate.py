@@ -1,4 +1,4 @@
-"""Rows of ids → padded tensors. The only place that pads."""
+"""Rows of ids → padded tensors."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from dragoman.data.padding import Ids, pad
 from dragoman.protocols import Batch
 from dragoman.shapes import Bool, Int, Tensor
-from dragoman.text.specials import BOS, EOS, PAD
+from dragoman.text.specials import BOS, PAD
 
-Ids = Sequence[int] | NDArray[np.integer]
 IdPair = tuple[Ids, Ids]
 
 
@@ -31,13 +30,3 @@ def collate_sources(
     """As long as the longest with its </s>, unless a length is given."""
     src, keep = pad(rows, length)
     return torch.from_numpy(src), torch.from_numpy(keep)
-
-
-def pad(rows: Sequence[Ids], length: int | None = None) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Each row and its </s>, then <pad>; and which places are real."""
-    lengths = np.array([len(row) for row in rows])
-    place = np.arange(length or lengths.max() + 1)
-    out = np.full((len(rows), len(place)), PAD, dtype=np.int64)
-    out[place < lengths[:, None]] = np.concatenate([np.asarray(row, np.int64) for row in rows])
-    out[np.arange(len(rows)), lengths] = EOS
-    return out, place <= lengths[:, None]

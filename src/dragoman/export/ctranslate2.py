@@ -20,13 +20,13 @@ from torch import nn
 from dragoman.config.exportable import reasons
 from dragoman.config.parts.transformer import TransformerPart
 from dragoman.errors import ModelError
-from dragoman.export.vocabulary import names
 from dragoman.models.bundle import Bundle
 from dragoman.models.decoders.transformer import TransformerDecoder
 from dragoman.models.encoders.transformer import TransformerEncoder
 from dragoman.models.heads.token import TokenHead
 from dragoman.nn.embedding import Matrix, PositionedEmbedding, ScaledEmbedding, rows
 from dragoman.nn.position import RelativeBias, Sinusoidal, sinusoids
+from dragoman.text.names import names
 from dragoman.text.specials import BOS, PAD, SPECIALS, UNK
 
 Quantization = Literal["float32", "float16", "bfloat16", "int8"]
@@ -66,7 +66,9 @@ def specification(bundle: Bundle) -> Any:
     assert isinstance(model.head, TokenHead)
     spec = transformer_spec.TransformerSpec(
         transformer_spec.TransformerEncoderSpec(**architecture(config.encoder)),
-        transformer_spec.TransformerDecoderSpec(**architecture(config.decoder)),
+        transformer_spec.TransformerDecoderSpec(
+            **architecture(config.decoder), alignment_heads=config.decoder.heads
+        ),
     )
     with torch.no_grad():
         fill_encoder(spec.encoder, model.encoder)

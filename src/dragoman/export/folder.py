@@ -13,14 +13,14 @@ import ctranslate2
 from dragoman.durable import MANIFEST, write_folder
 from dragoman.errors import ModelError, UsageError
 from dragoman.export.ctranslate2 import Quantization, refuse, write
-from dragoman.export.decode import Decoder
 from dragoman.export.samples import sentences
 from dragoman.export.verify import GREEDY, Agreement, Proof, compare, needs_bars, prove
+from dragoman.inference.ct2 import Ct2
 from dragoman.inference.folder import find_model
 from dragoman.models.bundle import Bundle, load_bundle
 
 NAME, WEIGHTS, PROOF = "ct2", "model.bin", "proof.json"
-KEPT = ("settings.toml", "card.md", "text")  # of the model, so that the directory is enough
+KEPT = ("settings.toml", "card.md", "text", "calibration.json")  # of the model: the directory is enough
 LEAST = 0.1  # of the outputs stay the same with rounded weights, or the rounding has gone wrong
 
 
@@ -54,13 +54,13 @@ def fill_proven(bundle: Bundle, folder: Path, quantization: Quantization) -> tup
     samples = sentences(bundle)
     bars = needs_bars(bundle, samples)
     write(bundle, folder, "float32", bars_specials=bars)
-    proof = prove(bundle, folder, samples, bars_specials=bars)
+    proof = prove(bundle, Ct2(folder, bundle.text), folder / WEIGHTS, samples, bars_specials=bars)
     if quantization == "float32":
         return proof, None
     for file in folder.iterdir():
         file.unlink()
     write(bundle, folder, quantization, bars_specials=bars)
-    rounded = compare(bundle, bundle.model, Decoder(folder, bundle.text), samples, GREEDY)
+    rounded = compare(bundle, bundle.model, Ct2(folder, bundle.text), samples, GREEDY)
     if rounded.same < LEAST * rounded.sentences:
         raise ModelError(
             f"Rounded to {quantization}, {rounded.same} of {rounded.sentences} outputs stay the same.",
@@ -87,13 +87,13 @@ def copy(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def refuse_foreign(folder: Path) -> None:
+def refuse_foreign(folder: Path, weights: str = WEIGHTS) -> None:
     """An export takes the place of an earlier one, and of nothing else."""
-    is_ours = (folder / MANIFEST).is_file() and (folder / WEIGHTS).is_file()
+    is_ours = (folder / MANIFEST).is_file() and (folder / weights).is_file()
     if folder.exists() and not is_ours and not (folder.is_dir() and not any(folder.iterdir())):
         raise UsageError(
             "There is something else already.",
             where=str(folder),
             expected="a new folder, or an earlier export to replace",
-            hint=f"-o {folder}-ct2",
+            hint=f"-o {folder}-new",
         )

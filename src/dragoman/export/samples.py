@@ -11,7 +11,7 @@ from typing import NamedTuple
 from dragoman.config.root import Config
 from dragoman.data.readers.build import open_pairs
 from dragoman.errors import DragomanError
-from dragoman.models.bundle import LONGEST, Bundle
+from dragoman.models.bundle import Bundle
 from dragoman.text.specials import EOS, UNK
 
 SENTENCES = 64
@@ -49,7 +49,7 @@ def _read(bundle: Bundle, files: Sequence[str]) -> list[Row]:
 
 def every_token(bundle: Bundle) -> list[tuple[Row, Row]]:
     """Made-up pairs in which each token of the source and of the target stands: no weight stays untried."""
-    length = min(ROW, _longest(bundle.config), bundle.config.model.decoder.longest or LONGEST)
+    length = min(ROW, _longest(bundle.config), bundle.config.model.longest_target)
     sources, targets = (_all(size, length) for size in (bundle.text.src.size, bundle.text.tgt.size))
     count = max(len(sources), len(targets))
     return [(sources[k % len(sources)], targets[k % len(targets)]) for k in range(count)]
@@ -62,4 +62,4 @@ def _all(size: int, length: int) -> list[Row]:
 
 
 def _longest(config: Config) -> int:
-    return (config.model.encoder.longest or LONGEST) - 1  # </s> has a place too
+    return config.model.longest_source

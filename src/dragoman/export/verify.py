@@ -1,4 +1,4 @@
-"""The proof of an export: torch and CTranslate2 are given the same, and must say the same."""
+"""The proof of an export: torch and the engine that runs it are given the same, and must say the same."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import torch
 from dragoman.config.search import SearchConfig
 from dragoman.data.collate import collate, collate_sources
 from dragoman.errors import ModelError
-from dragoman.export.decode import Decoder
 from dragoman.export.samples import Row, Sentences, every_token
+from dragoman.inference.runtime import Engine
 from dragoman.models.bundle import Bundle
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.protocols import State, Step, Stepper
@@ -93,29 +93,33 @@ def needs_bars(bundle: Bundle, samples: Sentences) -> bool:
     return lost / sum(map(len, without)) > MASS
 
 
-def prove(bundle: Bundle, folder: Path, samples: Sentences, *, bars_specials: bool) -> Proof:
-    """What was compared; a ModelError where CTranslate2 does not do as torch does."""
-    decoder = Decoder(folder, bundle.text)
+def prove(
+    bundle: Bundle, engine: Engine, file: Path, samples: Sentences, *, bars_specials: bool = False
+) -> Proof:
+    """What was compared; a ModelError where the engine that runs the file does not do as torch does."""
     pairs = every_token(bundle)
     ours = log_p_of(bundle.model, pairs, bars_specials)
-    worst = worst_of(ours, decoder.forced(*map(list, zip(*pairs, strict=True))))
+    theirs = engine.forced([source for source, _ in pairs], [[*target, EOS] for _, target in pairs])
+    worst = worst_of(ours, theirs)
     if not worst <= TOKEN:
-        raise mismatch(f"log p of a token differs by {worst:.2g}", folder, f"at most {TOKEN:g}")
+        raise mismatch(f"log p of a token differs by {worst:.2g}", file, f"at most {TOKEN:g}")
     stepper = Barred(bundle.model) if bars_specials else bundle.model
-    greedy, beam = (compare(bundle, stepper, decoder, samples, search) for search in (GREEDY, BEAM_5))
-    refuse(greedy, "greedy search", 1.0, folder)
-    refuse(beam, "beam search", BEAM, folder)
+    greedy, beam = (compare(bundle, stepper, engine, samples, search) for search in (GREEDY, BEAM_5))
+    refuse(greedy, "greedy search", 1.0, file)
+    refuse(beam, "beam search", BEAM, file)
     tokens = sum(len(target) + 1 for _, target in pairs)
     return Proof(samples.origin, bars_specials, greedy, beam, tokens, worst)
 
 
 def compare(
-    bundle: Bundle, stepper: Stepper, decoder: Decoder, samples: Sentences, search: SearchConfig
+    bundle: Bundle, stepper: Stepper, engine: Engine, samples: Sentences, search: SearchConfig
 ) -> Agreement:
     found, search = Agreement(), limited(search, bundle, samples)
     ours = decode(stepper, samples.rows, search)
-    for row, mine, theirs in zip(samples.rows, ours, decoder(samples.rows, search), strict=True):
-        if search.kind == "beam" and not (mine.finished and theirs.finished):
+    best = [hypotheses[0] for hypotheses in engine.search(samples.rows, search)]
+    for row, mine, theirs in zip(samples.rows, ours, best, strict=True):
+        is_cut = not (mine.finished and theirs.finished)
+        if search.kind == "beam" and engine.name == "ct2" and is_cut:
             continue  # at the longest length CTranslate2 ranks open hypotheses among ended ones, we do not
         found.sentences += 1
         if mine.tokens == theirs.tokens:
@@ -144,21 +148,21 @@ def limited(search: SearchConfig, bundle: Bundle, samples: Sentences) -> SearchC
     return search.model_copy(update={"max_length": most})
 
 
-def refuse(agreement: Agreement, name: str, least: float, folder: Path) -> None:
+def refuse(agreement: Agreement, name: str, least: float, file: Path) -> None:
     if agreement.same < least * agreement.sentences:
         first = agreement.differences[0]
         shown = f'"{first.source}" became "{first.ours}" ({first.our_score:.5f}) in torch and '
-        shown += f'"{first.theirs}" ({first.their_score:.5f}) in CTranslate2'
+        shown += f'"{first.theirs}" ({first.their_score:.5f}) in the export'
         count = f"{agreement.same} of {agreement.sentences} outputs of {name} are the same"
-        raise mismatch(f"{count}: {shown}", folder, f"{least:.1%} of them")
+        raise mismatch(f"{count}: {shown}", file, f"{least:.1%} of them")
     if not agreement.worst <= SCORE:
-        raise mismatch(f"scores of {name} differ by {agreement.worst:.2g}", folder, f"at most {SCORE:g}")
+        raise mismatch(f"scores of {name} differ by {agreement.worst:.2g}", file, f"at most {SCORE:g}")
 
 
-def mismatch(what: str, folder: Path, expected: str) -> ModelError:
+def mismatch(what: str, file: Path, expected: str) -> ModelError:
     return ModelError(
         f"The export does not do what the model does: {what}.",
-        where=str(folder / "model.bin"),
+        where=str(file),
         expected=expected,
         hint="Nothing was written. Please report this, with the model's settings.toml.",
     )

@@ -80,8 +80,8 @@ class Entries:
 
 def text_of(pieces: tuple[Path, Path], src: Entries, tgt: Entries) -> TextPair:
     """Two tokenizers, also where the two sides have one vocabulary: each cuts in its own way."""
-    sides = zip(pieces, (src, tgt), strict=True)
-    return TextPair(*(GivenPieces.read(file, entries.others) for file, entries in sides), False)
+    source, target = pieces
+    return TextPair(GivenPieces.read(source, src.others), GivenPieces.read(target, tgt.others), joint=False)
 
 
 def units(pieces: tuple[Path, Path]) -> dict[str, Any]:

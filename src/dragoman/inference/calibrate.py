@@ -11,7 +11,8 @@ from dragoman.data.collate import collate_sources
 from dragoman.data.pair import Pair
 from dragoman.errors import DataError
 from dragoman.inference.flags import Limits, Seen, length_ratio, raised
-from dragoman.inference.translator import Result, Translator
+from dragoman.inference.result import Result
+from dragoman.inference.translator import Translator
 from dragoman.metrics.calibration import calibration_error, fit_logistic, fit_monotone, logistic, monotone
 from dragoman.metrics.sentence import chrf_distance
 from dragoman.models.calibration import Calibration

@@ -12,7 +12,7 @@ from dragoman.errors import ModelError
 from dragoman.inference.folder import find_model
 from dragoman.models.bundle import WEIGHTS, Bundle, load_bundle
 
-EXPORTS = ("ct2",)  # folders beside the weights, with a manifest of their own
+EXPORTS = ("ct2", "onnx")  # folders beside the weights, with a manifest of their own
 
 
 def check_model(path: str | Path) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from dragoman.config.search import SearchConfig
 from dragoman.errors import ModelError
@@ -16,14 +15,6 @@ from dragoman.search.build import build_average
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.text.tokenizer import Tokenizer
-
-
-class Alternative(NamedTuple):
-    """One of the n best."""
-
-    text: str
-    score: float
-    tokens: tuple[int, ...]
 
 
 class Chooser:

@@ -5,20 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dragoman.config.search import SearchConfig
-from dragoman.data.collate import collate_sources
 from dragoman.inference.flags import Limits, Seen, raised
-from dragoman.inference.knowing import Known, Written, alignment, details
 from dragoman.models.calibration import Calibration
-from dragoman.protocols import Stepper
-from dragoman.search.company import padded, shortest_alike
-from dragoman.search.forced import forced
-from dragoman.search.guard import longest_output
+from dragoman.search.company import shortest_alike
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.loops import most_turns, shortest_loop
+from dragoman.search.loops import TURNS, may_loop, most_turns, shortest_loop
+from dragoman.search.runaway import longest_output
 from dragoman.text.pair import TextPair
-from dragoman.text.specials import EOS
-
-Rows = Sequence[Sequence[int]]
 
 
 class Judge:
@@ -35,15 +28,16 @@ class Judge:
         return shortest_loop(self.text.tgt.kind)
 
     def bounded(self, config: SearchConfig, source: int) -> SearchConfig:
-        """The search for so long a source: under the guard no output is far longer, unless it must.
+        """The search for so long a source: under the guard no output is far longer, unless it must."""
+        longest = self.longest(config, source)
+        return config.model_copy(update={"max_length": longest}) if longest < config.max_length else config
 
-        All that share a batch have one bound, that of the shortest there may be among them.
-        """
+    def longest(self, config: SearchConfig, source: int) -> int:
+        """Tokens of an output for so long a source; all that may share a batch with it have one bound."""
         if not config.guard:
-            return config
+            return config.max_length
         longest = longest_output(shortest_alike(source), self.text.src.kind, self.text.tgt.kind)
-        longest = max(longest, config.min_length + 1)
-        return config.model_copy(update={"max_length": min(config.max_length, longest)})
+        return min(config.max_length, max(longest, config.min_length + 1))
 
     def confidence(self, best: Hypothesis) -> float | None:
         """From what the search knows anyway; None before a calibration."""
@@ -57,20 +51,6 @@ class Judge:
         return raised(Seen(source, output, truncated, turns, self.confidence(best)), self.limits)
 
     def turns(self, src: Sequence[int], tgt: Sequence[int]) -> tuple[int, int]:
-        """Of the longest loop of each side."""
-        src_turns = most_turns(src, shortest_loop(self.text.src.kind))
-        return src_turns, most_turns(tgt, self.shortest_loop)
-
-    def known(self, stepper: Stepper, texts: Sequence[str], rows: Rows, outputs: Rows) -> list[Known]:
-        """Of a batch whose outputs stand with </s>, if they ended: each is gone through once more.
-
-        There may be more rows and outputs than texts, for company.
-        """
-        seen = forced(stepper, *collate_sources(rows, padded(len(rows[0]))), outputs)
-        known = []
-        for place, source in enumerate(texts):
-            output = self.text.tgt.decode(outputs[place])
-            written = Written(source, [*rows[place], EOS], output, outputs[place])
-            tokens = details(written, place, seen, self.text, self.calibration)
-            known.append(Known(tokens, alignment(written, place, seen, self.text)))
-        return known
+        """Of the longest loop of each side; the source is looked at where the target has one."""
+        turns = most_turns(tgt, self.shortest_loop) if may_loop(tgt, TURNS) else 1
+        return most_turns(src, shortest_loop(self.text.src.kind)) if turns >= TURNS else 1, turns

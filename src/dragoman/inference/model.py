@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
 from dragoman.config.load import load as load_config
 from dragoman.config.search import SearchConfig
-from dragoman.inference.folder import find_model
-from dragoman.inference.same_bits import ask_for_same_bits
-from dragoman.inference.steering import Asked
-from dragoman.inference.translator import Result, Translator
-from dragoman.models.bundle import load_bundle
+from dragoman.errors import MissingExtra, UsageError
+from dragoman.inference.abilities import Call, missing
+from dragoman.inference.asked import Asked
+from dragoman.inference.engines import is_installed, open_light, runnable
+from dragoman.inference.folder import WEIGHTS, find_model
+from dragoman.inference.result import Result
+from dragoman.inference.runtime import Name, Runtime
+
+if TYPE_CHECKING:
+    from dragoman.inference.translator import Translator
 
 Choice = SearchConfig | Mapping[str, Any]  # a whole [search], or what to change of the model's own
 
 
 class Model:
-    """A trained model: a text gives a Result, a list of texts a list of them."""
+    """A trained model: a text gives a Result, a list of texts a list of them.
 
-    def __init__(self, folder: Path, translator: Translator) -> None:
+    What its runtime cannot do goes to torch, unless the runtime was asked for.
+    """
+
+    def __init__(self, folder: Path, runtime: Runtime, *, is_forced: bool = False) -> None:
         self.folder = folder
-        self.translator = translator
+        self.runtime = runtime
+        self.is_forced = is_forced
 
     @overload
     def __call__(
@@ -62,28 +73,81 @@ class Model:
         outputs.
         """
         several = [texts] if isinstance(texts, str) else texts
-        results = self.translator(several, self._search(search), details=details, trace=trace, **asked)
+        config = self._search(search)
+        runtime = self._able(Call(config, asked, trace))
+        results = runtime(several, config, details=details, trace=trace, **asked)
         return results[0] if isinstance(texts, str) else results
 
-    def _search(self, search: Choice | None) -> SearchConfig | None:
+    def stream(self, text: str, search: Choice | None = None, *, prefix: str = "") -> Iterator[str]:
+        """The output of greedy search in parts, each as soon as it is known."""
+        config = self._search(search).model_copy(update={"kind": "greedy", "n_best": 1})
+        return self._able(Call(config, {})).stream(text, config, prefix=prefix)
+
+    @cached_property
+    def translator(self) -> Translator:
+        """The runtime of torch, loaded where it is not the one."""
+        return cast("Translator", self.runtime) if self.runtime.name == "torch" else open_torch(self.folder)
+
+    def _able(self, call: Call) -> Runtime:
+        """Its own runtime, which says what it cannot do, where torch cannot help."""
+        may_help = not self.is_forced and (self.folder / WEIGHTS).is_file() and is_installed("torch")
+        return self.translator if may_help and missing(self.runtime.name, call) else self.runtime
+
+    def _search(self, search: Choice | None) -> SearchConfig:
         if isinstance(search, Mapping):
             return load_config(self.folder / "settings.toml", base={"search": dict(search)}).search
-        return search
+        return search or self.runtime.search
 
     def __repr__(self) -> str:
         return f"Model({str(self.folder)!r})"
 
 
 def load(
-    path: str | Path, *, ensemble: Sequence[str | Path] = (), reverse: str | Path | None = None
+    path: str | Path,
+    *,
+    runtime: Name | None = None,
+    ensemble: Sequence[str | Path] = (),
+    reverse: str | Path | None = None,
 ) -> Model:
     """The model in a run folder, its model/ or a project folder.
 
-    Those of `ensemble` decide together with it; the one in `reverse` was trained the other way round, and
-    re-ranks what they find.
+    The `runtime` is CTranslate2 where the folder holds an export for it, torch otherwise. Those of `ensemble`
+    decide together with the model; the one in `reverse` was trained the other way round, and re-ranks what
+    they find.
     """
-    ask_for_same_bits()
     folder = find_model(path)
-    more = [load_bundle(find_model(other)) for other in ensemble]
-    back = load_bundle(find_model(reverse)) if reverse is not None else None
-    return Model(folder, Translator(load_bundle(folder), *more, reverse=back))
+    is_alone = not ensemble and reverse is None
+    chosen: Name = runtime or (runnable(folder) if is_alone else None) or "torch"
+    if chosen == "torch":
+        return Model(folder, open_torch(folder, ensemble, reverse), is_forced=runtime is not None)
+    if not is_alone:
+        raise UsageError(
+            "Several models decide together in PyTorch only.",
+            where=f'runtime = "{chosen}"',
+            expected="no runtime, or torch",
+            hint="dragoman run MODEL TEXT --ensemble OTHER",
+        )
+    return Model(folder, open_light(folder, chosen), is_forced=runtime is not None)
+
+
+def open_torch(
+    folder: Path, ensemble: Sequence[str | Path] = (), reverse: str | Path | None = None
+) -> Translator:
+    if not (is_installed("torch") and is_installed("jaxtyping")):
+        raise MissingExtra(
+            "This needs PyTorch, which is not installed.",
+            where=str(folder),
+            expected="an export in the folder, such as ct2/, or PyTorch",
+            hint='pip install "dragoman[train]"; or, where it is: dragoman export MODEL --to ct2',
+        )
+    if not (folder / WEIGHTS).exists() and runnable(folder):
+        raise UsageError(
+            "This folder is an export: the weights that PyTorch reads are not in it.",
+            where=str(folder),
+            expected=WEIGHTS,
+            hint="Give the folder that dragoman train -o wrote.",
+        )
+    translator: Translator = import_module("dragoman.inference.translator").load_translator(
+        folder, [find_model(other) for other in ensemble], None if reverse is None else find_model(reverse)
+    )
+    return translator

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from dragoman.inference.result import Term
 from dragoman.search.constraints import Constraint, Span
 from dragoman.text.boundary import folded, is_inside, occurrences
 from dragoman.text.kept import Kept, count
@@ -16,16 +17,6 @@ FORBIDDEN = "every form of it is forbidden"
 LEFT_OUT = "the search found no place for it"
 PUT_IN = "put in where the model looked: it did not write it itself"
 FORCED = "the prefix, a term or what is kept has it, or nothing else was left to write"
-
-
-class Term(NamedTuple):
-    """One thing that was asked of an output."""
-
-    kind: str  # "term", "kept" or "forbidden"
-    source: str  # what stands in the source; what is forbidden
-    target: tuple[str, ...]  # one of these was asked for
-    met: bool
-    why: str = ""  # it is not met, or not as the model wrote it
 
 
 class Wishes(NamedTuple):

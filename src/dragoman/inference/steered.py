@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from dragoman.inference.knowing import Known
-from dragoman.inference.outcome import Outcome, Term, gaps, report, segments
+from dragoman.inference.outcome import Outcome, gaps, report, segments
 from dragoman.inference.placing import diagonal, places
+from dragoman.inference.result import Term
 from dragoman.inference.steering import Steering
 from dragoman.search.constraints import spans
 from dragoman.search.hypothesis import Hypothesis

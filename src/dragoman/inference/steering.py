@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
 from dragoman.config.search import SearchConfig
 from dragoman.errors import UsageError
+from dragoman.inference.asked import Asked, Terms, each, require_one_each, room
 from dragoman.inference.outcome import Wishes
 from dragoman.inference.phrases import edges_of, in_order, term
 from dragoman.protocols import Stepper
@@ -25,19 +26,6 @@ from dragoman.text.lowercase import Lowercase
 from dragoman.text.prefix import Prefix
 from dragoman.text.specials import EOS
 from dragoman.text.surface import Surface
-
-STEP = 32  # tokens
-
-Terms = Glossary | Mapping[str, str | Sequence[str]] | str | Path
-
-
-class Asked(TypedDict, total=False):
-    """What a caller may ask of the outputs of one call."""
-
-    prefix: str | Sequence[str] | None  # the outputs begin so; one for all texts, or one for each
-    glossary: Terms | Sequence[Terms] | None  # a file, a mapping or a Glossary; for all texts, or each
-    forbid: Sequence[str]  # words that no output has
-    keep: bool | Collection[str]  # what every output has as its source has it: see text.kept.KINDS
 
 
 class Surfaces(NamedTuple):
@@ -86,7 +74,7 @@ class Steering:
         """Tokens that the prefix and the terms take at most, in whole steps."""
         prefix = len(self.surfaces.tgt.tokenizer.encode(self.prefixes[place]))
         terms = sum(max(len(form.tokens) for form in c.forms) for c in self.wishes[place].constraints)
-        return -(-(prefix + terms) // STEP) * STEP
+        return room(prefix + terms)
 
     def stepper(self, model: Stepper, places: Sequence[int]) -> Stepper:
         """The model, for a batch of these texts. The prefix goes before what is forbidden."""
@@ -134,24 +122,6 @@ class Steering:
     @property
     def is_lower(self) -> bool:
         return isinstance(self.surfaces.tgt.tokenizer, Lowercase)
-
-
-def each(prefix: str | Sequence[str] | None, texts: Sequence[str]) -> list[str]:
-    """One prefix for each text."""
-    if prefix is None or isinstance(prefix, str):
-        return [prefix or ""] * len(texts)
-    require_one_each("prefixes", len(prefix), len(texts))
-    return list(prefix)
-
-
-def require_one_each(things: str, number: int, texts: int) -> None:
-    if number != texts:
-        raise UsageError(
-            f"There are {number:,} {things} for {texts:,} texts.",
-            where="what is asked of the outputs",
-            expected="one for all, or one for each text",
-            hint='"" and {} ask for nothing.',
-        )
 
 
 def opened(glossary: Terms | None) -> Glossary:

@@ -9,23 +9,30 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
-from typing import NamedTuple, TypeVar, Unpack
+from pathlib import Path
+from typing import TypeVar, Unpack
 
 from dragoman.config.search import SearchConfig
 from dragoman.data.collate import collate_sources
 from dragoman.errors import UsageError
-from dragoman.inference.choosing import Alternative, Chooser
-from dragoman.inference.judge import Judge, Rows
-from dragoman.inference.knowing import Token, Words
-from dragoman.inference.outcome import Term
+from dragoman.inference.asked import Asked
+from dragoman.inference.choosing import Chooser
+from dragoman.inference.judge import Judge
+from dragoman.inference.knowing import Written, known
+from dragoman.inference.opening import Openings
+from dragoman.inference.result import EMPTY, Alternative, Result
+from dragoman.inference.runtime import Name, Steps
+from dragoman.inference.same_bits import ask_for_same_bits
 from dragoman.inference.steered import Answer, Decoded, steered
-from dragoman.inference.steering import Asked, Steering, Surfaces
-from dragoman.models.bundle import Bundle
+from dragoman.inference.steering import Steering, Surfaces
+from dragoman.inference.streaming import parts
+from dragoman.models.bundle import Bundle, load_bundle
 from dragoman.protocols import Stepper
-from dragoman.search.build import build
+from dragoman.search.build import build, build_rules
 from dragoman.search.company import LEAST, padded
-from dragoman.search.forced import forced
-from dragoman.search.trace import Recorder, Trace
+from dragoman.search.forced import Forced, forced
+from dragoman.search.greedy import greedy_tokens
+from dragoman.search.trace import Recorder
 from dragoman.shapes import Bool, Int, Tensor
 from dragoman.text.specials import EOS
 from dragoman.text.surface import Surface
@@ -35,31 +42,11 @@ T = TypeVar("T")
 BATCH_TOKENS = 8192  # of source at most: attention takes memory by the square of the length
 
 
-class Result(NamedTuple):
-    """`truncated`: the input was too long and read in part, or the output reached its longest length.
-
-    `confidence` is None before a calibration; `details` and `alignment` are None where they were not asked
-    for, and `alignment` of a decoder that looks nowhere. `alternatives` are the n best, this one first, where
-    more than one was asked for.
-    """
-
-    text: str
-    score: float
-    truncated: bool
-    tokens: tuple[int, ...]
-    flags: tuple[str, ...] = ()
-    confidence: float | None = None
-    details: tuple[Token, ...] | None = None
-    alignment: Words | None = None
-    alternatives: tuple[Alternative, ...] = ()
-    trace: Trace | None = None
-    terms: tuple[Term, ...] = ()  # what was asked of this output, and whether it is met
-
-
-EMPTY = Result("", 0.0, False, ())
-
-
 class Translator:
+    """The runtime of torch, which can all there is."""
+
+    name: Name = "torch"
+
     def __init__(self, bundle: Bundle, *more: Bundle, reverse: Bundle | None = None) -> None:
         """`more` models decide together with the first; a `reverse` one re-ranks what they find."""
         self.model: Stepper = bundle.model
@@ -84,8 +71,7 @@ class Translator:
         **asked: Unpack[Asked],
     ) -> list[Result]:
         """One result for each text, in order. A text without words becomes an empty one."""
-        config = search or self.search
-        config = config.model_copy(update={"max_length": min(config.max_length, self.longest_target)})
+        config = self._limited(search)
         steering = Steering(texts, self.surfaces, asked) if any(asked.values()) else None
         decode = partial(self._decode, config, steering, details=details, trace=trace)
         if steering:
@@ -94,6 +80,26 @@ class Translator:
             answers = [Answer(one, self._texts(one)) if one else None for one in decode(texts)]
         pairs = zip(texts, answers, strict=True)
         return [self._result(text, answer) if answer else EMPTY for text, answer in pairs]
+
+    def stream(self, text: str, search: SearchConfig | None = None, *, prefix: str = "") -> Iterator[str]:
+        """The output of greedy search in parts, each as soon as it is known."""
+        config = self._limited(search)
+        source = self.text.src.encode(text)[: self.longest_source] if text.strip() else []
+        if not source:
+            return
+        stepper = self.chooser.stepper(self.model, config)
+        bounded, company = self.judge.bounded(config, len(source)), in_company([0])
+        if prefix:
+            steering = Steering([text], self.surfaces, {"prefix": prefix})
+            bounded, stepper = steering.with_room(bounded, config, [0]), steering.stepper(stepper, company)
+        if rules := build_rules(config, self.judge.shortest_loop):
+            stepper = rules(stepper)
+        tokens = greedy_tokens(stepper, *sources([source]), bounded.max_length)
+        yield from parts(tokens, partial(Openings([prefix], self.surfaces.tgt).text, 0))
+
+    def _limited(self, search: SearchConfig | None) -> SearchConfig:
+        config = search or self.search
+        return config.model_copy(update={"max_length": min(config.max_length, self.longest_target)})
 
     def _decode(
         self,
@@ -128,7 +134,7 @@ class Translator:
         config: SearchConfig,
         steering: Steering | None,
         texts: Sequence[str],
-        rows: Rows,
+        rows: Sequence[Sequence[int]],
         places: Sequence[int],
         *,
         trace: bool,
@@ -154,9 +160,14 @@ class Translator:
     ) -> list[Decoded]:
         outputs = [[*one.best.tokens, EOS] if one.best.finished else list(one.best.tokens) for one in found]
         stepper = self.chooser.stepper(self.model, config)
-        rows = in_company([one.source for one in found])
-        known = self.judge.known(stepper, texts, rows, in_company(outputs))
-        return [one._replace(known=mine) for one, mine in zip(found, known, strict=True)]
+        seen = forced(stepper, *sources([one.source for one in found]), in_company(outputs))
+        told = []
+        for place, one in enumerate(found):
+            output = self.text.tgt.decode(outputs[place])
+            written = Written(texts[place], [*one.source, EOS], output, outputs[place])
+            steps = steps_of(seen, place, len(written.src), len(written.tgt))
+            told.append(one._replace(known=known(written, steps, self.text, self.judge.calibration)))
+        return told
 
     def _with_looks(self, config: SearchConfig, found: Sequence[Decoded]) -> list[Decoded]:
         """And where the model looked for each token, if it looks anywhere; not at </s>."""
@@ -194,12 +205,25 @@ class Translator:
         )
 
 
+def load_translator(folder: Path, ensemble: Sequence[Path] = (), reverse: Path | None = None) -> Translator:
+    ask_for_same_bits()
+    more = [load_bundle(other) for other in ensemble]
+    back = load_bundle(reverse) if reverse is not None else None
+    return Translator(load_bundle(folder), *more, reverse=back)
+
+
+def steps_of(seen: Forced, row: int, S: int, T: int) -> Steps:
+    """Of the output in one row of a forced decoding."""
+    attention = None if seen.attention is None else seen.attention[row, :T, :S].numpy()
+    return Steps(seen.log_p[row, :T].tolist(), seen.entropy[row, :T].tolist(), attention)
+
+
 def in_company(rows: Sequence[T]) -> list[T]:
     """A batch that is not too small: its last row again and again."""
     return [*rows, *[rows[-1]] * max(LEAST - len(rows), 0)]
 
 
-def sources(rows: Rows) -> tuple[Int[Tensor, "B S"], Bool[Tensor, "B S"]]:
+def sources(rows: Sequence[Sequence[int]]) -> tuple[Int[Tensor, "B S"], Bool[Tensor, "B S"]]:
     """A batch of them, all of which are padded to the same length."""
     return collate_sources(in_company(rows), padded(len(rows[0])))
 

@@ -12,11 +12,11 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from dragoman.config.dump import to_toml
-from dragoman.config.load import load as load_config
+from dragoman.config.load import load_written
 from dragoman.config.paths import from_folder
 from dragoman.config.root import Config
 from dragoman.durable import MANIFEST, verify_folder, write_folder
-from dragoman.errors import ConfigError, ModelError
+from dragoman.errors import ModelError
 from dragoman.models.build import build_model
 from dragoman.models.calibration import Calibration, read_calibration, write_calibration
 from dragoman.models.seq2seq import Seq2Seq
@@ -29,7 +29,6 @@ from dragoman.text.spelling import spell
 WEIGHTS = "weights.safetensors"
 SETTINGS = "settings.toml"
 FEW = 1 << 20  # numbers: tables of places may outgrow the weights of a tiny model
-LONGEST = 1024  # tokens of a model that has no limit of its own
 
 
 @dataclass(frozen=True)
@@ -42,12 +41,12 @@ class Bundle:
     @property
     def longest_source(self) -> int:
         """Tokens that are read, beside </s>."""
-        return (self.config.model.encoder.longest or LONGEST) - 1
+        return self.config.model.longest_source
 
     @property
     def longest_target(self) -> int:
         """Tokens that are written, </s> among them."""
-        return self.config.model.decoder.longest or LONGEST
+        return self.config.model.longest_target
 
 
 def save_bundle(
@@ -79,14 +78,7 @@ def load_bundle(folder: Path) -> Bundle:
             expected="a model/ folder as training wrote it",
             hint="Copy the folder again, or train it again.",
         )
-    try:
-        config = load_config(folder / SETTINGS)
-    except ConfigError as error:
-        raise ModelError(
-            f"The model's settings cannot be read: {error.what}",
-            where=error.where,
-            hint="pip install --upgrade dragoman",
-        ) from error
+    config = load_written(folder / SETTINGS)
     refuse_oversized(config, folder)
     text = load_text(folder / "text")
     model = new_model(config, text)

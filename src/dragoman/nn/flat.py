@@ -16,7 +16,7 @@ _ROUND = 128
 
 def lay_flat(x: Float[Tensor, "B T D"]) -> Float[Tensor, "N D"]:
     rows = x.flatten(0, 1)
-    missing = -len(rows) % _ROUND
+    missing = -rows.shape[0] % _ROUND
     if x.dtype != torch.bfloat16 or x.is_cuda or not missing:
         return rows
     return F.pad(rows, (0, 0, 0, missing))

@@ -16,9 +16,10 @@ import torch
 from dragoman.errors import UsageError
 from dragoman.protocols import State, Step, Stepper
 from dragoman.search.company import staying
+from dragoman.search.coverage import coverage_penalty
 from dragoman.search.expand import Candidates, continuations, diverse_continuations
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.scores import Normalise, best_possible, coverage_penalty, length_normalised
+from dragoman.search.scores import Normalise, best_possible, length_normalised
 from dragoman.search.trace import Recorder, Row
 from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import BOS, EOS

@@ -50,6 +50,12 @@ def build_constrained(
 def ruled(search: Search, config: SearchConfig, shortest_loop: int | None) -> Search:
     """The search over a stepper that keeps the rules of the settings, and is guarded against loops of so many
     tokens, where the settings ask for it and someone knows how many."""
+    rules = build_rules(config, shortest_loop)
+    return (lambda stepper, src, keep: search(rules(stepper), src, keep)) if rules else search
+
+
+def build_rules(config: SearchConfig, shortest_loop: int | None) -> Callable[[Stepper], Stepper] | None:
+    """None where there is no rule."""
     rules: list[Callable[[Stepper], Stepper]] = []
     if config.no_repeat_ngram:
         rules.append(partial(NoRepeat, n=config.no_repeat_ngram))
@@ -57,9 +63,7 @@ def ruled(search: Search, config: SearchConfig, shortest_loop: int | None) -> Se
         rules.append(partial(AtLeast, n=config.min_length))
     if config.guard and shortest_loop is not None:
         rules.append(partial(LoopGuard, shortest=shortest_loop))
-    if not rules:
-        return search
-    return lambda stepper, src, keep: search(reduce(lambda s, rule: rule(s), rules, stepper), src, keep)
+    return (lambda stepper: reduce(lambda s, rule: rule(s), rules, stepper)) if rules else None
 
 
 def unruled(config: SearchConfig, recorder: Recorder | None) -> Search:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 
 from dragoman.protocols import Stepper
@@ -54,6 +56,20 @@ def greedy_search(
             state, y = state.keep_sentences(kept, kept), y[kept]
             sentences = [sentences[place] for place in places]
     return [[hypothesis(t, p, normalise)] for t, p in zip(tokens, log_p, strict=True)]
+
+
+@torch.no_grad()
+def greedy_tokens(
+    stepper: Stepper, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], max_length: int
+) -> Iterator[int]:
+    """What greedy search writes for the first sentence, token by token, </s> where it ends."""
+    y, state = torch.full((len(src),), BOS, device=src.device), stepper.start(src, keep, 1)
+    for _ in range(max_length):
+        step = stepper.step(y, state)
+        y, state = allowed(step.log_p).argmax(-1), step.state
+        yield int(y[0])
+        if y[0] == EOS:
+            return
 
 
 def is_open(tokens: list[int]) -> bool:

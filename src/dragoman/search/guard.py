@@ -16,14 +16,6 @@ from dragoman.search.loops import PERIOD, TURNS
 from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import EOS, PAD
 
-# Bytes that a token stands for, at most: a source in words is longer in letters.
-BYTES = {"byte": 1, "char": 4, "bpe": 24, "unigram": 24, "word": 24, "sentencepiece": 24}
-
-
-def longest_output(source: int, src_kind: str, tgt_kind: str) -> int:
-    """3 × source + 20 tokens, the source counted in units as fine as the target's."""
-    return 3 * source * max(1, BYTES[src_kind] // BYTES[tgt_kind]) + 20
-
 
 class Trail(NamedTuple):
     """`last` are the last tokens, newest first; `run` counts those on end that are the same as p before."""

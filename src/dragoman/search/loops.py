@@ -14,6 +14,11 @@ def shortest_loop(kind: str) -> int:
     return FINE.get(kind, 1)
 
 
+def may_loop(ids: Sequence[int], turns: int) -> bool:
+    """Whether there may be a loop of so many turns: a quick look at how many tokens come again."""
+    return len(ids) - len(set(ids)) >= turns - 1
+
+
 def most_turns(ids: Sequence[int], shortest: int = 1) -> int:
     """How often the most repeated stretch comes in a row: 1 where none does."""
     most = 1

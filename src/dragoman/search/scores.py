@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import torch
-
-from dragoman.shapes import Bool, Float, Tensor
-
 Normalise = Callable[[float, int], float]  # (Σ log p, t) → what ranks; never less for a longer t
 
 
@@ -27,11 +23,3 @@ def best_possible(log_p: float, max_length: int, normalise: Normalise) -> float:
     A coverage penalty can only take from that.
     """
     return normalise(log_p, max_length)
-
-
-def coverage_penalty(seen: Float[Tensor, "N S"], keep: Bool[Tensor, "N S"]) -> Float[Tensor, " N"]:
-    """Σ_i log min(Σ_t α_ti, 1) over the source tokens: 0 where each was looked at (Wu et al. 2016)."""
-    tiny = torch.finfo(
-        seen.dtype
-    ).tiny  # a window may never look at a token: a large penalty, not an endless one
-    return seen.clamp(tiny, 1.0).log().masked_fill(~keep, 0.0).sum(dim=-1)

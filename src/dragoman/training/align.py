@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
-from dragoman.data.collate import IdPair, pad
+from dragoman.data.collate import IdPair
+from dragoman.data.padding import pad
 from dragoman.data.store.layout import digest
 from dragoman.data.store.reader import Reader
 from dragoman.durable import verify_folder, write_folder

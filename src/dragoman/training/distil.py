@@ -27,7 +27,7 @@ from dragoman.data.readers.build import open_lines, open_pairs
 from dragoman.durable import MANIFEST
 from dragoman.errors import DataError, UsageError
 from dragoman.inference.model import Model, load
-from dragoman.inference.translator import Result
+from dragoman.inference.result import Result
 
 BLOCK = 2048  # sources between two saves
 SOURCE, TARGET, STATE = "distilled.src", "distilled.tgt", "distilled.json"

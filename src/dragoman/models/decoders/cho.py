@@ -42,7 +42,7 @@ class ChoDecoder(nn.Module):
 
     def step(self, y: Int[Tensor, " N"], state: State) -> tuple[Float[Tensor, "N D"], State, None]:
         token = self.trunk.token(y)
-        c = state.fixed.repeat_interleave(len(y) // len(state.fixed), dim=0)
+        c = state.fixed.repeat_interleave(y.shape[0] // state.fixed.shape[0], dim=0)
         s, states = self.trunk.step(token, state.moving, c)
         return self.dropout(self.output(s, token.x, c)), State(state.fixed, states), None
 

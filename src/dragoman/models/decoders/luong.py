@@ -99,7 +99,7 @@ class InputFeedingDecoder(nn.Module):
 
     def _begin(self, memory: Memory, width: int) -> tuple[list[CellState], Float[Tensor, "N E"]]:
         states = self.trunk.begin(memory, width)
-        return states, states[0].h.new_zeros(len(states[0].h), self.attentional.W_c.out_features)
+        return states, states[0].h.new_zeros(states[0].h.shape[0], self.attentional.W_c.out_features)
 
     if TYPE_CHECKING:
         __call__ = forward

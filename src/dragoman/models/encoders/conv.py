@@ -30,10 +30,14 @@ class ConvEncoder(nn.Module):
         self.leave = leave
 
     def forward(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory:
+        return self.read(src, keep, is_padded=not bool(keep.all()))
+
+    def read(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], *, is_padded: bool) -> Memory:
+        """Padding counts as nothing, which costs a product a block where there is any."""
         shape = (src.shape[0], src.shape[1])
         e = self.embed(src)
         x = self.enter(lay_flat(e))
-        real = None if bool(keep.all()) else lay_flat(keep.unsqueeze(2).to(x.dtype))
+        real = lay_flat(keep.unsqueeze(2).to(x.dtype)) if is_padded else None
         for block in self.blocks:
             x = block(x, shape, real)
         z = sentences(self.leave(x), shape)

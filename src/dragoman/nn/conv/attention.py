@@ -38,7 +38,7 @@ class MultiStepAttention(nn.Module):
     ) -> tuple[Float[Tensor, "N D"], Float[Tensor, "B T S"]]:
         d = sentences(join(self.W_d(h), g), shape)
         c, a = attend(d @ source.keys.transpose(1, 2) + source.bias, source.values)
-        return join(self.W_c(lay_flat(c * source.root)[: len(h)]), h), a  # a single step is not filled up
+        return join(self.W_c(lay_flat(c * source.root)[: h.shape[0]]), h), a  # a single step is not filled up
 
     if TYPE_CHECKING:
         __call__ = forward

@@ -55,7 +55,8 @@ class DecoderBlock(nn.Module):
     ) -> tuple[Float[Tensor, "N D"], Float[Tensor, "N P X"], Float[Tensor, "N S"]]:
         """One target step. The W hypotheses of a sentence look at its memory together, as W queries."""
         h, past = self.convolution.step(x, past)
-        h, a = self.attention(h, g, (len(source.keys), len(x) // len(source.keys)), source)
+        sentences = source.keys.shape[0]
+        h, a = self.attention(h, g, (sentences, x.shape[0] // sentences), source)
         return join(h, self.carry(x)), past, a.flatten(0, 1)
 
     if TYPE_CHECKING:

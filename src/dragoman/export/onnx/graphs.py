@@ -1,0 +1,179 @@
+"""A model → two graphs: from a source to the decoder's first state, and from a token and a state to log p and
+the next state. `state.json` names what a state is made of.
+
+A size that is read by `len` is no longer free in a graph; one that is read from `shape` is.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+from torch.export import Dim
+from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
+
+from dragoman.export.onnx.twins import traceable
+from dragoman.inference.onnx import ENCODER, FORMAT, STATE, STEP
+from dragoman.models.seq2seq import Seq2Seq
+from dragoman.protocols import State
+from dragoman.shapes import Bool, Int, Tensor
+from dragoman.text.specials import EOS
+
+OPSET = 20
+B, S, W = Dim("B"), Dim("S"), Dim("W")
+ROWS, WIDTH, LENGTHS = 3, 2, (5, 7)  # of what is traced: different sizes, none of them 1
+
+Tensors = tuple[Tensor, ...]
+
+
+@dataclass(frozen=True)
+class Half:
+    """Half of a state as tensors in a row. Those without features are left out."""
+
+    name: str
+    spec: TreeSpec
+    shapes: list[tuple[int, ...]]  # behind the rows
+    along: list[dict[int, Any]]  # the axes that grow with the source
+
+    @classmethod
+    def of(cls, name: str, short: Any, long: Any) -> Half:
+        """From the states of a shorter and a longer source."""
+        (leaves, spec), (others, _) = tree_flatten(short), tree_flatten(long)
+        pairs = [(a.shape, b.shape) for a, b in zip(leaves, others, strict=True)]
+        along = [{k: S for k in range(1, len(a)) if a[k] != b[k]} for a, b in pairs]
+        return cls(name, spec, [tuple(a[1:]) for a, _ in pairs], along)
+
+    @property
+    def full(self) -> list[int]:
+        return [place for place, shape in enumerate(self.shapes) if 0 not in shape]
+
+    @property
+    def names(self) -> list[str]:
+        return [f"{self.name}_{number}" for number in range(len(self.full))]
+
+    def axes(self, rows: dict[int, Any]) -> tuple[dict[int, Any], ...]:
+        """The free axes of each tensor, `rows` among them."""
+        return tuple({**rows, **self.along[place]} for place in self.full)
+
+    def flat(self, tree: Any) -> Tensors:
+        leaves = tree_flatten(tree)[0]
+        return tuple(leaves[place] for place in self.full)
+
+    def tree(self, tensors: Sequence[Tensor], rows: int) -> Any:
+        given = iter(tensors)
+        leaves = [torch.empty(rows, *shape) if 0 in shape else next(given) for shape in self.shapes]
+        return tree_unflatten(leaves, self.spec)
+
+
+class Encoding(nn.Module):
+    """A source → the first state, one hypothesis a sentence."""
+
+    def __init__(self, model: Seq2Seq, fixed: Half, moving: Half) -> None:
+        super().__init__()
+        self.model, self.fixed, self.moving = model, fixed, moving
+
+    def forward(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Tensors:
+        state = self.model.start(src, keep, 1)
+        return *self.fixed.flat(state.fixed), *self.moving.flat(state.moving)
+
+    if TYPE_CHECKING:
+        __call__ = forward
+
+
+class Stepping(nn.Module):
+    """A token of each hypothesis and a state → log p, the next state, and where it looked.
+
+    Hypotheses have an axis of their own: what moves is B × W × …, so that both sizes are free.
+    """
+
+    def __init__(self, model: Seq2Seq, fixed: Half, moving: Half) -> None:
+        super().__init__()
+        self.model, self.fixed, self.moving = model, fixed, moving
+
+    def forward(self, y: Int[Tensor, "B W"], tensors: Tensors) -> Tensors:
+        shape, count = (y.shape[0], y.shape[1]), len(self.fixed.full)
+        moving = [x.flatten(0, 1) for x in tensors[count:]]
+        state = State(
+            self.fixed.tree(tensors[:count], shape[0]), self.moving.tree(moving, shape[0] * shape[1])
+        )
+        log_p, state, attention = self.model.step(y.flatten(), state)
+        outputs = [log_p, *self.moving.flat(state.moving), *([] if attention is None else [attention])]
+        return tuple(x.unflatten(0, shape) for x in outputs)
+
+    if TYPE_CHECKING:
+        __call__ = forward
+
+
+@torch.no_grad()
+def write(model: Seq2Seq, folder: Path) -> None:
+    """Both graphs and the names of their state."""
+    source = torch.full((ROWS, LENGTHS[1]), EOS)
+    keep = torch.ones_like(source, dtype=torch.bool)
+    short, long = (model.start(source[:, :n], keep[:, :n], 1) for n in LENGTHS)
+    fixed, moving = Half.of("fixed", short.fixed, long.fixed), Half.of("moving", short.moving, long.moving)
+    looks = [] if model.step(source[:, 0], long).attention is None else ["attention"]
+    nexts = [f"next_{number}" for number in range(len(moving.names))]
+    twin = traceable(model)
+    trace(
+        Encoding(twin, fixed, moving),
+        (source, keep),
+        ({0: B, 1: S}, {0: B, 1: S}),
+        (["src", "keep"], [*fixed.names, *moving.names]),
+        folder / ENCODER,
+    )
+    wide = tuple(x.unsqueeze(1).repeat_interleave(WIDTH, 1) for x in moving.flat(long.moving))
+    trace(
+        Stepping(twin, fixed, moving),
+        (source[:, :WIDTH], (*fixed.flat(long.fixed), *wide)),
+        ({0: B, 1: W}, (*fixed.axes({0: B}), *moving.axes({0: B, 1: W}))),
+        (["y", *fixed.names, *moving.names], ["log_p", *nexts, *looks]),
+        folder / STEP,
+    )
+    facts = {"format": FORMAT, "fixed": fixed.names, "moving": dict(zip(moving.names, nexts, strict=True))}
+    (folder / STATE).write_text(json.dumps({**facts, "attention": bool(looks)}, indent=1) + "\n", "utf-8")
+
+
+def trace(
+    module: nn.Module,
+    inputs: tuple[Any, ...],
+    axes: tuple[Any, ...],
+    names: tuple[list[str], list[str]],
+    file: Path,
+) -> None:
+    with quiet():
+        program = torch.onnx.export(
+            module.eval(),
+            inputs,
+            dynamo=True,
+            dynamic_shapes=axes,
+            input_names=names[0],
+            output_names=names[1],
+            opset_version=OPSET,
+            verbose=False,
+        )
+    assert program is not None
+    program.save(file, external_data=False)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """torch says which packages it does without, and that axes share names."""
+    loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)

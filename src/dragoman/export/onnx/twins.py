@@ -1,0 +1,178 @@
+"""What takes the place of our modules in a graph: the same equations, with no step that hangs on a value.
+
+Cells over time are one operator, weight norm is multiplied out, characters of words become their rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from dragoman.export.onnx.operators import Recurrence
+from dragoman.models.encoders.conv import ConvEncoder
+from dragoman.models.seq2seq import Seq2Seq
+from dragoman.nn.cells.cell import CellState
+from dragoman.nn.characters import CharacterCNN
+from dragoman.nn.conv.gated import GatedConvolution, glu
+from dragoman.nn.conv.sentence_model import SentenceModel, convolve_features, first
+from dragoman.nn.conv.weight_norm import WeightNormed
+from dragoman.nn.recurrent.bidirectional import BidirectionalLayer
+from dragoman.nn.recurrent.layer import RecurrentLayer
+from dragoman.protocols import Memory
+from dragoman.shapes import Bool, Float, Int, Tensor
+
+
+def traceable(model: Seq2Seq) -> Seq2Seq:
+    """A copy of the model that can be traced."""
+    model = deepcopy(model).eval().requires_grad_(False)
+    replace(model, lambda module: MultipliedOut(module) if isinstance(module, WeightNormed) else None)
+    for module in model.modules():
+        if isinstance(getattr(module, "matrix", None), CharacterCNN):
+            spell_out(module)
+    assert isinstance(model.encoder, nn.Module)
+    replace(model.encoder, twin_in_encoder)
+    if isinstance(model.encoder, ConvEncoder):
+        model.encoder = MaskedConvEncoder(model.encoder)
+    return model
+
+
+def replace(module: nn.Module, twin: Callable[[nn.Module], nn.Module | None]) -> None:
+    for name, child in module.named_children():
+        if (new := twin(child)) is not None:
+            setattr(module, name, new)
+        else:
+            replace(child, twin)
+
+
+def twin_in_encoder(module: nn.Module) -> nn.Module | None:
+    match module:
+        case BidirectionalLayer():
+            return BothWays(module)
+        case RecurrentLayer():
+            return OneWay(module)
+        case GatedConvolution():
+            return SideBySide(module)
+        case SentenceModel():
+            return AllColumns(module)
+    return None
+
+
+def spell_out(module: nn.Module) -> None:
+    matrix = module.matrix
+    assert isinstance(matrix, CharacterCNN)
+    table = matrix.vectors(torch.arange(len(matrix.spelling)))
+    del module.matrix
+    module.matrix = nn.Parameter(table, requires_grad=False)
+
+
+class MultipliedOut(nn.Module):
+    """The twin of WeightNormed: W = g v / ‖v‖ is a matrix like any other."""
+
+    def __init__(self, module: WeightNormed) -> None:
+        super().__init__()
+        self.W = nn.Parameter(module.matrix(), requires_grad=False)
+        self.b = module.b
+
+    def forward(self, x: Float[Tensor, "*n X"]) -> Float[Tensor, "*n Y"]:
+        return F.linear(x, self.W, self.b)
+
+    if TYPE_CHECKING:
+        __call__ = forward
+
+
+class BothWays(nn.Module):
+    """The twin of BidirectionalLayer."""
+
+    def __init__(self, layer: BidirectionalLayer) -> None:
+        super().__init__()
+        self.cells = Recurrence((layer.right, layer.left))
+        self.join, self.around = layer.join, layer.around
+
+    def over(
+        self, x: Float[Tensor, "B S X"], keep: Bool[Tensor, "B S"]
+    ) -> tuple[Float[Tensor, "B S D"], Float[Tensor, "B D"]]:
+        (right, left), ends = self.cells(x, keep)
+        return self.around(x, self.join(right, left)), self.join(ends[0].h, ends[1].h)
+
+
+class OneWay(nn.Module):
+    """The twin of RecurrentLayer where it runs over a whole source."""
+
+    def __init__(self, layer: RecurrentLayer) -> None:
+        super().__init__()
+        self.cells = Recurrence((layer.cell,))
+        self.around = layer.around
+
+    def over(
+        self, x: Float[Tensor, "B S X"], keep: Bool[Tensor, "B S"]
+    ) -> tuple[Float[Tensor, "B S D"], Float[Tensor, "B D"]]:
+        y, end = self.to_end(x, keep)
+        return y, end.h
+
+    def to_end(
+        self, x: Float[Tensor, "B S X"], keep: Bool[Tensor, "B S"]
+    ) -> tuple[Float[Tensor, "B S D"], CellState]:
+        (h,), (end,) = self.cells(x, keep)
+        return self.around(x, h), end
+
+
+class MaskedConvEncoder(nn.Module):
+    """The twin of ConvEncoder: it takes for granted that something is padded."""
+
+    def __init__(self, encoder: ConvEncoder) -> None:
+        super().__init__()
+        self.encoder = encoder
+
+    def forward(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory:
+        return self.encoder.read(src, keep, is_padded=True)
+
+    if TYPE_CHECKING:
+        __call__ = forward
+
+
+class SideBySide(nn.Module):
+    """The twin of GatedConvolution: the k inputs of a window are slices of one sequence."""
+
+    def __init__(self, convolution: GatedConvolution) -> None:
+        super().__init__()
+        self.kernel, self.left, self.W = convolution.kernel, convolution.left, convolution.W
+
+    def forward(self, x: Float[Tensor, "N X"], shape: tuple[int, int]) -> Float[Tensor, "N D"]:
+        padded = F.pad(x.view(*shape, -1), (0, 0, self.left, self.kernel - 1 - self.left))
+        seen = [padded[:, j : j + shape[1]] for j in range(self.kernel)]
+        return glu(self.W(torch.cat(seen, dim=2)).flatten(0, 1))
+
+    if TYPE_CHECKING:
+        __call__ = forward
+
+
+class AllColumns(nn.Module):
+    """The twin of SentenceModel: every kernel meets every sentence, and what is too short stays as it is.
+
+    No column is taken away, so that columns behind the real ones hold what no one reads.
+    """
+
+    def __init__(self, model: SentenceModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(
+        self, x: Float[Tensor, "B S D"], keep: Bool[Tensor, "B S"]
+    ) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B S D"], Bool[Tensor, "B S"]]:
+        left, count = keep.sum(dim=1), x.shape[1]
+        for i in range(2, self.model.widest + 1):
+            shrinks = left >= i
+            K = self.model.K[first(i) : first(i + 1)]
+            E = torch.tanh(convolve_features(F.pad(x, (0, 0, 0, i - 1)), K))
+            x = torch.where(shrinks.view(-1, 1, 1), E, x)
+            left = torch.where(shrinks, left - (i - 1), left)
+        real = torch.arange(count, device=x.device) < left.unsqueeze(1)
+        return self.model.whole(x, left, real), x, real
+
+    if TYPE_CHECKING:
+        __call__ = forward

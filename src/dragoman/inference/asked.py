@@ -1,0 +1,44 @@
+"""What a caller may ask of the outputs of one call."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TypedDict
+
+from dragoman.errors import UsageError
+from dragoman.text.glossary import Glossary
+
+STEP = 32  # tokens
+
+Terms = Glossary | Mapping[str, str | Sequence[str]] | str | Path
+
+
+class Asked(TypedDict, total=False):
+    prefix: str | Sequence[str] | None  # the outputs begin so; one for all texts, or one for each
+    glossary: Terms | Sequence[Terms] | None  # a file, a mapping or a Glossary; for all texts, or each
+    forbid: Sequence[str]  # words that no output has
+    keep: bool | Collection[str]  # what every output has as its source has it: see text.kept.KINDS
+
+
+def room(tokens: int) -> int:
+    """How much longer an output may be for what is asked of it, in whole steps: those alike share a batch."""
+    return -(-tokens // STEP) * STEP
+
+
+def each(prefix: str | Sequence[str] | None, texts: Sequence[str]) -> list[str]:
+    """One prefix for each text."""
+    if prefix is None or isinstance(prefix, str):
+        return [prefix or ""] * len(texts)
+    require_one_each("prefixes", len(prefix), len(texts))
+    return list(prefix)
+
+
+def require_one_each(things: str, number: int, texts: int) -> None:
+    if number != texts:
+        raise UsageError(
+            f"There are {number:,} {things} for {texts:,} texts.",
+            where="what is asked of the outputs",
+            expected="one for all, or one for each text",
+            hint='"" and {} ask for nothing.',
+        )

@@ -1,0 +1,163 @@
+"""The engine of CTranslate2: ids in, hypotheses out, by the same rules as our own search, without torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import ctranslate2
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.config.search import SearchConfig
+from dragoman.inference.runtime import Ids, Name, Steps
+from dragoman.search.hypothesis import Hypothesis
+from dragoman.text.names import names
+from dragoman.text.pair import TextPair
+from dragoman.text.specials import EOS
+
+SCORED = 32  # pairs at once: each token of them takes memory for the whole vocabulary
+
+
+class Ct2:
+    """A CTranslate2 directory. `threads` 0 leaves their number to CTranslate2."""
+
+    name: Name = "ct2"
+
+    def __init__(self, folder: Path, text: TextPair, *, threads: int = 0) -> None:
+        self.translator = ctranslate2.Translator(
+            str(folder), device="cpu", inter_threads=1, intra_threads=threads
+        )
+        self._sources, self._targets = names(text.src), names(text.tgt)
+        self._ids = {name: id for id, name in enumerate(self._targets)}
+
+    def search(
+        self, sources: Sequence[Ids], config: SearchConfig, prefixes: Sequence[Ids] | None = None
+    ) -> list[list[Hypothesis]]:
+        """A bare call of CTranslate2 cuts inputs at 1024 tokens and never gives an empty output; we may."""
+        found = self.translator.translate_batch(
+            self._read(sources),
+            None if prefixes is None else self._written(prefixes),
+            beam_size=1 if config.kind == "greedy" else config.size,
+            num_hypotheses=config.n_best,
+            length_penalty=config.length_penalty,
+            min_decoding_length=0,
+            max_decoding_length=config.max_length,
+            max_input_length=0,
+            max_batch_size=config.batch_sentences,
+            return_end_token=True,  # where it is missing the output was cut
+            return_scores=True,
+        )
+        alpha = config.length_penalty
+        every = [
+            [self._hypothesis(*pair, alpha) for pair in zip(one.hypotheses, one.scores, strict=True)]
+            for one in found
+        ]
+        return self._scored_whole(sources, every, alpha) if prefixes else every
+
+    def forced(self, sources: Sequence[Ids], outputs: Sequence[Ids]) -> list[list[float]]:
+        """CTranslate2 puts a </s> behind every output, whose log p is left out where the output was cut."""
+        bare = [output[:-1] if output[-1:] == [EOS] else output for output in map(list, outputs)]
+        scored = self.translator.score_batch(
+            self._read(sources), self._written(bare), max_input_length=0, max_batch_size=SCORED
+        )
+        return [list(one.log_probs[: len(output)]) for one, output in zip(scored, outputs, strict=True)]
+
+    def steps(self, sources: Sequence[Ids], outputs: Sequence[Ids]) -> list[Steps]:
+        bare = [output[:-1] if output[-1:] == [EOS] else output for output in map(list, outputs)]
+        return [
+            steps_of(one, output)
+            for start in range(0, len(outputs), SCORED)
+            for one, output in zip(
+                self._led(sources[start : start + SCORED], bare[start : start + SCORED]),
+                outputs[start : start + SCORED],
+                strict=True,
+            )
+        ]
+
+    def after(self, sources: Sequence[Ids], prefixes: Sequence[Ids]) -> NDArray[np.float32]:
+        led = self._led(sources, prefixes)
+        rows = [np.array(one.logits[0][len(prefix)]) for one, prefix in zip(led, prefixes, strict=True)]
+        return log_softmax(np.stack(rows))
+
+    def _led(self, sources: Sequence[Ids], prefixes: Sequence[Ids]) -> list[Any]:
+        """Greedy search behind these beginnings, with what it knows at each step, theirs among them."""
+        led: list[Any] = self.translator.translate_batch(
+            self._read(sources),
+            self._written(prefixes),
+            beam_size=1,
+            min_decoding_length=0,
+            max_decoding_length=max(map(len, prefixes)) + 1,
+            max_input_length=0,
+            max_batch_size=SCORED,
+            return_logits_vocab=True,
+            return_attention=True,
+            return_end_token=True,  # or its attention is left out
+        )
+        return led
+
+    def stream(self, source: Ids, config: SearchConfig, prefix: Ids = ()) -> Iterator[int]:
+        steps = self.translator.generate_tokens(
+            *self._read([source]),
+            *self._written([prefix]),
+            min_decoding_length=0,
+            max_decoding_length=config.max_length,
+            max_input_length=0,
+        )
+        for step in steps:
+            if step.step >= len(prefix):
+                yield self._ids[step.token]
+
+    def _scored_whole(
+        self, sources: Sequence[Ids], found: list[list[Hypothesis]], alpha: float
+    ) -> list[list[Hypothesis]]:
+        """CTranslate2 leaves a prefix out of the scores."""
+        rows = [(source, h) for source, best in zip(sources, found, strict=True) for h in best]
+        log_p = iter(map(sum, self.forced([source for source, _ in rows], [ended(h) for _, h in rows])))
+        ranked = []
+        for best in found:
+            scored = [rescored(h, next(log_p), alpha) for h in best]
+            ranked.append(sorted(scored, key=lambda h: -h.score))
+        return ranked
+
+    def _read(self, rows: Sequence[Ids]) -> list[list[str]]:
+        return [[self._sources[id] for id in row] for row in rows]
+
+    def _written(self, rows: Sequence[Ids]) -> list[list[str]]:
+        return [[self._targets[id] for id in row] for row in rows]
+
+    def _hypothesis(self, tokens: Sequence[str], score: float, alpha: float) -> Hypothesis:
+        ids = tuple(self._ids[token] for token in tokens)
+        is_whole = ids[-1:] == (EOS,)
+        log_p = score * float(len(ids) ** alpha)
+        return Hypothesis(ids[:-1] if is_whole else ids, score, log_p, is_whole)
+
+
+def open_engine(folder: Path, text: TextPair) -> Ct2:
+    return Ct2(folder, text)
+
+
+def ended(hypothesis: Hypothesis) -> list[int]:
+    """The tokens, with </s> where there is one."""
+    return [*hypothesis.tokens, EOS] if hypothesis.finished else list(hypothesis.tokens)
+
+
+def rescored(hypothesis: Hypothesis, log_p: float, alpha: float) -> Hypothesis:
+    length = len(hypothesis.tokens) + hypothesis.finished
+    return hypothesis._replace(log_p=log_p, score=log_p / float(length**alpha))
+
+
+def steps_of(led: Any, output: Ids) -> Steps:
+    """CTranslate2 leaves out the weight of the source's </s>, which is what is missing to 1."""
+    log_p = log_softmax(np.stack([np.array(row) for row in led.logits[0][: len(output)]]))
+    entropy = -(np.exp(log_p) * log_p).sum(axis=1)
+    looks = np.array(led.attention[0][: len(output)], np.float32)
+    attention = np.concatenate([looks, 1.0 - looks.sum(axis=1, keepdims=True)], axis=1)
+    return Steps(log_p[range(len(output)), list(output)].tolist(), entropy.tolist(), attention)
+
+
+def log_softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    found: NDArray[np.float32] = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    return found

@@ -1,0 +1,205 @@
+"""The engine of ONNX Runtime: ids in, hypotheses out, by the same rules as our own search, without torch."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+
+from dragoman.config.search import SearchConfig
+from dragoman.data.padding import pad
+from dragoman.errors import ModelError
+from dragoman.inference.runtime import Ids, Name, Steps
+from dragoman.search.array_rules import at_least, begin, no_repeat
+from dragoman.search.arrays import ArrayState, Bools, Floats, Ints, Rule, beam, greedy, greedy_steps
+from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.scores import length_normalised
+from dragoman.text.pair import TextPair
+from dragoman.text.specials import BOS, PAD
+
+ENCODER, STEP, STATE = "encoder.onnx", "step.onnx", "state.json"
+FORMAT = 1
+SCORED = 32  # pairs at once: each token of them takes memory for the whole vocabulary
+
+
+def open_engine(folder: Path, text: TextPair) -> Onnx:
+    return Onnx(folder)
+
+
+class Look(NamedTuple):
+    log_p: Floats  # [B W V]
+    state: ArrayState
+    attention: Floats | None  # [B W S]
+
+
+class Graphs:
+    """Both graphs of a model, as a stepper over arrays."""
+
+    def __init__(self, folder: Path, threads: int) -> None:
+        self.fixed, self.moving, self.attends = read_state(folder / STATE)
+        self.encoder, self.stepper = (session(folder / name, threads) for name in (ENCODER, STEP))
+
+    def start(self, src: Ints, keep: Bools) -> ArrayState:
+        found = self.encoder.run([*self.fixed, *self.moving], {"src": src, "keep": keep})
+        count = len(self.fixed)
+        return ArrayState(found[:count], [x[:, None] for x in found[count:]])
+
+    def step(self, y: Ints, state: ArrayState) -> tuple[Floats, ArrayState]:
+        return self.look(y, state, attends=False)[:2]
+
+    def look(self, y: Ints, state: ArrayState, *, attends: bool = True) -> Look:
+        """The same, and where each hypothesis looked, if it looks anywhere."""
+        given = zip((*self.fixed, *self.moving), (*state.fixed, *state.moving), strict=True)
+        attends = attends and self.attends
+        outputs = ["log_p", *self.moving.values(), *["attention"] * attends]
+        log_p, *rest = self.stepper.run(outputs, {"y": y, **dict(given)})
+        count = len(self.moving)
+        return Look(log_p, ArrayState(state.fixed, rest[:count]), rest[count] if attends else None)
+
+
+class Onnx:
+    """An ONNX directory. `threads` 0 is one for each core."""
+
+    name: Name = "onnx"
+
+    def __init__(self, folder: Path, *, threads: int = 0) -> None:
+        self.graphs = Graphs(folder, threads)
+
+    def search(
+        self, sources: Sequence[Ids], config: SearchConfig, prefixes: Sequence[Ids] | None = None
+    ) -> list[list[Hypothesis]]:
+        found: dict[int, list[Hypothesis]] = {}
+        for places in alike(list(map(len, sources)), config.batch_sentences):
+            begins = None if prefixes is None else [prefixes[place] for place in places]
+            decode = search_of(config, rules_of(config, begins))
+            best = decode(self.graphs, *pad([sources[place] for place in places]))
+            found.update(zip(places, best, strict=True))
+        return [found[place][: config.n_best] for place in range(len(sources))]
+
+    def forced(self, sources: Sequence[Ids], outputs: Sequence[Ids]) -> list[list[float]]:
+        return [list(steps.log_p) for steps in self.steps(sources, outputs)]
+
+    def steps(self, sources: Sequence[Ids], outputs: Sequence[Ids]) -> list[Steps]:
+        found: dict[int, Steps] = {}
+        for places in alike(list(map(len, outputs)), SCORED):
+            src, keep = pad([sources[place] for place in places])
+            rows = [outputs[place] for place in places]
+            y = written(rows)
+            log_p, entropy = (np.zeros(y.shape, np.float32) for _ in range(2))
+            looks = np.zeros((*y.shape, src.shape[1]), np.float32)
+            for t, look in enumerate(self._along(src, keep, y)):
+                here = look.log_p[:, 0]
+                log_p[:, t] = np.take_along_axis(here, y[:, t : t + 1], axis=1)[:, 0]
+                entropy[:, t] = -(np.exp(here) * here).sum(axis=1, where=here > -np.inf)
+                attends = look.attention is not None and look.attention.shape[2] == src.shape[1]
+                if look.attention is not None and attends:
+                    looks[:, t] = look.attention[:, 0]
+            for row, (place, output) in enumerate(zip(places, rows, strict=True)):
+                T, S = len(output), len(sources[place]) + 1
+                seen = looks[row, :T, :S] if attends else None
+                found[place] = Steps(log_p[row, :T].tolist(), entropy[row, :T].tolist(), seen)
+        return [found[place] for place in range(len(outputs))]
+
+    def after(self, sources: Sequence[Ids], prefixes: Sequence[Ids]) -> NDArray[np.float32]:
+        src, keep = pad(sources)
+        y = written([[*prefix, PAD] for prefix in prefixes])
+        rows: list[Any] = [None for _ in prefixes]
+        for t, look in enumerate(self._along(src, keep, y)):
+            for row, prefix in enumerate(prefixes):
+                if len(prefix) == t:
+                    rows[row] = look.log_p[row, 0]
+        return np.stack(rows)
+
+    def stream(self, source: Ids, config: SearchConfig, prefix: Ids = ()) -> Iterator[int]:
+        rules = rules_of(config, [prefix])
+        steps = greedy_steps(self.graphs, *pad([source]), max_length=config.max_length, rules=rules)
+        for number, (_, y, _) in enumerate(steps):
+            if number >= len(prefix):
+                yield int(y[0])
+
+    def _along(self, src: Ints, keep: Bools, y: Ints) -> Iterator[Look]:
+        """The step before each column of y."""
+        state, previous = self.graphs.start(src, keep), np.full((len(y), 1), BOS)
+        for t in range(y.shape[1]):
+            look = self.graphs.look(previous, state)
+            yield look
+            state, previous = look.state, y[:, t : t + 1]
+
+
+def session(file: Path, threads: int) -> Any:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads or len(os.sched_getaffinity(0))
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # ONNX Runtime has a class for each kind of fault, and no base of them
+        raise ModelError(
+            f"ONNX Runtime cannot read the graph: {str(error).splitlines()[0]}.",
+            where=str(file),
+            hint="Export the model again: dragoman export MODEL --to onnx",
+        ) from None
+
+
+def read_state(file: Path) -> tuple[list[str], dict[str, str], bool]:
+    """The names of what is fixed, of what moves and becomes what, and whether there is attention."""
+    try:
+        facts = json.loads(file.read_text("utf-8"))
+        if facts["format"] != FORMAT:
+            raise ValueError("another format")
+        return list(facts["fixed"]), dict(facts["moving"]), bool(facts["attention"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ModelError(
+            f"What a state is made of cannot be read: {error}.",
+            where=str(file),
+            expected=f"the names of its tensors, in format {FORMAT}",
+            hint="Export the model again: dragoman export MODEL --to onnx",
+        ) from None
+
+
+def search_of(
+    config: SearchConfig, rules: Sequence[Rule]
+) -> Callable[[Graphs, Ints, Bools], list[list[Hypothesis]]]:
+    normalise = partial(length_normalised, alpha=config.length_penalty)
+    if config.kind == "greedy" or config.size == 1:
+        return partial(greedy, max_length=config.max_length, normalise=normalise, rules=rules)
+    return partial(
+        beam,
+        size=config.size,
+        max_length=config.max_length,
+        normalise=normalise,
+        stop=config.stop,
+        rules=rules,
+    )
+
+
+def rules_of(config: SearchConfig, prefixes: Sequence[Ids] | None) -> list[Rule]:
+    rules = []
+    if prefixes is not None and any(prefixes):
+        rules.append(begin(prefixes))
+    if config.no_repeat_ngram:
+        rules.append(no_repeat(config.no_repeat_ngram))
+    if config.min_length:
+        rules.append(at_least(config.min_length))
+    return rules
+
+
+def alike(lengths: Sequence[int], size: int) -> Iterator[list[int]]:
+    """Places of rows of about one length, `size` at most."""
+    order = sorted(range(len(lengths)), key=lambda place: lengths[place])
+    yield from (order[k : k + size] for k in range(0, len(order), size))
+
+
+def written(rows: Sequence[Ids]) -> Ints:
+    """Outputs as rows of one length, filled up with <pad>."""
+    y = np.full((len(rows), max(map(len, rows))), PAD)
+    for row, output in zip(y, rows, strict=True):
+        row[: len(output)] = output
+    return y

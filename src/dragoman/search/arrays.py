@@ -1,0 +1,237 @@
+"""Greedy and beam search over numpy arrays: the twins of `greedy` and `beam` for engines without torch.
+
+The same rules, and from the same log p the same outputs and scores. Done sentences leave the batch at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.scores import Normalise, best_possible
+from dragoman.text.specials import BOS, EOS, PAD
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float32]
+Bools = NDArray[np.bool_]
+# (numbers of the sentences, their tokens [B W T] from <s> on, log p [B W V]): sets what it forbids to −∞
+Rule = Callable[[Ints, Ints, Floats], None]
+
+COLUMNS = 256  # that the sums of a sentence are laid out in, to find the best of them
+LOWEST = np.finfo(np.float32).min
+
+
+class ArrayState(NamedTuple):
+    """`fixed` has a row for each sentence, [B …]; `moving` a place for each of its hypotheses, [B W …]."""
+
+    fixed: list[NDArray[Any]]
+    moving: list[NDArray[Any]]
+
+    def select(self, sentences: Ints, parents: Ints) -> ArrayState:
+        """These sentences go on, with these of their hypotheses: [M], [M W]."""
+        all_go_on = bool(self.moving) and len(sentences) == len(self.moving[0])
+        fixed = self.fixed if all_go_on else [x[sentences] for x in self.fixed]
+        return ArrayState(fixed, [x[sentences[:, None], parents] for x in self.moving])
+
+    def widened(self, width: int) -> ArrayState:
+        return ArrayState(self.fixed, [np.repeat(x, width, axis=1) for x in self.moving])
+
+
+@runtime_checkable
+class ArrayStepper(Protocol):
+    def start(self, src: Ints, keep: Bools) -> ArrayState:
+        """One hypothesis of each sentence."""
+
+    def step(self, y: Ints, state: ArrayState) -> tuple[Floats, ArrayState]:
+        """log p [B W V] after the tokens y [B W]; search writes into it."""
+
+
+def greedy(
+    stepper: ArrayStepper,
+    src: Ints,
+    keep: Bools,
+    *,
+    max_length: int,
+    normalise: Normalise,
+    rules: Sequence[Rule] = (),
+) -> list[list[Hypothesis]]:
+    """One hypothesis for each sentence, in at most `max_length` steps, </s> among them."""
+    tokens: list[list[int]] = [[] for _ in src]
+    log_p = [0.0 for _ in src]
+    for sentences, y, p in greedy_steps(stepper, src, keep, max_length=max_length, rules=rules):
+        for sentence, token, value in zip(sentences.tolist(), y.tolist(), p.tolist(), strict=True):
+            tokens[sentence].append(token)
+            log_p[sentence] += value
+    return [[_ended(t, p, normalise)] for t, p in zip(tokens, log_p, strict=True)]
+
+
+def _ended(tokens: list[int], log_p: float, normalise: Normalise) -> Hypothesis:
+    finished = tokens[-1] == EOS
+    return Hypothesis(tuple(tokens[: len(tokens) - finished]), normalise(log_p, len(tokens)), log_p, finished)
+
+
+def greedy_steps(
+    stepper: ArrayStepper, src: Ints, keep: Bools, *, max_length: int, rules: Sequence[Rule] = ()
+) -> Iterator[tuple[Ints, Ints, Floats]]:
+    """At each step the sentences that are open, what each of them writes, and its log p."""
+    sentences = np.arange(len(src))
+    tokens = np.full((len(src), 1, 1), BOS)
+    state = stepper.start(src, keep)
+    for _ in range(max_length):
+        log_p, state = stepper.step(tokens[:, :, -1], state)
+        follow(rules, sentences, tokens, log_p)
+        y = log_p.argmax(axis=-1)  # the first of equal values: the lowest token
+        yield sentences, y[:, 0], np.take_along_axis(log_p, y[..., None], axis=-1)[:, 0, 0]
+        still = np.flatnonzero(y[:, 0] != EOS)
+        if not len(still):
+            return
+        tokens = np.concatenate((tokens, y[..., None]), axis=2)
+        if len(still) < len(sentences):
+            sentences, tokens = sentences[still], tokens[still]
+            state = state.select(still, np.zeros((len(still), 1), np.int64))
+
+
+def beam(
+    stepper: ArrayStepper,
+    src: Ints,
+    keep: Bools,
+    *,
+    size: int,
+    max_length: int,
+    normalise: Normalise,
+    stop: str = "n_best",
+    rules: Sequence[Rule] = (),
+) -> list[list[Hypothesis]]:
+    """The `size` best of each sentence, best first; of one in which nothing has ended, what is open."""
+    found: list[list[Hypothesis]] = [[] for _ in src]
+    sentences = np.arange(len(src))
+    tokens = np.full((len(src), size, 1), BOS)
+    log_p = np.full((len(src), size), -np.inf, np.float32)
+    log_p[:, 0] = 0.0  # all begin alike: one is enough
+    state = stepper.start(src, keep).widened(size)
+    for length in range(1, max_length + 1):
+        step, state = stepper.step(tokens[:, :, -1], state)
+        follow(rules, sentences, tokens, step)
+        best = continuations(log_p, step)
+        mine = [found[sentence] for sentence in sentences]
+        set_aside(best, tokens, length, mine, normalise)
+        chosen = best.open()
+        is_last = (chosen.log_p[:, 0] == -np.inf) | (length == max_length)
+        for place in np.flatnonzero(is_last).tolist():
+            if not mine[place]:
+                mine[place].extend(cut(chosen, tokens, log_p, place, length, normalise))
+        bound = [best_possible(p, max_length, normalise) for p in chosen.log_p[:, 0].tolist()]
+        is_settled = [is_done(h, size, stop, p) for h, p in zip(mine, bound, strict=True)]
+        still = np.flatnonzero(~(is_last | is_settled))
+        if not len(still):
+            break
+        parents = chosen.parent[still]
+        tokens = np.concatenate((tokens[still[:, None], parents], chosen.token[still, :, None]), axis=2)
+        log_p, sentences, state = chosen.log_p[still], sentences[still], state.select(still, parents)
+    return found
+
+
+class Continuations(NamedTuple):
+    """The best of each sentence, best first; twice as many as the beam is wide, so that half may end."""
+
+    log_p: Floats
+    parent: Ints
+    token: Ints
+
+    def open(self) -> Continuations:
+        """The best that do not end, as many as the beam is wide."""
+        rank = np.argsort(self.token == EOS, axis=1, kind="stable")[:, : self.token.shape[1] // 2]
+        parent, token = (np.take_along_axis(x, rank, axis=1) for x in (self.parent, self.token))
+        return Continuations(np.take_along_axis(self.log_p, rank, axis=1), parent, token)
+
+
+def continuations(p: Floats, log_p: Floats) -> Continuations:
+    """The 2W largest of p_w + log_p_wv over all w and v, equal ones in the order they stand.
+
+    What is missing has log p −∞.
+    """
+    B, W, V = log_p.shape
+    k = 2 * W
+    row, index, value = candidates(p, log_p, k)
+    order = np.lexsort((index, -value, row))
+    row, index, value = row[order], index[order], value[order]
+    rank = np.arange(len(row)) - np.searchsorted(row, row)
+    is_best = rank < k
+    place = row[is_best], rank[is_best]
+    best, where = np.full((B, k), -np.inf, np.float32), np.full((B, k), PAD)
+    best[place], where[place] = value[is_best], index[is_best]
+    return Continuations(best, where // V, where % V)
+
+
+def candidates(p: Floats, log_p: Floats, k: int) -> tuple[Ints, Ints, Floats]:
+    """Few sums, the k best of each sentence among them: its number, w · V + v, and the sum.
+
+    Tokens are laid out in columns. The k-th largest maximum of a column is no larger than the k-th best sum,
+    so that only columns with a maximum as large are looked into. Tokens that fill no row are columns alone.
+    """
+    B, W, V = log_p.shape
+    rows = V // COLUMNS
+    width, whole = (COLUMNS, rows * COLUMNS) if rows else (0, 0)
+    maxima = log_p[:, :, :whole].reshape(B, W, rows, width).max(axis=2, initial=-np.inf)
+    sums = (np.concatenate((maxima, log_p[:, :, whole:]), axis=2) + p[:, :, None]).reshape(B, -1)
+    least = np.maximum(np.partition(sums, -k, axis=1)[:, -k], LOWEST)
+    sentence, place = np.divmod(np.flatnonzero(sums >= least[:, None]), sums.shape[1])
+    w, column = np.divmod(place, sums.shape[1] // W)
+    is_alone = column >= width
+    token = column[:, None] + COLUMNS * np.arange(max(rows, 1))
+    token[is_alone] += whole - width - COLUMNS * np.arange(max(rows, 1))
+    value = log_p[sentence[:, None], w[:, None], token] + p[sentence, w][:, None]
+    is_large = value >= least[sentence, None]
+    is_large[is_alone, 1:] = False
+    index = w[:, None] * V + token
+    return np.broadcast_to(sentence[:, None], token.shape)[is_large], index[is_large], value[is_large]
+
+
+def set_aside(
+    best: Continuations,
+    tokens: Ints,
+    length: int,
+    found: Sequence[list[Hypothesis]],
+    normalise: Normalise,
+) -> None:
+    """What ends among the W best."""
+    width = tokens.shape[1]
+    ends = (best.token[:, :width] == EOS) & (best.log_p[:, :width] > -np.inf)
+    for place, rank in np.argwhere(ends).tolist():
+        p = float(best.log_p[place, rank])
+        y = tokens[place, best.parent[place, rank], 1:].tolist()
+        found[place].append(Hypothesis(tuple(y), normalise(p, length), p, True))
+    for place in np.flatnonzero(ends.any(axis=1)).tolist():
+        found[place].sort(key=lambda h: -h.score)
+        del found[place][width:]
+
+
+def cut(
+    chosen: Continuations, tokens: Ints, log_p: Floats, place: int, length: int, normalise: Normalise
+) -> Iterator[Hypothesis]:
+    """The open hypotheses as they stand; where none can go on, as they stood."""
+    p = chosen.log_p[place]
+    rows = np.concatenate((tokens[place, chosen.parent[place], 1:], chosen.token[place][:, None]), axis=1)
+    if not np.isfinite(p).any():
+        p, rows, length = log_p[place], tokens[place, :, 1:], max(length - 1, 1)
+    for value, row in zip(p.tolist(), rows.tolist(), strict=True):
+        if value > -np.inf:
+            yield Hypothesis(tuple(row), normalise(value, length), value, False)
+
+
+def is_done(found: Sequence[Hypothesis], size: int, stop: str, bound: float) -> bool:
+    """Whether open hypotheses, the best of which scores no more than `bound`, can change nothing."""
+    if len(found) < size or stop == "length":
+        return False
+    return stop == "n_best" or bound <= found[-1].score
+
+
+def follow(rules: Sequence[Rule], sentences: Ints, tokens: Ints, log_p: Floats) -> None:
+    """<pad> and <s> are never written."""
+    log_p[..., [PAD, BOS]] = -np.inf
+    for rule in rules:
+        rule(sentences, tokens, log_p)

@@ -1,0 +1,62 @@
+"""A tiny Transformer with random weights that ends its outputs now and then, and its export beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dragoman.config.load import validate
+from dragoman.export.folder import export_ct2
+from dragoman.models.bundle import Bundle, new_model, save_bundle
+from dragoman.models.calibration import Calibration
+from dragoman.models.heads.token import TokenHead
+from dragoman.text.build import learn
+from dragoman.text.specials import BOS, EOS, PAD
+from inference.tiny_bundle import TRANSFORMER
+
+LINES = ["the cat sat on the mat", "a dog and a cat", "über die Donau", "there is no dog", "two dogs"]
+NEVER = -30.0  # the bias of what must have no probability, for then both engines have the same scores
+
+CALIBRATION = Calibration(
+    sentences=9,
+    tokens=((0.1, 0.2), (0.9, 0.8)),
+    slope=1.0,
+    offset=0.5,
+    doubt=0.3,
+    shortest=0.4,
+    longest=2.5,
+    muted=(),
+    error=(0.2, 0.1),
+)
+
+
+def light_folder(folder: Path, *, ends: float = 4.0, **search: Any) -> Path:
+    """`ends` is how much the model wants to."""
+    bundle = lively_bundle(ends, search)
+    weights = {name: p.detach() for name, p in bundle.model.named_parameters()}
+    save_bundle(folder, bundle.config, bundle.text, weights, "A tiny model.\n")
+    export_ct2(folder, None, "float32")
+    return folder
+
+
+def lively_bundle(ends: float, search: dict[str, Any]) -> Bundle:
+    config = validate(
+        {
+            "data": {"train": "train.tsv"},
+            "text": {"kind": "bpe", "size": 310},
+            "model": {"encoder": TRANSFORMER, "decoder": TRANSFORMER, "tied": "none"},
+            "search": {"size": 3, "max_length": 24, **search},
+        }
+    )
+    text = learn(config.text, lambda: iter(LINES * 4), lambda: iter(LINES * 4))
+    model = new_model(config, text).eval()
+    assert isinstance(model.head, TokenHead)
+    with torch.no_grad():
+        for p in model.parameters():
+            p.mul_(3.0)
+        model.head.b[EOS] += ends
+        model.head.b[[PAD, BOS]] = NEVER
+        model.head.b[4:260] = NEVER  # bytes
+    return Bundle(config, text, model)

@@ -1,0 +1,101 @@
+"""A machine without torch: an export runs, scores and streams; the rest says what to type."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from inference.light_folder import LINES, light_folder
+
+BLOCK = """
+import sys
+for name in ("torch", "jaxtyping"):
+    sys.modules[name] = None
+"""
+USE = """
+import json
+import dragoman
+assert not {"numpy", "ctranslate2", "pydantic"} & set(sys.modules), "import dragoman is light"
+folder, test = sys.argv[1:]
+model = dragoman.load(folder)
+search = {"size": 3, "n_best": 2}
+result = model("the cat sat", search, details=True, prefix="the ")
+said = {
+    "runtime": model.runtime.name,
+    "alternatives": len(result.alternatives),
+    "details": len(result.details),
+    "streamed": "".join(model.stream("the cat sat")) == model("the cat sat", {"kind": "greedy"}).text,
+    "bleu": dragoman.score(model, test).scores["bleu"].value,
+    "texts": [one.text for one in model(["the cat", "", "two dogs"])],
+}
+asks = [
+    lambda: dragoman.train,
+    lambda: model("a", trace=True),
+    lambda: dragoman.load(folder, runtime="torch"),
+]
+for ask in asks:
+    try:
+        ask()
+    except Exception as error:
+        said.setdefault("refused", []).append([type(error).__name__, error.hint])
+print(json.dumps(said))
+"""
+MAIN = "\nfrom dragoman.cli.main import main\nraise SystemExit(main())\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("alone") / "model"
+    light_folder(folder, ends=9.0)
+    (folder.parent / "test.tsv").write_text("".join(f"{line}\t{line}\n" for line in LINES), encoding="utf-8")
+    return folder
+
+
+def without_torch(program: str, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", BLOCK + program, *arguments]
+    return subprocess.run(command, input=typed, capture_output=True, text=True, timeout=600)
+
+
+def test_python_without_torch(folder: Path) -> None:
+    done = without_torch(USE, str(folder), str(folder.parent / "test.tsv"))
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert (said["runtime"], said["alternatives"], said["streamed"]) == ("ct2", 2, True)
+    assert said["texts"][1] == ""
+    assert said["details"] > 0
+    assert said["bleu"] >= 0
+    assert [kind for kind, _ in said["refused"]] == ["MissingExtra", "UsageError", "MissingExtra"]
+    assert all('pip install "dragoman[train]"' in hint for _, hint in said["refused"])
+
+
+def test_the_command_line_without_torch(folder: Path) -> None:
+    typed = "the cat\n\ntwo dogs and a cat"
+    done = without_torch(MAIN, "run", str(folder), "--json", typed=typed)
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.removesuffix("\n").split("\n")]
+    assert len(lines) == 3
+    assert lines[1]["text"] == ""
+    plain = without_torch(MAIN, "run", str(folder), "--runtime", "ct2", "search.size=5", typed=typed)
+    assert plain.stdout.count("\n") == 2
+    scored = without_torch(MAIN, "score", str(folder), str(folder.parent / "test.tsv"), "--json")
+    assert scored.returncode == 0, scored.stderr
+    assert json.loads(scored.stdout)["sentences"] == len(LINES)
+
+
+def test_what_needs_torch_is_refused_in_words(folder: Path) -> None:
+    for arguments in (["--trace", "trace.json"], ["--glossary", "terms.tsv"], ["--runtime", "torch"]):
+        (folder.parent / "terms.tsv").write_text("cat\tmat\n", encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, "-c", BLOCK + MAIN, "run", str(folder), "the cat", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=600,
+            cwd=folder.parent,
+        )
+        assert done.returncode == 2, done.stderr
+        assert 'pip install "dragoman[train]"' in done.stderr
+        assert done.stdout == ""
