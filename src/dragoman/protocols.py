@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from torch.utils._pytree import tree_map_only
-
 from dragoman.shapes import Bool, Float, Int, Tensor
 
 
@@ -108,5 +106,12 @@ class Stepper(Protocol):
 
 
 def take(tree: Any, rows: Int[Tensor, " M"]) -> Any:
-    """Rows of every tensor in a state, whatever its shape: the one line that reorders any decoder."""
-    return tree_map_only(Tensor, lambda x: x.index_select(0, rows), tree)
+    """Rows of every tensor in a state, whatever its shape: this reorders any decoder."""
+    match tree:
+        case Tensor():
+            return tree.index_select(0, rows)
+        case tuple() | list():
+            parts = [take(part, rows) for part in tree]
+            return type(tree)(*parts) if hasattr(tree, "_fields") else type(tree)(parts)
+        case _:
+            return tree

@@ -12,6 +12,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeVar, Unpack
 
+import torch
+
 from dragoman.config.search import SearchConfig
 from dragoman.data.collate import collate_sources
 from dragoman.errors import UsageError
@@ -101,6 +103,7 @@ class Translator:
         config = search or self.search
         return config.model_copy(update={"max_length": min(config.max_length, self.longest_target)})
 
+    @torch.inference_mode()
     def _decode(
         self,
         config: SearchConfig,

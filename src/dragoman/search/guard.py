@@ -78,19 +78,22 @@ class LoopGuard:
         step = self.stepper.step(y, State(fixed, guarded.inner))
         trail = guarded.trail.then(y)
         caught = (trail.run.view(len(longest), -1, PERIOD) >= longest.unsqueeze(1)).flatten(0, 1)
-        log_p = self.cut(step.log_p, trail, caught) if bool(caught.any()) else step.log_p
+        rows = caught.any(dim=1).nonzero().squeeze(1)
+        log_p = step.log_p
+        if len(rows):
+            log_p = log_p.index_copy(0, rows, self.cut(log_p[rows], trail.last[rows], caught[rows]))
         return Step(
             log_p, State((step.state.fixed, longest), Guarded(step.state.moving, trail)), step.attention
         )
 
     def cut(
-        self, log_p: Float[Tensor, "N V"], trail: Trail, caught: Bool[Tensor, "N P"]
-    ) -> Float[Tensor, "N V"]:
+        self, log_p: Float[Tensor, "M V"], last: Int[Tensor, "M P"], caught: Bool[Tensor, "M P"]
+    ) -> Float[Tensor, "M V"]:
         """No fourth turn; and only </s> for the rows that want one more than anything else."""
         best = allowed(log_p).argmax(dim=1, keepdim=True)
         may_end = log_p[:, EOS : EOS + 1].isfinite()
-        wants = (caught & (trail.last == best)).any(dim=1, keepdim=True)
-        again = torch.zeros_like(log_p, dtype=torch.bool).scatter(1, trail.last.where(caught, PAD), True)
+        wants = (caught & (last == best)).any(dim=1, keepdim=True)
+        again = torch.zeros_like(log_p, dtype=torch.bool).scatter(1, last.where(caught, PAD), True)
         forbidden = (again | wants) & may_end
         forbidden[:, EOS] = False
         return log_p.masked_fill(forbidden, -torch.inf)
