@@ -32,31 +32,35 @@ CALIBRATION = Calibration(
 )
 
 
-def light_folder(folder: Path, *, ends: float = 4.0, **search: Any) -> Path:
-    """`ends` is how much the model wants to."""
-    bundle = lively_bundle(ends, search)
+def light_folder(folder: Path, *, babbles: bool = True, **search: Any) -> Path:
+    """Most outputs of one that babbles are loops."""
+    data = folder.parent / "train.tsv"  # an export is proven on its lines, and they are few
+    data.write_text("".join(f"{line}\t{line}\n" for line in LINES), encoding="utf-8")
+    bundle = lively_bundle({"data": {"train": str(data)}, "search": search}, babbles=babbles)
     weights = {name: p.detach() for name, p in bundle.model.named_parameters()}
     save_bundle(folder, bundle.config, bundle.text, weights, "A tiny model.\n")
     export_ct2(folder, None, "float32")
     return folder
 
 
-def lively_bundle(ends: float, search: dict[str, Any]) -> Bundle:
+def lively_bundle(settings: dict[str, Any], *, babbles: bool) -> Bundle:
     config = validate(
         {
-            "data": {"train": "train.tsv"},
+            "data": settings["data"],
             "text": {"kind": "bpe", "size": 310},
             "model": {"encoder": TRANSFORMER, "decoder": TRANSFORMER, "tied": "none"},
-            "search": {"size": 3, "max_length": 24, **search},
+            "search": {"size": 3, "max_length": 24, **settings["search"]},
         }
     )
     text = learn(config.text, lambda: iter(LINES * 4), lambda: iter(LINES * 4))
     model = new_model(config, text).eval()
     assert isinstance(model.head, TokenHead)
+    random = torch.Generator().manual_seed(2)
     with torch.no_grad():
+        scale, noise = (3.0, 0.0) if babbles else (2.1, 0.3)
         for p in model.parameters():
-            p.mul_(3.0)
-        model.head.b[EOS] += ends
+            p.mul_(scale).add_(torch.randn(p.shape, generator=random), alpha=noise)
+        model.head.b[EOS] += 4.0 if babbles else 5.0
         model.head.b[[PAD, BOS]] = NEVER
         model.head.b[4:260] = NEVER  # bytes
     return Bundle(config, text, model)

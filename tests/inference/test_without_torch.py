@@ -50,7 +50,7 @@ MAIN = "\nfrom dragoman.cli.main import main\nraise SystemExit(main())\n"
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("alone") / "model"
-    light_folder(folder, ends=9.0)
+    light_folder(folder, babbles=False)
     (folder.parent / "test.tsv").write_text("".join(f"{line}\t{line}\n" for line in LINES), encoding="utf-8")
     return folder
 

@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -106,3 +107,29 @@ def test_killed_at_any_moment_every_folder_is_whole(tmp_path: Path) -> None:
         process.stdout.close()
         named = [path for path in home.iterdir() if not path.name.startswith(".")] if home.exists() else []
         assert all(verify_folder(path) is None for path in named)
+
+
+def test_a_folder_with_a_manifest_of_its_own_may_come_and_go(tmp_path: Path) -> None:
+    def fill(new: Path) -> None:
+        (new / "a").write_text("a", encoding="utf-8")
+        write_folder(new / "inner", lambda inner: (inner / "b").write_text("b", encoding="utf-8") and None)
+
+    write_folder(tmp_path / "outer", fill)
+    assert verify_folder(tmp_path / "outer") is None
+    assert verify_folder(tmp_path / "outer" / "inner", ["b"]) is None
+    assert verify_folder(tmp_path / "outer", ["inner/b"]) == "inner/b is not in MANIFEST.json"
+    shutil.rmtree(tmp_path / "outer" / "inner")
+    assert verify_folder(tmp_path / "outer", ["a"]) is None
+
+
+def test_some_files_can_be_verified_alone(tmp_path: Path) -> None:
+    def fill(new: Path) -> None:
+        for name in "ab":
+            (new / name).write_text(name, encoding="utf-8")
+
+    write_folder(tmp_path / "model", fill)
+    (tmp_path / "model" / "b").write_text("c", encoding="utf-8")
+    assert verify_folder(tmp_path / "model", only=["a", "absent"]) is None
+    fault = verify_folder(tmp_path / "model", only=["b"])
+    assert fault is not None
+    assert fault.startswith("b is not the file")

@@ -1,0 +1,51 @@
+"""Where a loop turns too often, by hand and against the words of the rule."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.search.loops import PERIOD, may_loop, most_turns
+from dragoman.search.runaway import another_turn
+
+
+@pytest.mark.parametrize(
+    ("ids", "place"),
+    [
+        ("", None),
+        ("aaa", None),
+        ("aaaa", 3),
+        ("xaaaab", 4),
+        ("ababab", None),
+        ("abababa", 6),
+        ("abababx", None),
+        ("abcabcabcab", 9),
+        ("aabaabaabaaaa", 9),
+    ],
+)
+def test_the_fourth_turn_by_hand(ids: str, place: int | None) -> None:
+    assert another_turn([ord(c) for c in ids], 3) == place
+
+
+def by_the_rule(ids: list[int], turns: int, shortest: int) -> int | None:
+    """The first place whose token goes on with a stretch that has come `turns` times right before it."""
+    for place in range(len(ids)):
+        for p in range(1, PERIOD + 1):
+            whole = max((turns - 1) * p, shortest - p)
+            if place - p - whole >= 0 and all(
+                ids[n] == ids[n - p] for n in range(place - whole, place + 1)
+            ):
+                return place
+    return None
+
+
+@given(st.lists(st.integers(0, 2), max_size=40), st.integers(2, 4), st.sampled_from([1, 5, 12]))
+def test_it_is_what_the_rule_says(ids: list[int], turns: int, shortest: int) -> None:
+    assert another_turn(ids, turns, shortest) == by_the_rule(ids, turns, shortest)
+
+
+@given(st.lists(st.integers(0, 4), max_size=30))
+def test_the_quick_look_misses_nothing(ids: list[int]) -> None:
+    assert may_loop(ids, most_turns(ids))
+    assert another_turn(ids, 3) is None or may_loop(ids, 4)
