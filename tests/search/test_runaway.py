@@ -33,9 +33,7 @@ def by_the_rule(ids: list[int], turns: int, shortest: int) -> int | None:
     for place in range(len(ids)):
         for p in range(1, PERIOD + 1):
             whole = max((turns - 1) * p, shortest - p)
-            if place - p - whole >= 0 and all(
-                ids[n] == ids[n - p] for n in range(place - whole, place + 1)
-            ):
+            if place - p - whole >= 0 and all(ids[n] == ids[n - p] for n in range(place - whole, place + 1)):
                 return place
     return None
 
