@@ -26,23 +26,8 @@ def write_folder(folder: Path, fill: Callable[[Path], None]) -> None:
     temporary = folder.with_name(f".{folder.name}.tmp")
     try:
         _fill(temporary, fill)
-        files = sorted(path for path in temporary.rglob("*") if path.is_file())
-        apart = {path.parent for path in files if path.name == MANIFEST}
-        manifest = {
-            "format": FORMAT,
-            "files": {
-                str(path.relative_to(temporary)): {"bytes": path.stat().st_size, "sha256": sha256(path)}
-                for path in files
-                if apart.isdisjoint(path.parents)
-            },
-        }
-        (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
-        for path in [
-            *files,
-            temporary / MANIFEST,
-            *(p for p in temporary.rglob("*") if p.is_dir()),
-            temporary,
-        ]:
+        _write_manifest(temporary)
+        for path in [*temporary.rglob("*"), temporary]:
             sync(path)
         displaced = folder.with_name(f".{folder.name}.old")
         shutil.rmtree(displaced, ignore_errors=True)
@@ -61,6 +46,20 @@ def write_folder(folder: Path, fill: Callable[[Path], None]) -> None:
             if error.errno in (errno.ENOSPC, errno.EDQUOT)
             else "Mend that, then run the same command again.",
         ) from error
+
+
+def _write_manifest(folder: Path) -> None:
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    apart = {path.parent for path in files if path.name == MANIFEST}
+    manifest = {
+        "format": FORMAT,
+        "files": {
+            str(path.relative_to(folder)): {"bytes": path.stat().st_size, "sha256": sha256(path)}
+            for path in files
+            if apart.isdisjoint(path.parents)
+        },
+    }
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
 
 
 def _fill(folder: Path, fill: Callable[[Path], None]) -> None:

@@ -142,7 +142,7 @@ def session(file: Path, threads: int) -> Any:
         return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # ONNX Runtime has a class for each kind of fault, and no base of them
         raise ModelError(
-            f"ONNX Runtime cannot read the graph: {str(error).splitlines()[0]}.",
+            f"ONNX Runtime cannot read the graph: {str(error).partition('\n')[0]}.",
             where=str(file),
             hint="Export the model again: dragoman export MODEL --to onnx",
         ) from None
