@@ -141,8 +141,9 @@ def session(file: Path, threads: int) -> Any:
     try:
         return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # ONNX Runtime has a class for each kind of fault, and no base of them
+        reason, _, _ = str(error).partition("\n")
         raise ModelError(
-            f"ONNX Runtime cannot read the graph: {str(error).partition('\n')[0]}.",
+            f"ONNX Runtime cannot read the graph: {reason}.",
             where=str(file),
             hint="Export the model again: dragoman export MODEL --to onnx",
         ) from None
