@@ -69,7 +69,9 @@ def test_what_does_not_exist_is_not_promised() -> None:
 
 
 def test_without_torch_the_extra_is_named() -> None:
-    done = python("import sys; sys.modules['torch'] = None; import dragoman; dragoman.load('x')")
+    done = python(
+        "import sys; sys.modules['torch'] = None; import dragoman; dragoman.train('a', 'b', out='x')"
+    )
     assert "MissingExtra" in done.stderr
     assert 'pip install "dragoman[train]"' in done.stderr
 

@@ -23,7 +23,8 @@ assert not {"numpy", "ctranslate2", "pydantic"} & set(sys.modules), "import drag
 folder, test = sys.argv[1:]
 model = dragoman.load(folder)
 search = {"size": 3, "n_best": 2}
-result = model("the cat sat", search, details=True, prefix="the ")
+result = model("the cat sat", search, details=True)
+assert model("the cat sat", search, prefix="the ").text.startswith("the ")
 said = {
     "runtime": model.runtime.name,
     "alternatives": len(result.alternatives),
@@ -42,6 +43,10 @@ for ask in asks:
         ask()
     except Exception as error:
         said.setdefault("refused", []).append([type(error).__name__, error.hint])
+try:
+    dragoman.load(folder, runtime="jax")
+except Exception as error:
+    said["unknown"] = str(error)
 print(json.dumps(said))
 """
 MAIN = "\nfrom dragoman.cli.main import main\nraise SystemExit(main())\n"
@@ -70,6 +75,7 @@ def test_python_without_torch(folder: Path) -> None:
     assert said["bleu"] >= 0
     assert [kind for kind, _ in said["refused"]] == ["MissingExtra", "UsageError", "MissingExtra"]
     assert all('pip install "dragoman[train]"' in hint for _, hint in said["refused"])
+    assert said["unknown"].startswith('There is no runtime "jax".')
 
 
 def test_the_command_line_without_torch(folder: Path) -> None:

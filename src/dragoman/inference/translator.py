@@ -12,8 +12,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeVar, Unpack
 
-import torch
-
 from dragoman.config.search import SearchConfig
 from dragoman.data.collate import collate_sources
 from dragoman.errors import UsageError
@@ -96,14 +94,13 @@ class Translator:
             bounded, stepper = steering.with_room(bounded, config, [0]), steering.stepper(stepper, company)
         if rules := build_rules(config, self.judge.shortest_loop):
             stepper = rules(stepper)
-        tokens = greedy_tokens(stepper, *sources([source]), bounded.max_length)
+        tokens = greedy_tokens(stepper, *self._batch([source]), bounded.max_length)
         yield from parts(tokens, partial(Openings([prefix], self.surfaces.tgt).text, 0))
 
     def _limited(self, search: SearchConfig | None) -> SearchConfig:
         config = search or self.search
         return config.model_copy(update={"max_length": min(config.max_length, self.longest_target)})
 
-    @torch.inference_mode()
     def _decode(
         self,
         config: SearchConfig,
@@ -153,7 +150,7 @@ class Translator:
             bounded = steering.with_room(bounded, config, places)
             decode = steering.search(bounded, in_company(places), self.judge.shortest_loop, recorder)
             stepper = steering.stepper(stepper, in_company(places))
-        found = decode(stepper, *sources(rows))[: len(rows)]
+        found = decode(stepper, *self._batch(rows))[: len(rows)]
         traces = recorder.traces(found) if recorder else [None] * len(rows)
         ranked = [self.chooser.ranked(config, *pair) for pair in zip(texts, found, strict=True)]
         return [Decoded(*one) for one in zip(rows, ranked, traces, strict=True)]
@@ -163,7 +160,7 @@ class Translator:
     ) -> list[Decoded]:
         outputs = [[*one.best.tokens, EOS] if one.best.finished else list(one.best.tokens) for one in found]
         stepper = self.chooser.stepper(self.model, config)
-        seen = forced(stepper, *sources([one.source for one in found]), in_company(outputs))
+        seen = forced(stepper, *self._batch([one.source for one in found]), in_company(outputs))
         told = []
         for place, one in enumerate(found):
             output = self.text.tgt.decode(outputs[place])
@@ -175,7 +172,7 @@ class Translator:
     def _with_looks(self, config: SearchConfig, found: Sequence[Decoded]) -> list[Decoded]:
         """And where the model looked for each token, if it looks anywhere; not at </s>."""
         outputs = in_company([[*one.best.tokens, EOS] for one in found])
-        batch = sources([one.source for one in found])
+        batch = self._batch([one.source for one in found])
         looks = forced(self.chooser.stepper(self.model, config), *batch, outputs).attention
         if looks is None:
             return list(found)
@@ -183,6 +180,11 @@ class Translator:
             one._replace(look=looks[n, : len(one.best.tokens), : len(one.source)])
             for n, one in enumerate(found)
         ]
+
+    def _batch(self, rows: Sequence[Sequence[int]]) -> tuple[Int[Tensor, "B S"], Bool[Tensor, "B S"]]:
+        """Sources that are padded alike, as far as there are positions."""
+        length = min(padded(len(rows[0])), self.longest_source + 1)
+        return collate_sources(in_company(rows), length)
 
     def _texts(self, decoded: Decoded) -> list[str]:
         return [self.text.tgt.decode(hypothesis.tokens) for hypothesis in decoded.hypotheses]
@@ -224,11 +226,6 @@ def steps_of(seen: Forced, row: int, S: int, T: int) -> Steps:
 def in_company(rows: Sequence[T]) -> list[T]:
     """A batch that is not too small: its last row again and again."""
     return [*rows, *[rows[-1]] * max(LEAST - len(rows), 0)]
-
-
-def sources(rows: Sequence[Sequence[int]]) -> tuple[Int[Tensor, "B S"], Bool[Tensor, "B S"]]:
-    """A batch of them, all of which are padded to the same length."""
-    return collate_sources(in_company(rows), padded(len(rows[0])))
 
 
 def no_trace(kind: str) -> UsageError:
