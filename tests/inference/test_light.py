@@ -15,6 +15,8 @@ from dragoman.inference import model as loading
 from dragoman.inference.model import Model, load
 from dragoman.inference.result import EMPTY, Result
 from dragoman.models.bundle import add_calibration
+from dragoman.search.loops import TURNS
+from dragoman.search.runaway import another_turn
 from inference.light_folder import CALIBRATION, LINES, light_folder
 
 TEXTS = ["the cat", "", "a dog and a cat on the mat and there", " ", "Donau", "is is is no two dogs", *LINES]
@@ -85,17 +87,20 @@ def test_the_alternatives_of_a_beam_are_those_of_torch(tmp_path: Path) -> None:
 
 def test_a_beam_that_babbles_is_cut_and_flagged(light: Model) -> None:
     results = [result for result in light(TEXTS, {"size": 3}) if result != EMPTY]
-    assert all(result.flags for result in results)
-    assert all(len(result.tokens) <= 24 for result in results)
+    assert sum("repetition" in result.flags for result in results) > len(results) / 2
+    assert all(another_turn(result.tokens, TURNS) is None for result in results)
+    assert any(another_turn(result.tokens, TURNS) for result in light(TEXTS, {"size": 3, "guard": False}))
 
 
 @pytest.mark.parametrize("prefix", ["", "the c"])
 def test_what_is_streamed_is_what_greedy_search_gives(light: Model, torch: Model, prefix: str) -> None:
     for text in TEXTS:
-        parts = list(light.stream(text, prefix=prefix))
-        assert parts == list(torch.stream(text, prefix=prefix))
-        assert "".join(parts) == light(text, GREEDY, prefix=prefix).text
-        assert all(parts)
+        whole = light(text, GREEDY, prefix=prefix)
+        for model in (light, torch):
+            parts = list(model.stream(text, prefix=prefix))
+            assert "".join(parts) == whole.text
+            assert all(parts)
+            assert len(parts) >= len(whole.tokens) / 3
 
 
 def test_a_stream_may_be_left(light: Model) -> None:
@@ -167,11 +172,6 @@ def test_without_its_package_an_export_is_not_used(folder: Path, monkeypatch: py
     assert load(folder).runtime.name == "torch"
     with pytest.raises(MissingExtra, match="needs ctranslate2"):
         load(folder, runtime="ct2")
-
-
-def test_a_runtime_that_is_none(folder: Path) -> None:
-    with pytest.raises(UsageError, match='There is no runtime "jax"'):
-        load(folder, runtime="jax")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("file", ["model.bin", "settings.toml", "text/joint.model", "source_vocabulary.json"])

@@ -28,21 +28,24 @@ def test_the_fourth_turn_by_hand(ids: str, place: int | None) -> None:
     assert another_turn([ord(c) for c in ids], 3) == place
 
 
-def by_the_rule(ids: list[int], turns: int, shortest: int) -> int | None:
+def by_the_rule(ids: list[int], turns: int, shortest: int, start: int) -> int | None:
     """The first place whose token goes on with a stretch that has come `turns` times right before it."""
-    for place in range(len(ids)):
+    for place in range(start, len(ids)):
         for p in range(1, PERIOD + 1):
             whole = max((turns - 1) * p, shortest - p)
-            if place - p - whole >= 0 and all(
-                ids[n] == ids[n - p] for n in range(place - whole, place + 1)
-            ):
+            if place - p - whole >= 0 and all(ids[n] == ids[n - p] for n in range(place - whole, place + 1)):
                 return place
     return None
 
 
-@given(st.lists(st.integers(0, 2), max_size=40), st.integers(2, 4), st.sampled_from([1, 5, 12]))
-def test_it_is_what_the_rule_says(ids: list[int], turns: int, shortest: int) -> None:
-    assert another_turn(ids, turns, shortest) == by_the_rule(ids, turns, shortest)
+@given(
+    st.lists(st.integers(0, 2), max_size=40),
+    st.integers(2, 4),
+    st.sampled_from([1, 5, 12]),
+    st.integers(0, 20),
+)
+def test_it_is_what_the_rule_says(ids: list[int], turns: int, shortest: int, start: int) -> None:
+    assert another_turn(ids, turns, shortest, start) == by_the_rule(ids, turns, shortest, start)
 
 
 @given(st.lists(st.integers(0, 4), max_size=30))

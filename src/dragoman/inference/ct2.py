@@ -40,7 +40,7 @@ class Ct2:
             self._read(sources),
             None if prefixes is None else self._written(prefixes),
             beam_size=1 if config.kind == "greedy" else config.size,
-            num_hypotheses=config.n_best,
+            num_hypotheses=config.n_best if prefixes is None or config.kind == "greedy" else config.size,
             length_penalty=config.length_penalty,
             min_decoding_length=0,
             max_decoding_length=config.max_length,
@@ -54,48 +54,41 @@ class Ct2:
             [self._hypothesis(*pair, alpha) for pair in zip(one.hypotheses, one.scores, strict=True)]
             for one in found
         ]
-        return self._scored_whole(sources, every, alpha) if prefixes else every
+        return every if prefixes is None else self._scored_whole(sources, every, config)
 
     def forced(self, sources: Sequence[Ids], outputs: Sequence[Ids]) -> list[list[float]]:
         """CTranslate2 puts a </s> behind every output, whose log p is left out where the output was cut."""
-        bare = [output[:-1] if output[-1:] == [EOS] else output for output in map(list, outputs)]
         scored = self.translator.score_batch(
-            self._read(sources), self._written(bare), max_input_length=0, max_batch_size=SCORED
+            self._read(sources),
+            self._written([bare(output) for output in outputs]),
+            max_input_length=0,
+            max_batch_size=SCORED,
         )
         return [list(one.log_probs[: len(output)]) for one, output in zip(scored, outputs, strict=True)]
 
     def steps(self, sources: Sequence[Ids], outputs: Sequence[Ids]) -> list[Steps]:
-        bare = [output[:-1] if output[-1:] == [EOS] else output for output in map(list, outputs)]
-        return [
-            steps_of(one, output)
-            for start in range(0, len(outputs), SCORED)
-            for one, output in zip(
-                self._led(sources[start : start + SCORED], bare[start : start + SCORED]),
-                outputs[start : start + SCORED],
-                strict=True,
-            )
-        ]
+        led = self._led(sources, [bare(output) for output in outputs])
+        return [steps_of(*pair) for pair in zip(led, outputs, strict=True)]
 
     def after(self, sources: Sequence[Ids], prefixes: Sequence[Ids]) -> NDArray[np.float32]:
-        led = self._led(sources, prefixes)
-        rows = [np.array(one.logits[0][len(prefix)]) for one, prefix in zip(led, prefixes, strict=True)]
-        return log_softmax(np.stack(rows))
+        led = zip(self._led(sources, prefixes), prefixes, strict=True)
+        return log_softmax(np.stack([np.array(one.logits[0][len(prefix)]) for one, prefix in led]))
 
-    def _led(self, sources: Sequence[Ids], prefixes: Sequence[Ids]) -> list[Any]:
-        """Greedy search behind these beginnings, with what it knows at each step, theirs among them."""
-        led: list[Any] = self.translator.translate_batch(
-            self._read(sources),
-            self._written(prefixes),
-            beam_size=1,
-            min_decoding_length=0,
-            max_decoding_length=max(map(len, prefixes)) + 1,
-            max_input_length=0,
-            max_batch_size=SCORED,
-            return_logits_vocab=True,
-            return_attention=True,
-            return_end_token=True,  # or its attention is left out
-        )
-        return led
+    def _led(self, sources: Sequence[Ids], prefixes: Sequence[Ids]) -> Iterator[Any]:
+        """One step of greedy search behind these beginnings, and what is known of each step up to it."""
+        for start in range(0, len(sources), SCORED):
+            some = slice(start, start + SCORED)
+            yield from self.translator.translate_batch(
+                self._read(sources[some]),
+                self._written(prefixes[some]),
+                beam_size=1,
+                min_decoding_length=0,
+                max_decoding_length=max(map(len, prefixes[some])) + 1,
+                max_input_length=0,
+                return_logits_vocab=True,
+                return_attention=True,
+                return_end_token=True,  # or its attention is left out
+            )
 
     def stream(self, source: Ids, config: SearchConfig, prefix: Ids = ()) -> Iterator[int]:
         steps = self.translator.generate_tokens(
@@ -110,15 +103,15 @@ class Ct2:
                 yield self._ids[step.token]
 
     def _scored_whole(
-        self, sources: Sequence[Ids], found: list[list[Hypothesis]], alpha: float
+        self, sources: Sequence[Ids], found: list[list[Hypothesis]], config: SearchConfig
     ) -> list[list[Hypothesis]]:
-        """CTranslate2 leaves a prefix out of the scores."""
+        """CTranslate2 leaves a prefix out of the scores, so that the whole beam is ranked anew."""
         rows = [(source, h) for source, best in zip(sources, found, strict=True) for h in best]
         log_p = iter(map(sum, self.forced([source for source, _ in rows], [ended(h) for _, h in rows])))
         ranked = []
         for best in found:
-            scored = [rescored(h, next(log_p), alpha) for h in best]
-            ranked.append(sorted(scored, key=lambda h: -h.score))
+            scored = [rescored(h, next(log_p), config.length_penalty) for h in best]
+            ranked.append(sorted(scored, key=lambda h: -h.score)[: config.n_best])
         return ranked
 
     def _read(self, rows: Sequence[Ids]) -> list[list[str]]:
@@ -136,6 +129,11 @@ class Ct2:
 
 def open_engine(folder: Path, text: TextPair) -> Ct2:
     return Ct2(folder, text)
+
+
+def bare(output: Ids) -> Ids:
+    """Without the </s> that CTranslate2 puts there itself."""
+    return output[:-1] if len(output) and output[-1] == EOS else output
 
 
 def ended(hypothesis: Hypothesis) -> list[int]:

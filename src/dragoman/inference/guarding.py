@@ -8,6 +8,7 @@ that torch would have found in the place of a loop may be missing.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -29,11 +30,16 @@ class Guarded(NamedTuple):
     def search(self, sources: Sequence[Ids], prefixes: Sequence[Ids] | None) -> list[list[Hypothesis]]:
         """The n best of each source."""
         found = self.engine.search(sources, self.config, prefixes)
+        odd: dict[int, list[int]] = defaultdict(list)
         for place, best in enumerate(found):
-            prefix = prefixes[place] if prefixes else ()
-            longest = self.longest(sources[place], prefix)
+            longest = self.longest(sources[place], prefixes[place] if prefixes else ())
             if any(self.is_odd(sources[place], one, longest) for one in best):
-                found[place] = self.again(sources[place], prefix, longest)
+                odd[longest].append(place)
+        for longest, places in odd.items():
+            rows = [sources[place] for place in places]
+            again = self.again(rows, [prefixes[place] for place in places] if prefixes else None, longest)
+            for place, best in zip(places, again, strict=True):
+                found[place] = best
         return found
 
     def longest(self, source: Ids, prefix: Ids) -> int:
@@ -46,11 +52,12 @@ class Guarded(NamedTuple):
         return is_too_long or not output.finished or self.loop(source, output.tokens) is not None
 
     def loop(self, source: Ids, tokens: Ids) -> int | None:
-        """Where a loop begins another turn than three, or than the source has."""
+        """Where a loop begins another turn than three, or than the source has, and the output may end."""
         if not self.config.guard or not may_loop(tokens, TURNS + 1):
             return None
         shortest = self.judge.shortest_loop
-        return another_turn(tokens, max(TURNS, most_turns(source, shortest)), shortest)
+        turns = max(TURNS, most_turns(source, shortest))
+        return another_turn(tokens, turns, shortest, self.config.min_length)
 
     def until_loop(self, source: Ids, begun: Ids, tokens: Iterable[int]) -> Iterator[int]:
         """The tokens behind what is begun, up to where a loop is cut."""
@@ -61,13 +68,17 @@ class Guarded(NamedTuple):
                 return
             yield token
 
-    def again(self, source: Ids, prefix: Ids, longest: int) -> list[Hypothesis]:
+    def again(
+        self, sources: Sequence[Ids], prefixes: Sequence[Ids] | None, longest: int
+    ) -> list[list[Hypothesis]]:
         width = 1 if self.config.kind == "greedy" else self.config.size
         config = self.config.model_copy(update={"max_length": longest, "n_best": width})
-        (found,) = self.engine.search([source], config, [prefix] if prefix else None)
-        cut = [self.cut(source, one) for one in found]
-        each = {one.tokens: one for one in reversed(cut)}
-        return sorted(each.values(), key=lambda one: (not one.finished, -one.score))[: self.config.n_best]
+        ranked = []
+        for source, best in zip(sources, self.engine.search(sources, config, prefixes), strict=True):
+            each = {one.tokens: one for one in reversed([self.cut(source, one) for one in best])}
+            ended_first = sorted(each.values(), key=lambda one: (not one.finished, -one.score))
+            ranked.append(ended_first[: self.config.n_best])
+        return ranked
 
     def cut(self, source: Ids, output: Hypothesis) -> Hypothesis:
         place = self.loop(source, output.tokens)

@@ -15,14 +15,14 @@ def longest_output(source: int, src_kind: str, tgt_kind: str) -> int:
     return 3 * source * max(1, BYTES[src_kind] // BYTES[tgt_kind]) + 20
 
 
-def another_turn(ids: Sequence[int], turns: int, shortest: int = 1) -> int | None:
-    """The place of the first token that begins another turn of a loop, behind this many; None without one."""
+def another_turn(ids: Sequence[int], turns: int, shortest: int = 1, start: int = 0) -> int | None:
+    """The first place, from `start` on, of a token that goes on with a loop behind so many turns of it."""
     first: int | None = None
     for period in range(1, min(PERIOD, len(ids) // turns) + 1):
         run = 0  # tokens on end, before this place, that are the same as `period` before
         for place in range(period, len(ids) if first is None else first):
             is_same = ids[place] == ids[place - period]
-            if is_same and run >= (turns - 1) * period and run + period >= shortest:
+            if is_same and place >= start and run >= (turns - 1) * period and run + period >= shortest:
                 first = place
                 break
             run = run + 1 if is_same else 0
