@@ -4,7 +4,8 @@
 
 A fresh environment gets this project without extras, by pip. Every package in it is weighed, with the byte
 code that pip compiles. Then `import dragoman` and the first translation by `dragoman run`, from an empty
-process to its end, are timed; MODEL is a folder that holds ct2/. There must be no torch.
+process to its end, are timed, by the clock and by the processor's time, which a busy machine leaves as it is;
+MODEL is a folder that holds ct2/. There must be no torch.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import time
 import venv
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 PROJECT = Path(__file__).resolve().parent.parent
 MOST_MB, MOST_IMPORT, MOST_FIRST = 200, 0.3, 2.0
@@ -67,29 +68,42 @@ def environment(home: Path) -> Path:
 def measured(python: Path, model: Path, text: str) -> dict[str, Any]:
     packages = json.loads(run([str(python), "-c", WEIGH]))
     sizes = Counter({name: size for name, (_, size) in packages.items() if name not in APART})
-    nothing = [seconds(python, "-c", "pass") for _ in range(TIMES)]
-    imports = [seconds(python, "-c", "import dragoman") for _ in range(TIMES)]
-    first = [seconds(python, "-m", "dragoman", "run", str(model), text) for _ in range(TIMES)]
+    nothing, imports, first = (
+        timed([str(python), *arguments])
+        for arguments in (
+            ["-c", "pass"],
+            ["-c", "import dragoman"],
+            ["-m", "dragoman", "run", str(model), text],
+        )
+    )
     return {
         "packages": {name: [packages[name][0], megabytes(size)] for name, size in sizes.most_common()},
         "megabytes": megabytes(sum(sizes.values())),
         "torch": packages.get("torch"),
-        "python_seconds": middle(nothing),
-        "import_seconds": round(middle(imports) - middle(nothing), 3),
-        "first_seconds": middle(first),
+        "import_seconds": round(imports.clock - nothing.clock, 3),
+        "import_cpu_seconds": round(imports.cpu - nothing.cpu, 3),
+        "first_seconds": first.clock,
+        "first_cpu_seconds": first.cpu,
         "answer": run([str(python), "-m", "dragoman", "run", str(model), text]).strip(),
         "load": round(os.getloadavg()[0], 1),
     }
 
 
-def seconds(python: Path, *arguments: str) -> float:
-    start = time.perf_counter()
-    run([str(python), *arguments])
-    return time.perf_counter() - start
+class Seconds(NamedTuple):
+    clock: float
+    cpu: float
 
 
-def middle(values: list[float]) -> float:
-    return round(statistics.median(values), 3)
+def timed(command: list[str]) -> Seconds:
+    """Medians, from an empty process to its end."""
+    found = []
+    for _ in range(TIMES):
+        clock, before = time.perf_counter(), os.times()
+        run(command)
+        after = os.times()
+        cpu = after.children_user + after.children_system - before.children_user - before.children_system
+        found.append(Seconds(time.perf_counter() - clock, cpu))
+    return Seconds(*(round(statistics.median(values), 3) for values in zip(*found, strict=True)))
 
 
 def megabytes(size: int) -> float:

@@ -24,6 +24,7 @@ SHARE = 0.8  # of the words that stand in the source too
 SPELT_OUT = 2  # digits of a number that may be written as a word
 LONGEST_RATIO = 2.5  # references of European pairs lie between 0.5 and 1.7
 WORD = re.compile(r"[^\W\d_]+")
+DIGIT = re.compile(r"\d")
 NUMBER = re.compile(r"\d(?:[.,:'’\u00a0\u202f]?\d)*")
 
 
@@ -86,6 +87,8 @@ def is_empty(source: str, output: str) -> bool:
 
 def is_number_mismatch(source: str, output: str) -> bool:
     """One number became another, or a long one is on one side only; short ones may be written as words."""
+    if not (DIGIT.search(source) or DIGIT.search(output)):
+        return False
     given, written = numbers(source), numbers(output)
     lost, new = given - written, written - given
     return bool(lost and new) or any(len(number) > SPELT_OUT for number in lost + new)
