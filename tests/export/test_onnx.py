@@ -81,7 +81,7 @@ def deep() -> Bundle:
 @pytest.fixture(scope="module")
 def graphs(deep: Bundle, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("graphs")
-    write(deep.model, folder)
+    write(deep.model, 1024, folder)
     return folder
 
 
@@ -214,7 +214,7 @@ def test_a_mismatch_leaves_nothing_behind(
     conv: Path, graphs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The graphs of another model are no export of this one."""
-    monkeypatch.setattr(exporting, "write", lambda model, folder: copied(graphs, folder))
+    monkeypatch.setattr(exporting, "write", lambda model, longest, folder: copied(graphs, folder))
     with pytest.raises(ModelError, match="does not do what the model does"):
         export_onnx(conv, tmp_path / "other")
     assert not (tmp_path / "other").exists()
@@ -258,7 +258,7 @@ def test_transformers_and_rounding_are_refused(tmp_path: Path, capsys: pytest.Ca
 def test_every_pair_is_the_same_after_export(pair: tuple[str, str], tmp_path: Path) -> None:
     bundle = lively({"encoder": ENCODERS[pair[0]], "decoder": DECODERS[pair[1]], "tied": "target"})
     samples = Sentences([row[:7] for row in ROWS], "made up")
-    write(bundle.model, tmp_path)
+    write(bundle.model, bundle.config.model.longest_source + 1, tmp_path)
     proof = prove(bundle, Onnx(tmp_path, threads=1), tmp_path / STEP, samples)
     assert proof.greedy.same == proof.beam.same == 8
 
@@ -273,5 +273,5 @@ def test_every_pair_is_the_same_after_export(pair: tuple[str, str], tmp_path: Pa
 )
 def test_heads_and_embeddings_are_the_same(choice: dict[str, Any], tmp_path: Path) -> None:
     bundle = lively({**DEEP, "tied": "none", **choice})
-    write(bundle.model, tmp_path)
+    write(bundle.model, bundle.config.model.longest_source + 1, tmp_path)
     assert prove(bundle, Onnx(tmp_path, threads=1), tmp_path / STEP, SAMPLES).beam.same == 8

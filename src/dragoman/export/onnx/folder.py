@@ -32,7 +32,7 @@ def export_onnx(model: str | Path, out: Path | None) -> Exported:
     proven: list[Proof] = []
 
     def fill(new: Path) -> None:
-        write(bundle.model, new)
+        write(bundle.model, bundle.config.model.longest_source + 1, new)
         proven.append(prove(bundle, Onnx(new), new / STEP, sentences(bundle)))
         facts = {"engine": f"onnxruntime {onnxruntime.__version__}", "float32": asdict(proven[0])}
         (new / PROOF).write_text(json.dumps(facts, indent=1) + "\n", "utf-8")

@@ -1,7 +1,8 @@
 """A model → two graphs: from a source to the decoder's first state, and from a token and a state to log p and
 the next state. `state.json` names what a state is made of.
 
-A size that is read by `len` is no longer free in a graph; one that is read from `shape` is.
+A size that is read by `len` is no longer free in a graph; one that is read from `shape` is. Nor is one that
+is compared with the stride of an example, which must be contiguous for that reason.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 from torch.export import Dim
-from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
+from torch.utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 
 from dragoman.export.onnx.twins import traceable
 from dragoman.inference.onnx import ENCODER, FORMAT, STATE, STEP
@@ -28,7 +29,7 @@ from dragoman.shapes import Bool, Int, Tensor
 from dragoman.text.specials import EOS
 
 OPSET = 20
-B, S, W = Dim("B"), Dim("S"), Dim("W")
+B, S, W = "B", "S", "W"  # axes whose size is free
 ROWS, WIDTH, LENGTHS = 3, 2, (5, 7)  # of what is traced: different sizes, none of them 1
 
 Tensors = tuple[Tensor, ...]
@@ -41,7 +42,7 @@ class Half:
     name: str
     spec: TreeSpec
     shapes: list[tuple[int, ...]]  # behind the rows
-    along: list[dict[int, Any]]  # the axes that grow with the source
+    along: list[dict[int, str]]  # the axes that grow with the source
 
     @classmethod
     def of(cls, name: str, short: Any, long: Any) -> Half:
@@ -59,13 +60,13 @@ class Half:
     def names(self) -> list[str]:
         return [f"{self.name}_{number}" for number in range(len(self.full))]
 
-    def axes(self, rows: dict[int, Any]) -> tuple[dict[int, Any], ...]:
+    def axes(self, rows: dict[int, str]) -> tuple[dict[int, str], ...]:
         """The free axes of each tensor, `rows` among them."""
         return tuple({**rows, **self.along[place]} for place in self.full)
 
     def flat(self, tree: Any) -> Tensors:
         leaves = tree_flatten(tree)[0]
-        return tuple(leaves[place] for place in self.full)
+        return tuple(leaves[place].contiguous() for place in self.full)
 
     def tree(self, tensors: Sequence[Tensor], rows: int) -> Any:
         given = iter(tensors)
@@ -113,27 +114,27 @@ class Stepping(nn.Module):
 
 
 @torch.no_grad()
-def write(model: Seq2Seq, folder: Path) -> None:
-    """Both graphs and the names of their state."""
+def write(model: Seq2Seq, longest: int, folder: Path) -> None:
+    """Both graphs, for sources of `longest` tokens at most, and the names of their state."""
     source = torch.full((ROWS, LENGTHS[1]), EOS)
     keep = torch.ones_like(source, dtype=torch.bool)
     short, long = (model.start(source[:, :n], keep[:, :n], 1) for n in LENGTHS)
     fixed, moving = Half.of("fixed", short.fixed, long.fixed), Half.of("moving", short.moving, long.moving)
     looks = [] if model.step(source[:, 0], long).attention is None else ["attention"]
     nexts = [f"next_{number}" for number in range(len(moving.names))]
-    twin = traceable(model)
+    twin, free = traceable(model), {B: Dim(B), S: Dim(S, max=longest), W: Dim(W)}
     trace(
         Encoding(twin, fixed, moving),
         (source, keep),
-        ({0: B, 1: S}, {0: B, 1: S}),
+        tree_map(free.__getitem__, ({0: B, 1: S}, {0: B, 1: S})),
         (["src", "keep"], [*fixed.names, *moving.names]),
         folder / ENCODER,
     )
     wide = tuple(x.unsqueeze(1).repeat_interleave(WIDTH, 1) for x in moving.flat(long.moving))
     trace(
         Stepping(twin, fixed, moving),
-        (source[:, :WIDTH], (*fixed.flat(long.fixed), *wide)),
-        ({0: B, 1: W}, (*fixed.axes({0: B}), *moving.axes({0: B, 1: W}))),
+        (source[:, :WIDTH].contiguous(), (*fixed.flat(long.fixed), *wide)),
+        tree_map(free.__getitem__, ({0: B, 1: W}, (*fixed.axes({0: B}), *moving.axes({0: B, 1: W})))),
         (["y", *fixed.names, *moving.names], ["log_p", *nexts, *looks]),
         folder / STEP,
     )
