@@ -4,10 +4,11 @@
 
 TRANSFORMER and RECURRENT are models of ours for Multi30k en→de (benchmarks/multi30k/transformer-tiny.toml
 and benchmarks/peers/recurrent.toml); the environments of benchmarks/peers stand in FOLDER. The drivers there
-fill the peers' own models with our weights. Each lives in a process of its own, and by turns each decodes all
-of test2016: fp32, greedy and beam 5, 32 and 64 sentences at once, longest first. A peer gets and gives ids;
-ours gets and gives text, so that it also cuts, joins and judges. How many outputs are ours token by token is
-printed beside the speed: beams differ by their rules for stopping.
+fill the peers' own models with our weights. By turns each system decodes all of test2016 on 2 cores: fp32,
+greedy and beam 5, 32 and 64 sentences at once, longest first. Ours runs in torch, once with 2 workers of a
+thread each, once in one process with 2 threads as the peers do; and in the engine of its export, if the model
+folder holds one. A peer gets and gives ids; ours gets and gives text, so that it also cuts, joins and judges.
+How many outputs are ours token by token is printed beside the speed.
 """
 
 from __future__ import annotations
@@ -21,12 +22,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dragoman.inference.folder import find_model
 from multi30k import DATA, HERE
 from record import rows
 
 THREADS = 2
 PEERS = {"transformer": ("hf", "joeynmt", "eole"), "recurrent": ("joeynmt", "eole")}
-NAMES = {"ours": "Dragoman", "hf": "Hugging Face", "joeynmt": "JoeyNMT", "eole": "Eole"}
+NAMES = {
+    "ours": "Dragoman",
+    "single": "in one process",
+    "export": "its export",
+    "hf": "Hugging Face",
+    "joeynmt": "JoeyNMT",
+    "eole": "Eole",
+}
+EXPORTS = {"transformer": "ct2", "recurrent": "onnx"}
 ONCE = ("joeynmt",)  # it keeps no cache, and takes minutes a turn
 SEARCHES = {"greedy": 1, "beam 5": 5}
 BATCHES = (32, 64)
@@ -57,7 +67,7 @@ class Driver:
         return answer
 
 
-def serve(model: Path, count: int) -> None:
+def serve(model: Path, count: int, runtime: Any, workers: int) -> None:
     """Our side of the protocol of benchmarks/peers/decoding.py."""
     import torch
 
@@ -66,11 +76,12 @@ def serve(model: Path, count: int) -> None:
 
     keep_freed_memory()  # as `dragoman run` does
     torch.set_num_threads(THREADS)
-    translate, texts = load(model), lines(count)
+    translate, texts = load(model, runtime=runtime, workers=workers), lines(count)
     print(json.dumps({"ready": True}), flush=True)
     for line in sys.stdin:
         asked = json.loads(line)
         kind = {"kind": "greedy"} if asked["size"] == 1 else {"kind": "beam", "size": asked["size"]}
+        kind |= {"stop": "n_best"}  # as the peers stop
         began = time.perf_counter()
         results = translate(texts, {**kind, "batch_sentences": asked["batch"]})
         seconds = time.perf_counter() - began
@@ -94,7 +105,10 @@ def write_sources(model: Path, count: int, file: Path) -> None:
 def drivers(kind: str, model: Path, count: int, peers: Path) -> dict[str, Driver]:
     sources = peers / f"sources-{kind}.json"
     write_sources(model, count, sources)
-    found = {"ours": Driver([sys.executable, __file__, str(model), "--serve", str(count)])}
+    own = [sys.executable, __file__, str(model), "--serve", str(count)]
+    found = {"ours": Driver([*own, "--workers", str(THREADS)]), "single": Driver(own)}
+    if (model / EXPORTS[kind]).exists():
+        found["export"] = Driver([*own, "--runtime", EXPORTS[kind]])
     for peer in PEERS[kind]:
         script = HERE / "peers" / f"decode_{peer}.py"
         found[peer] = Driver([str(peers / peer / "bin" / "python"), str(script), str(model), str(sources)])
@@ -103,7 +117,7 @@ def drivers(kind: str, model: Path, count: int, peers: Path) -> dict[str, Driver
 
 def compare(kind: str, model: Path, count: int, peers: Path, rounds: int) -> Iterator[dict[str, Any]]:
     """Sentences per second of each, for each search and batch."""
-    asked = drivers(kind, model, count, peers)
+    asked = drivers(kind, find_model(model), count, peers)
     for driver in asked.values():
         driver(1, BATCHES[-1])  # warm
     for label, size in SEARCHES.items():
@@ -148,16 +162,19 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("transformer", type=Path)
-    parser.add_argument("recurrent", type=Path, nargs="?")
+    parser.add_argument("recurrent", type=Path, nargs="?", help="without it only the first is measured")
     parser.add_argument("--peers", type=Path)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--sentences", type=int, default=1000)
     parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--runtime", default="torch", help=argparse.SUPPRESS)
+    parser.add_argument("--workers", type=int, default=1, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.serve:
-        return serve(args.transformer, args.serve)
+        return serve(args.transformer, args.serve, args.runtime, args.workers)
     found = []
-    for kind, model in (("transformer", args.transformer), ("recurrent", args.recurrent)):
+    asked = {"transformer": args.transformer, "recurrent": args.recurrent}
+    for kind, model in asked.items() if args.recurrent else [("transformer", args.transformer)]:
         for each in compare(kind, model, args.sentences, args.peers, args.rounds):
             print(json.dumps({"benchmark": "decode_vs_peers", **each}), flush=True)
             found.append(each)

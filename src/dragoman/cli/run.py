@@ -46,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--batch", type=int, metavar="N", help="sentences decoded together")
     add("--json", action="store_true", help="one object a line: text, score, truncated, flags, confidence")
     add("--runtime", choices=RUNTIMES, help="what runs it; by default ct2 where the folder holds it")
+    add("--workers", type=int, default=1, metavar="N", help="processes that decode in torch, a core each")
     add("--details", action="store_true", help="with --json: each token's probability, and the alignment")
     choosing.add_arguments(parser)
     steering.add_arguments(parser)
@@ -61,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         )
     if args.batch is not None:
         overrides.append(f"search.batch_sentences={args.batch}")
-    model = load_model(args.model, args.runtime, args.ensemble or (), args.reverse)
+    model = load_model(args.model, args.runtime, args.ensemble or (), args.reverse, args.workers)
     search = search_settings(model.folder, [*choosing.overrides(args), *overrides])
     asked, report = steering.asked(args), steering.Report()
     flagged: dict[int, tuple[str, ...]] = {}
@@ -91,12 +92,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def load_model(
-    path: str, runtime: Name | None = None, ensemble: Sequence[str] = (), reverse: str | None = None
+    path: str,
+    runtime: Name | None = None,
+    ensemble: Sequence[str] = (),
+    reverse: str | None = None,
+    workers: int = 1,
 ) -> Model:
     from dragoman.inference.model import load
 
     keep_freed_memory()  # not in `load`: there the process is the caller's
-    return load(path, runtime=runtime, ensemble=ensemble, reverse=reverse)
+    return load(path, runtime=runtime, ensemble=ensemble, reverse=reverse, workers=workers)
 
 
 def search_settings(folder: Path, overrides: Sequence[str]) -> SearchConfig:

@@ -108,18 +108,19 @@ def load(
     runtime: Name | None = None,
     ensemble: Sequence[str | Path] = (),
     reverse: str | Path | None = None,
+    workers: int = 1,
 ) -> Model:
     """The model in a run folder, its model/ or a project folder.
 
     The `runtime` is CTranslate2 where the folder holds an export for it, torch otherwise. Those of `ensemble`
     decide together with the model; the one in `reverse` was trained the other way round, and re-ranks what
-    they find.
+    they find. With several `workers` torch decodes as many batches at once, each in a process of its own.
     """
     folder = find_model(path)
     is_alone = not ensemble and reverse is None
     chosen: Name = runtime or (runnable(folder) if is_alone else None) or "torch"
     if chosen == "torch":
-        return Model(folder, open_torch(folder, ensemble, reverse), is_forced=runtime is not None)
+        return Model(folder, open_torch(folder, ensemble, reverse, workers), is_forced=runtime is not None)
     if not is_alone:
         raise UsageError(
             "Several models decide together in PyTorch only.",
@@ -127,11 +128,21 @@ def load(
             expected="no runtime, or torch",
             hint="dragoman run MODEL TEXT --ensemble OTHER",
         )
+    if workers > 1:
+        raise UsageError(
+            f"{chosen} shares its work among the cores by itself.",
+            where=f"workers = {workers}",
+            expected="workers of torch",
+            hint="dragoman run MODEL --runtime torch --workers 2; or leave --workers out",
+        )
     return Model(folder, open_light(folder, chosen), is_forced=runtime is not None)
 
 
 def open_torch(
-    folder: Path, ensemble: Sequence[str | Path] = (), reverse: str | Path | None = None
+    folder: Path,
+    ensemble: Sequence[str | Path] = (),
+    reverse: str | Path | None = None,
+    workers: int = 1,
 ) -> Translator:
     if not (is_installed("torch") and is_installed("jaxtyping")):
         raise MissingExtra(
@@ -147,7 +158,10 @@ def open_torch(
             expected=WEIGHTS,
             hint="Give the folder that dragoman train -o wrote.",
         )
-    translator: Translator = import_module("dragoman.inference.translator").load_translator(
-        folder, [find_model(other) for other in ensemble], None if reverse is None else find_model(reverse)
-    )
+    more = [find_model(other) for other in ensemble], None if reverse is None else find_model(reverse)
+    translator: Translator
+    if workers > 1:
+        translator = import_module("dragoman.inference.crew").load_crew(workers, folder, *more)
+    else:
+        translator = import_module("dragoman.inference.translator").load_translator(folder, *more)
     return translator

@@ -7,7 +7,7 @@ search wants for company: what a sentence becomes does not depend on the others.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeVar, Unpack
@@ -210,11 +210,16 @@ class Translator:
         )
 
 
-def load_translator(folder: Path, ensemble: Sequence[Path] = (), reverse: Path | None = None) -> Translator:
+def load_translator(
+    folder: Path,
+    ensemble: Sequence[Path] = (),
+    reverse: Path | None = None,
+    make: Callable[..., Translator] = Translator,
+) -> Translator:
     ask_for_same_bits()
     more = [load_bundle(other) for other in ensemble]
     back = load_bundle(reverse) if reverse is not None else None
-    return Translator(load_bundle(folder), *more, reverse=back)
+    return make(load_bundle(folder), *more, reverse=back)
 
 
 def steps_of(seen: Forced, row: int, S: int, T: int) -> Steps:

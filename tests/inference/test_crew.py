@@ -1,0 +1,68 @@
+"""A crew against the translator that it shares the work of."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dragoman.errors import UsageError
+from dragoman.inference.crew import Crew
+from dragoman.inference.model import Model, load
+from inference.tiny_bundle import WORDS, tiny_folder
+
+TEXTS = [" ".join(WORDS[i % 7 : i % 7 + 1 + i % 9]) for i in range(40)] + ["", " "]
+SEARCH = {"kind": "beam", "size": 3, "batch_sentences": 4, "n_best": 2}
+
+PROGRAM = """
+import sys
+from dragoman.inference.model import load
+if __name__ == "__main__":
+    crew = load(sys.argv[1], workers=2)
+    crew(["a b", "c d"] * 8, {"batch_sentences": 4})
+    print(*[process.pid for process in crew.translator.pool._processes.values()], flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_folder(tmp_path_factory.mktemp("crew") / "model")
+
+
+@pytest.fixture(scope="module")
+def crew(folder: Path) -> Iterator[Model]:
+    model = load(folder, workers=2)
+    assert isinstance(model.translator, Crew)
+    yield model
+    model.translator.pool.shutdown()
+
+
+def test_a_crew_gives_what_one_process_gives(folder: Path, crew: Model) -> None:
+    alone = load(folder)
+    assert crew(TEXTS, SEARCH, details=True) == alone(TEXTS, SEARCH, details=True)
+    assert crew(TEXTS[:3]) == alone(TEXTS[:3])
+    assert crew(TEXTS, SEARCH, prefix="a") == alone(TEXTS, SEARCH, prefix="a")
+
+
+def test_what_a_worker_refuses_is_said(crew: Model) -> None:
+    with pytest.raises(UsageError, match="trace of greedy and beam search only") as error:
+        crew(TEXTS, {"kind": "sample", "batch_sentences": 4}, trace=True)
+    assert error.value.hint == "search.kind=beam"
+
+
+def test_workers_end_when_their_parent_is_killed(folder: Path) -> None:
+    command = [sys.executable, "-c", PROGRAM, str(folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        workers = parent.stdout.readline().split()
+        assert workers
+        parent.kill()
+    late = time.monotonic() + 20
+    while alive := [pid for pid in workers if Path(f"/proc/{pid}").exists()]:
+        assert time.monotonic() < late, f"still there: {alive}"
+        time.sleep(0.05)
