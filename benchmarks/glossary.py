@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--size", type=int, default=5)
     args = parser.parse_args()
-    model = dragoman.load(args.model)
+    model = dragoman.load(args.model, runtime="torch")
     search = model.translator.search.model_copy(update={"size": args.size, "stop": "n_best"})
     sources, references = (read(file, args.pairs) for file in (args.source, args.target))
     print(json.dumps({"benchmark": "glossary", **measured(model, search, sources, references, args)}))

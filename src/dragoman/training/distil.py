@@ -86,6 +86,8 @@ def distil(
     texts = Texts(sources, config)
     begun = begin(folder, origin_of(model.folder, search, texts), force=force)
     done = write(model, search, texts, folder, begun, tell)
+    if not done.kept:
+        raise nothing_kept(teacher, done)
     student = student_of(config, folder, real)
     names = {"teacher": teacher, "folder": folder, "source": SOURCE, "target": TARGET}
     head = HEAD.format(**names, layers=student.model.decoder.layers)
@@ -172,6 +174,16 @@ def write(
             save(folder / STATE, done)
             tell(done, texts.total)
     return done
+
+
+def nothing_kept(teacher: str | Path, done: Distilled) -> DataError:
+    return DataError(
+        f"Of {done.sources:,} outputs of the teacher not one is fit to learn from: they run in circles, "
+        "are cut, or are far too long or short.",
+        where=str(teacher),
+        expected="a teacher that has learned its task",
+        hint=f"dragoman score {teacher} test.src test.tgt",
+    )
 
 
 def is_fit(source: str, result: Result) -> bool:
