@@ -70,7 +70,7 @@ def crossed(m: CrossAttention, x: Tensor, memory: Tensor) -> tuple[Tensor, Tenso
 
 
 def looked(m: CrossAttention, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-    c, alpha = m.look(x, (B, S), m.remember(memory, (B, S)), hidden(x))
+    c, alpha = m.look(x, (B, S), m.remember(memory, (B, S)), hidden(x).unsqueeze(1).expand(B, H, 1, S))
     return c, alpha.mean(dim=1)
 
 

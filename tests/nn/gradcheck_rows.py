@@ -60,7 +60,8 @@ def cross() -> Check:
 
     def function(x: Tensor, memory: Tensor) -> tuple[Tensor, ...]:
         kv = made.remember(memory, (2, 3))
-        return made(x, (2, 2), kv, HIDDEN), *made.look(x, (2, 2), kv, HIDDEN)
+        bias = HIDDEN.unsqueeze(1).expand(2, 2, 1, 3)
+        return made(x, (2, 2), kv, HIDDEN), *made.look(x, (2, 2), kv, bias)
 
     return check(made, function, drawn(4, 4), drawn(6, 3))
 

@@ -1,5 +1,6 @@
 """Attention against hand numbers and torch's own."""
 
+import pytest
 import torch
 from torch import nn
 
@@ -7,7 +8,7 @@ from dragoman.nn.attention.attend import attend, causal_bias, padding_bias, scal
 from dragoman.nn.attention.multihead import CrossAttention, KeyValue, SelfAttention
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.fast.attention import sdpa
-from dragoman.nn.fast.step import cross_step, self_step
+from dragoman.nn.fast.step import contexts, cross_step, self_step
 
 
 def test_scaled_dot_by_hand() -> None:
@@ -61,7 +62,7 @@ def test_cross_attention_shows_where_it_looked() -> None:
     keep = torch.tensor([[True] * 5, [True, True, False, False, False]])
     bias = padding_bias(keep, torch.float32)
     x = torch.randn(6, 8)
-    c, alpha = cross.look(x, (2, 3), kv, bias)
+    c, alpha = cross.look(x, (2, 3), kv, bias.unsqueeze(1).expand(2, 2, 1, 5))
     assert torch.allclose(c, cross(x, (2, 3), kv, bias), rtol=0.0, atol=1e-6)
     assert torch.allclose(alpha.sum(dim=3), torch.ones(2, 2, 3), rtol=0.0, atol=1e-6)
     assert (alpha[1, :, :, 2:] == 0).all()
@@ -87,11 +88,21 @@ def test_one_step_of_cross_attention_is_its_definition() -> None:
     kv = cross.remember(torch.randn(10, 6, dtype=torch.float64), (2, 5))
     bias = padding_bias(torch.tensor([[True] * 5, [True] * 2 + [False] * 3]), torch.float64)
     x = torch.randn(6, 8, dtype=torch.float64)  # three hypotheses of two sentences
-    c, alpha = cross_step(cross.W_q, cross.W_o, x, kv.k, kv.v, bias)
+    c, alpha = cross_step(cross.W_q, cross.W_o, x, kv.k, kv.v, bias.unsqueeze(1).expand(2, 2, 1, 5))
     q = cross.W_q(x).view(2, 3, 2, 4).transpose(1, 2)
     want, weights = scaled_dot(q, kv.k, kv.v, bias.unsqueeze(1), cross.dropout)
     assert torch.allclose(alpha, weights, rtol=0.0, atol=1e-12)
     assert torch.allclose(c, cross.W_o(want.transpose(1, 2).reshape(6, 8)), rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("S", "K"), [(1, 32), (12, 32), (13, 32), (6, 64), (7, 64), (5, 8)])
+def test_contexts_of_one_query_are_the_product_alone_and_among_others(S: int, K: int) -> None:
+    generator = torch.Generator().manual_seed(S)
+    alpha = torch.randn(20, 1, S, generator=generator).softmax(-1)
+    v = torch.randn(20, S, K, generator=generator)
+    c = contexts(alpha, v)
+    assert torch.allclose(c, alpha @ v, rtol=0.0, atol=1e-6)
+    assert torch.equal(contexts(alpha[:4], v[:4]), c[:4])
 
 
 def test_context_is_the_weighted_sum() -> None:

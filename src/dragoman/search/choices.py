@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.shapes import Float, Int, Tensor
 from dragoman.text.specials import BOS, PAD
 
 BLOCK = 32  # tokens that are looked at together
@@ -34,15 +34,15 @@ def best(x: Float[Tensor, "B N"], k: int) -> tuple[Float[Tensor, "B k"], Int[Ten
 
     `topk` leaves the order of equal values open and differs between devices and builds.
     """
-    value, index = x.topk(k, dim=-1)
-    last = value[:, -1:]
-    cut = (x == last).sum(-1) > (value == last).sum(-1)  # equal values on both sides of the k-th place
-    tied = (cut & last.squeeze(-1).isfinite()).nonzero().squeeze(-1)
+    value, index = x.topk(min(k + 1, x.shape[-1]), dim=-1)
+    same = (value[:, 1:] == value[:, :-1]) & (value[:, 1:] > -torch.inf)
+    tied = same.any(-1).nonzero().squeeze(-1)
+    value, index = value[:, :k], index[:, :k]
     if len(tied):
-        index[tied] = x[tied].argsort(dim=-1, descending=True, stable=True)[:, :k]
-    index = index.sort(dim=-1).values
-    value, order = x.gather(-1, index).sort(dim=-1, descending=True, stable=True)
-    return value, index.gather(-1, order)
+        rows = x[tied]
+        index[tied] = rows.argsort(dim=-1, descending=True, stable=True)[:, :k]
+        value[tied] = rows.gather(-1, index[tied])
+    return value, index
 
 
 def best_sums(
@@ -61,13 +61,13 @@ def best_sums(
     maxima, block = (block_maxima(log_p).view(B, W, count) + p.unsqueeze(-1)).flatten(1).topk(k + 1, dim=-1)
     block = block[:, :k].sort(dim=-1).values
     w, first = block // count, block % count * BLOCK
-    token = first.unsqueeze(-1) + torch.arange(BLOCK, device=p.device)
-    place = (w.unsqueeze(-1) * V + token.clamp_max(V - 1)).flatten(1)
-    x = log_p.view(B, W * V).gather(1, place).view(token.shape) + p.gather(1, w).unsqueeze(-1)
-    value, index = best(x.masked_fill(is_never_written(token, V), -torch.inf).flatten(1), k)
+    place = (w * V + first).unsqueeze(-1) + torch.arange(BLOCK, device=p.device)
+    place = place.flatten(1).clamp_max_(W * V - 1)
+    x = log_p.view(B, W * V).gather(1, place).view(B, k, BLOCK) + p.gather(1, w).unsqueeze(-1)
+    value, index = best(bar(x, first, V).flatten(1), k)
     index = place.gather(1, index)
     # A block that was left out may hold the equal of the k-th best, and stand before it.
-    tied = ((maxima[:, -1] >= value[:, -1]) & value[:, -1].isfinite()).nonzero().squeeze(-1)
+    tied = ((maxima[:, -1] >= value[:, -1]) & (value[:, -1] > -torch.inf)).nonzero().squeeze(-1)
     if len(tied):
         sums = p[tied].unsqueeze(-1) + allowed(log_p).view(B, W, V)[tied]
         value[tied], index[tied] = best(sums.flatten(1), k)
@@ -85,8 +85,14 @@ def block_maxima(log_p: Float[Tensor, "N V"]) -> Float[Tensor, "N C"]:
     return torch.cat(parts, dim=1)
 
 
-def is_never_written(token: Int[Tensor, "*shape"], V: int) -> Bool[Tensor, "*shape"]:
-    return (token == PAD) | (token == BOS) | (token >= V)
+def bar(x: Float[Tensor, "B k C"], first: Int[Tensor, "B k"], V: int) -> Float[Tensor, "B k C"]:
+    """−∞, in place, for what is never written in the blocks that begin with these tokens."""
+    is_first = first == 0
+    for token in (PAD, BOS):
+        x[..., token].masked_fill_(is_first, -torch.inf)
+    if rest := V % BLOCK:  # the last block ends here, and another row begins
+        x[..., rest:].masked_fill_((first > V - BLOCK).unsqueeze(-1), -torch.inf)
+    return x
 
 
 def most_probable(log_p: Float[Tensor, "N V"], k: int) -> Float[Tensor, "N V"]:

@@ -56,7 +56,8 @@ class TransformerDecoder(nn.Module):
         source = (memory.keep.shape[0], memory.keep.shape[1])
         m = lay_flat(memory.states)
         kv = [layer.cross.remember(m, source) for layer in self.layers]
-        bias = padding_bias(memory.keep, memory.states.dtype)
+        bias = padding_bias(memory.keep, memory.states.dtype).unsqueeze(1)
+        bias = bias.expand(-1, self.layers[0].cross.heads, -1, -1).contiguous()  # once, not at each step
         rows, heads, features = memory.keep.shape[0] * width, kv[0].k.shape[1], kv[0].k.shape[3]
         empty = memory.states.new_empty(rows, heads, 0, features)
         place = torch.zeros(rows, dtype=torch.long, device=empty.device)

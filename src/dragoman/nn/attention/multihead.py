@@ -170,13 +170,13 @@ class CrossAttention(nn.Module):
         return self.W_o(merge_heads(mix(q, kv, for_heads(bias, None), self.dropout)))
 
     def look(
-        self, x: Float[Tensor, "N D"], shape: Shape, kv: KeyValue, bias: Float[Tensor, "b 1 S"]
+        self, x: Float[Tensor, "N D"], shape: Shape, kv: KeyValue, bias: Float[Tensor, "B H 1 S"]
     ) -> tuple[Float[Tensor, "N D"], Float[Tensor, "B H T S"]]:
-        """The same, and where each head looked."""
+        """The same, and where each head looked; the bias stands ready for every head."""
         if self.kv_heads == self.heads and not self.dropout.active:
             return cross_step(self.W_q, self.W_o, x, kv.k, kv.v, bias)
         (q,) = split_heads(self.W_q(x), shape, 1, self.heads)
-        c, alpha = scaled_dot(q, kv.k, kv.v, for_heads(bias, None), self.dropout)
+        c, alpha = scaled_dot(q, kv.k, kv.v, bias, self.dropout)
         return self.W_o(merge_heads(c)[: len(x)]), alpha
 
     if TYPE_CHECKING:

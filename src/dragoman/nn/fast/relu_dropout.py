@@ -33,5 +33,5 @@ class _ReluDropout(torch.autograd.Function):
 def relu_dropout(a: Float[Tensor, "*shape"], dropout: Dropout) -> Float[Tensor, "*shape"]:
     """Overwrites `a`, which must be a fresh product that nothing else reads."""
     if not dropout.active:
-        return F.relu(a)
+        return F.relu(a, inplace=True)
     return _ReluDropout.apply(a, dropout.mask(a), dropout.scale)  # type: ignore[no-untyped-call]

@@ -18,7 +18,8 @@ def self_step(
 ) -> tuple[Float[Tensor, "N D"], Float[Tensor, "N H T K"], Float[Tensor, "N H T K"]]:
     """Of N sequences that see themselves and their past; with all keys and values there are now."""
     rows, heads = past_k.shape[:2]
-    q, k, v = F.linear(x, W_qkv.weight, W_qkv.bias).view(rows, 3, heads, 1, -1).transpose(0, 1).contiguous()
+    qkv = F.linear(x, W_qkv.weight, W_qkv.bias).view(rows, 3, heads, 1, -1).transpose(0, 1).contiguous()
+    q, k, v = qkv.unbind(0)
     k, v = torch.cat((past_k, k), dim=2), torch.cat((past_v, v), dim=2)
     c, _ = one_look(q.view(rows * heads, 1, -1), k.flatten(0, 1), v.flatten(0, 1), q.new_zeros(1), 0.0)
     return F.linear(c.view(rows, -1), W_o.weight, W_o.bias), k, v
@@ -30,15 +31,13 @@ def cross_step(
     x: Float[Tensor, "N D"],
     k: Float[Tensor, "B H S K"],
     v: Float[Tensor, "B H S K"],
-    bias: Float[Tensor, "B 1 S"],
+    bias: Float[Tensor, "B H 1 S"],
 ) -> tuple[Float[Tensor, "N D"], Float[Tensor, "B H W S"]]:
     """Of N hypotheses, W of each sentence, that look at its memory together; and where they looked."""
     B, H, S, _ = k.shape
     W = len(x) // B
-    q = F.linear(x, W_q.weight, W_q.bias).view(B, W, H, -1).transpose(1, 2)
-    q = q.reshape(B * H, W, -1)
-    hidden = bias.unsqueeze(1).expand(B, H, 1, S).reshape(B * H, 1, S)
-    c, alpha = one_look(q, k.flatten(0, 1), v.flatten(0, 1), hidden, 1.0)
+    q = F.linear(x, W_q.weight, W_q.bias).view(B, W, H, -1).transpose(1, 2).reshape(B * H, W, -1)
+    c, alpha = one_look(q, k.flatten(0, 1), v.flatten(0, 1), bias.flatten(0, 1), 1.0)
     c = c.view(B, H, W, -1).transpose(1, 2).reshape(B * W, -1)
     return F.linear(c, W_o.weight, W_o.bias), alpha.view(B, H, W, S)
 
@@ -53,4 +52,15 @@ def one_look(
     """softmax(QKᵀ/√d_k + β · added) V of each head."""
     e = torch.baddbmm(added, q, k.transpose(1, 2), beta=beta, alpha=q.shape[2] ** -0.5)
     alpha = torch.softmax(e, dim=-1)
-    return torch.bmm(alpha, v), alpha
+    return contexts(alpha, v), alpha
+
+
+def contexts(alpha: Float[Tensor, "B T S"], v: Float[Tensor, "B S K"]) -> Float[Tensor, "B T K"]:
+    """αV. On a CPU torch makes matrices of less than 400 products one number after the other. To scale the
+    rows of V and add them up takes half the time, in the same order where rows fill the vectors of a CPU.
+    """
+    _, S, K = v.shape
+    is_float = v.device.type == "cpu" and v.dtype in (torch.float32, torch.float64)
+    if is_float and alpha.shape[1] == 1 and S * K < 400 and K % 32 == 0:
+        return (alpha.transpose(1, 2) * v).sum(dim=1, keepdim=True)
+    return torch.bmm(alpha, v)

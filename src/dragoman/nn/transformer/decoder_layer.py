@@ -44,26 +44,21 @@ class DecoderLayer(nn.Module):
         return self.around_ffn(x, lambda z: self.depth(self.ffn(z), shape))
 
     def step(
-        self, x: Float[Tensor, "N D"], past: KeyValue, place: int, kv: KeyValue, bias: Float[Tensor, "B 1 S"]
+        self,
+        x: Float[Tensor, "N D"],
+        past: KeyValue,
+        place: int,
+        kv: KeyValue,
+        bias: Float[Tensor, "B H 1 S"],
     ) -> tuple[Float[Tensor, "N D"], KeyValue, Float[Tensor, "B H W S"]]:
         """One target step. The W hypotheses of a sentence look at its memory together, as W queries."""
         shape = len(kv.k), len(x) // len(kv.k)
-        seen: list[KeyValue] = []
-        weights: list[Tensor] = []
-
-        def attend_past(z: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
-            c, now = self.attention.step(z, past, place)
-            seen.append(now)
-            return c
-
-        def attend_memory(z: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
-            c, alpha = self.cross.look(z, shape, kv, bias)
-            weights.append(alpha)
-            return c
-
-        x = self.around_attention(x, attend_past)
-        x = self.around_cross(x, attend_memory)
-        return self.around_ffn(x, self.ffn), seen[0], weights[0]
+        around = self.around_attention
+        c, seen = self.attention.step(around.before(x), past, place)
+        x, around = around.after(x, c), self.around_cross
+        c, alpha = self.cross.look(around.before(x), shape, kv, bias)
+        x = around.after(x, c)
+        return self.around_ffn(x, self.ffn), seen, alpha
 
     if TYPE_CHECKING:
         __call__ = forward

@@ -1,4 +1,7 @@
-"""The residual connection and its norm: before the sub-layer or after it."""
+"""The residual connection and its norm: before the sub-layer or after it.
+
+A sub-layer that gives more than its output stands between the two halves, `before` and `after` it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,13 @@ class PreNorm(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Float[Tensor, "N D"], f: Sublayer) -> Float[Tensor, "N D"]:
-        return self.dropout.add(x, f(self.norm(x)))
+        return self.after(x, f(self.before(x)))
+
+    def before(self, x: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
+        return self.norm(x)
+
+    def after(self, x: Float[Tensor, "N D"], y: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
+        return self.dropout.add(x, y)
 
     if TYPE_CHECKING:
         __call__ = forward
@@ -37,7 +46,13 @@ class PostNorm(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Float[Tensor, "N D"], f: Sublayer) -> Float[Tensor, "N D"]:
-        return self.norm(self.dropout.add(x, f(x)))
+        return self.after(x, f(self.before(x)))
+
+    def before(self, x: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
+        return x
+
+    def after(self, x: Float[Tensor, "N D"], y: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
+        return self.norm(self.dropout.add(x, y))
 
     if TYPE_CHECKING:
         __call__ = forward
