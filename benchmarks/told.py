@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,12 @@ class Told:
         """Target tokens by the clock of the updates, without validation and saving."""
         steps = self.happened("step")
         return float(sum(e["tokens"] for e in steps) / sum(e["seconds"] for e in steps))
+
+    @property
+    def minutes_undisturbed(self) -> float:
+        """Of all updates at their median time: what else the machine did for a while does not count."""
+        seconds = [float(e["seconds"]) for e in self.happened("step")]
+        return statistics.median(seconds) * len(seconds) / 60
 
     @property
     def parameters(self) -> int:
