@@ -3,7 +3,7 @@
     python benchmarks/libretranslate.py MODEL test.src [--languages en de] [--lines N] [--venv FOLDER]
 
 An environment gets LibreTranslate from PyPI. In a network that is a loopback and nothing else (`unshare`, of
-Linux), Argos Translate installs the .argosmodel of MODEL, a server of LibreTranslate starts, and is asked each
+Linux), Argos Translate installs the .argosmodel of MODEL, a server of LibreTranslate starts and is asked each
 line by HTTP. Each answer must be that of `dragoman.load(MODEL)`, told to search as Argos does:
 
 - It cuts a line into sentences (by the rule of our package), and joins their outputs again.
@@ -63,8 +63,8 @@ def main() -> int:
     asked = {"languages": args.languages, "lines": lines, "ours": ours(load(args.model), lines)}
     with tempfile.TemporaryDirectory() as temporary:
         python = environment(args.venv or Path(temporary) / "venv")
-        languages = [Language(code, code) for code in args.languages]
-        package = export_argos(args.model, Path(temporary), *languages, "1.0", "float32").path
+        src, tgt = (Language(code, code) for code in args.languages)
+        package = export_argos(args.model, Path(temporary), src, tgt, "1.0", "float32").path
         found = served(python, package, asked, args.compute_type)
     differences = compared(lines, found)
     theirs = found.pop("answers")
@@ -111,12 +111,14 @@ def served(python: Path, package: Path, asked: dict[str, Any], compute_type: str
     """What the server says, and how it was asked."""
     folder = package.parent / "home"
     folder.mkdir()
+    (folder / "index.json").write_text("[]")
     chosen = {
         "HOME": str(folder),
         "XDG_DATA_HOME": str(folder / "data"),
         "XDG_CONFIG_HOME": str(folder / "config"),
         "XDG_CACHE_HOME": str(folder / "cache"),
         "ARGOS_PACKAGES_DIR": str(folder / "packages"),
+        "ARGOS_PACKAGE_INDEX": f"{folder.as_uri()}/",
         "ARGOS_COMPUTE_TYPE": compute_type,
     }
     alone = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "ARGOS"))}

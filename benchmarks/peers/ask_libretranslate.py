@@ -37,12 +37,7 @@ def main() -> None:
     install(package)
     with (folder / "server.log").open("w") as log:
         start = time.perf_counter()
-        server = subprocess.Popen(
-            [Path(sys.executable).with_name("libretranslate"), "--host", "127.0.0.1", "--port", str(PORT)],
-            cwd=folder,
-            stdout=log,
-            stderr=log,
-        )
+        server = subprocess.Popen(command(asked["languages"]), cwd=folder, stdout=log, stderr=log)
         try:
             languages = wait(server)
             answers, seconds = answered(asked, start)
@@ -77,6 +72,13 @@ def install(package: Path) -> None:
     if packages.get_installed_packages():
         raise SystemExit(f"There are packages in {os.environ['ARGOS_PACKAGES_DIR']} already.")
     packages.install_from_path(package)
+
+
+def command(languages: list[str]) -> list[str]:
+    """With fewer than two packages LibreTranslate looks for others as it starts, for minutes if there is no
+    network. It gives up at once if languages were named and the index of packages, empty here, has none."""
+    program = str(Path(sys.executable).with_name("libretranslate"))
+    return [program, "--host", "127.0.0.1", "--port", str(PORT), "--load-only", ",".join(languages)]
 
 
 def wait(server: subprocess.Popen[bytes]) -> list[dict[str, Any]]:
