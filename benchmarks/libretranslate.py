@@ -8,7 +8,8 @@ line by HTTP. Each answer must be that of `dragoman.load(MODEL)`, told to search
 
 - It cuts a line into sentences (by the rule of our package), and joins their outputs again.
 - A beam of 4, length penalty 0.2, at least 1 token and at most 256, and no guard against loops.
-- ARGOS_COMPUTE_TYPE is float32: by itself Argos rounds to int8 where the CPU is faster with it.
+- Weights stay float32. LibreTranslate leaves them as they are in a package, unless --compute-type says what
+  ARGOS_COMPUTE_TYPE is to be: with int8 some answers should differ, which shows that differences are found.
 - It writes a space for each underscore. LibreTranslate copies the line's last punctuation and its case onto
   an output; its own function does so to ours. `same_untouched` counts the answers that are ours without it.
 """
@@ -56,7 +57,7 @@ def main() -> int:
     parser.add_argument("source", type=Path, help="a text in the first language, one line each")
     parser.add_argument("--languages", nargs=2, default=["en", "de"], metavar=("FROM", "TO"))
     parser.add_argument("--lines", type=int, help="only so many (default: all)")
-    parser.add_argument("--compute-type", default="float32", help="of Argos; auto is its own choice")
+    parser.add_argument("--compute-type", default="auto", help="such as int8 (default: that of the package)")
     parser.add_argument("--venv", type=Path, metavar="FOLDER", help="use this environment, and leave it")
     args = parser.parse_args()
     lines = read(args.source, args.lines)
