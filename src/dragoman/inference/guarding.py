@@ -1,7 +1,7 @@
 """The runaway guard around an engine that cannot be told of it while it searches.
 
 An output that is odd (cut, longer than its source allows, or in a loop) is searched for once more, within
-its own length and for all of the beam. Loops are cut where a fourth turn begins, at the price of </s>, and
+its own length and for all of the beam; a loop in greedy search needs no second one. Loops are cut where a fourth turn begins, at the price of </s>, and
 what has ended goes before what was cut. In greedy search that is what torch gives; in a beam, a hypothesis
 that torch would have found in the place of a loop may be missing.
 """
@@ -33,7 +33,11 @@ class Guarded(NamedTuple):
         odd: dict[int, list[int]] = defaultdict(list)
         for place, best in enumerate(found):
             longest = self.longest(sources[place], prefixes[place] if prefixes else ())
-            if any(self.is_odd(sources[place], one, longest) for one in best):
+            if not any(self.is_odd(sources[place], one, longest) for one in best):
+                continue
+            if self.config.kind == "greedy" and self.loops_within(sources[place], best[0], longest):
+                found[place] = [self.cut(sources[place], best[0])]
+            else:
                 odd[longest].append(place)
         for longest, places in odd.items():
             rows = [sources[place] for place in places]
@@ -50,6 +54,11 @@ class Guarded(NamedTuple):
     def is_odd(self, source: Ids, output: Hypothesis, longest: int) -> bool:
         is_too_long = len(output.tokens) + output.finished > longest
         return is_too_long or not output.finished or self.loop(source, output.tokens) is not None
+
+    def loops_within(self, source: Ids, output: Hypothesis, longest: int) -> bool:
+        """Whether a loop is cut before the longest length is reached: a second search would begin the same."""
+        place = self.loop(source, output.tokens)
+        return place is not None and place < longest
 
     def loop(self, source: Ids, tokens: Ids) -> int | None:
         """Where a loop begins another turn than three, or than the source has, and the output may end."""
