@@ -1,9 +1,10 @@
 """The runaway guard around an engine that cannot be told of it while it searches.
 
 An output that is odd (cut, longer than its source allows, or in a loop) is searched for once more, within
-its own length and for all of the beam; a loop in greedy search needs no second one. Loops are cut where a fourth turn begins, at the price of </s>, and
-what has ended goes before what was cut. In greedy search that is what torch gives; in a beam, a hypothesis
-that torch would have found in the place of a loop may be missing.
+its own length and for all of the beam; a loop of greedy search needs no second one. Loops are cut where a
+fourth turn begins, at the price of </s>, and what has ended goes before what was cut. In greedy search that
+is what torch gives; in a beam, a hypothesis that torch would have found in the place of a loop may be
+missing.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Guarded(NamedTuple):
         return is_too_long or not output.finished or self.loop(source, output.tokens) is not None
 
     def loops_within(self, source: Ids, output: Hypothesis, longest: int) -> bool:
-        """Whether a loop is cut before the longest length is reached: a second search would begin the same."""
+        """Whether a loop is cut before the longest length: a second search would begin the same."""
         place = self.loop(source, output.tokens)
         return place is not None and place < longest
 
