@@ -17,6 +17,7 @@ from dragoman.text.utf8 import utf8
 
 MARK = "▁"  # U+2581, how SentencePiece writes a space; a word opens with it
 ALL_THREADS = -1
+FEW = 100  # lines
 FIRST_BYTE = len(SPECIALS)
 FIRST_LEARNED = FIRST_BYTE + 256  # below: the specials, then the 256 bytes
 
@@ -69,6 +70,8 @@ class SentencePiece:
         return ids
 
     def encode_batch(self, texts: Sequence[str]) -> list[Ids]:
+        if len(texts) <= FEW:  # to begin and end threads would take as long
+            return [np.array(self.encode(text), np.int32) for text in texts]
         lines = [utf8(text) for text in texts]
         ids: list[Ids] = self._processor.encode(lines, return_type="numpy", num_threads=ALL_THREADS)
         for place, text in enumerate(texts):
