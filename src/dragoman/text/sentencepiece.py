@@ -17,7 +17,7 @@ from dragoman.text.utf8 import utf8
 
 MARK = "▁"  # U+2581, how SentencePiece writes a space; a word opens with it
 ALL_THREADS = -1
-FEW = 100  # lines
+FEW = 8  # lines
 FIRST_BYTE = len(SPECIALS)
 FIRST_LEARNED = FIRST_BYTE + 256  # below: the specials, then the 256 bytes
 
