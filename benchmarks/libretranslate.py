@@ -61,7 +61,11 @@ def main() -> int:
     parser.add_argument("--venv", type=Path, metavar="FOLDER", help="use this environment, and leave it")
     args = parser.parse_args()
     lines = read(args.source, args.lines)
-    asked = {"languages": args.languages, "lines": lines, "ours": ours(load(args.model), lines)}
+    asked = {
+        "languages": args.languages,
+        "lines": lines,
+        "ours": ours(load(args.model, runtime="torch"), lines),
+    }
     with tempfile.TemporaryDirectory() as temporary:
         python = environment(args.venv or Path(temporary) / "venv")
         src, tgt = (Language(code, code) for code in args.languages)

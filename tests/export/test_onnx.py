@@ -199,7 +199,6 @@ def test_what_runs_without_torch_is_what_torch_runs(conv: Path) -> None:
 def test_torch_is_not_needed(conv: Path) -> None:
     program = """
 import sys
-from collections.abc import Iterator
 sys.modules["torch"] = sys.modules["jaxtyping"] = None
 from dragoman.cli.main import main
 raise SystemExit(main())

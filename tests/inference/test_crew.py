@@ -13,6 +13,7 @@ import pytest
 from dragoman.errors import UsageError
 from dragoman.inference.crew import Crew
 from dragoman.inference.model import Model, load
+from inference.light_folder import light_folder
 from inference.tiny_bundle import WORDS, tiny_folder
 
 TEXTS = [" ".join(WORDS[i % 7 : i % 7 + 1 + i % 9]) for i in range(40)] + ["", " "]
@@ -53,6 +54,12 @@ def test_what_a_worker_refuses_is_said(crew: Model) -> None:
     with pytest.raises(UsageError, match="trace of greedy and beam search only") as error:
         crew(TEXTS, {"kind": "sample", "batch_sentences": 4}, trace=True)
     assert error.value.hint == "search.kind=beam"
+
+
+def test_workers_are_of_torch(tmp_path: Path) -> None:
+    exported = light_folder(tmp_path / "model")
+    with pytest.raises(UsageError, match="ct2 shares its work among the cores by itself"):
+        load(exported, workers=2)
 
 
 def test_workers_end_when_their_parent_is_killed(folder: Path) -> None:

@@ -54,6 +54,13 @@ def test_odd_outputs_are_not_taught(flag: str) -> None:
     assert not is_fit("a", result._replace(text=" "))
 
 
+def test_a_teacher_that_only_babbles_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(distilling, "is_fit", lambda source, result: False)
+    with pytest.raises(DataError, match="Of 12 outputs of the teacher not one") as error:
+        distil("teacher", Path("student"))
+    assert error.value.hint == "dragoman score teacher test.src test.tgt"
+
+
 def test_a_teacher_that_was_stopped_goes_on_to_the_same_bytes() -> None:
     distil("teacher", Path("whole"))
 

@@ -56,8 +56,8 @@ class Crew(Translator):
         **asked: Unpack[Asked],
     ) -> list[Result]:
         config = search or self.search
-        shares = self.shares(texts, config.batch_sentences)
-        if any(asked.values()) or len(shares) < 2:
+        shares = [] if any(asked.values()) else self.shares(texts, config.batch_sentences)
+        if len(shares) < 2:
             return super().__call__(texts, config, details=details, trace=trace, **asked)
         work = partial(decode, self.models, search=config, details=details, trace=trace)
         results = [EMPTY for _ in texts]
@@ -69,8 +69,8 @@ class Crew(Translator):
 
     def shares(self, texts: Sequence[str], size: int) -> list[list[int]]:
         """The places of each batch, longest first, so that all workers end at about the same time."""
-        sources = self.text.src.encode_batch([text if text.strip() else "" for text in texts])
-        return list(batches([min(len(s), self.longest_source) for s in sources], size))[::-1]
+        lengths = [min(len(source), self.longest_source) for source in self.text.read(texts)]
+        return list(batches(lengths, size))[::-1]
 
 
 def load_crew(

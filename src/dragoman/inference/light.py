@@ -56,7 +56,7 @@ class Light:
         """One result for each text, in order. A text without words becomes an empty one."""
         config = self._limited(search)
         self._refuse(Call(config, asked, trace))
-        every = self.text.src.encode_batch([text if text.strip() else "" for text in texts])
+        every = self.text.read(texts)
         places = [place for place, ids in enumerate(every) if len(ids)]
         results = [EMPTY] * len(texts)
         if not places:
@@ -106,7 +106,7 @@ class Light:
         """The output of greedy search in parts, each as soon as it is known."""
         config = self._limited(search).model_copy(update={"kind": "greedy", "n_best": 1})
         self._refuse(Call(config, {}))
-        source = self.text.src.encode(text)[: self.longest_source] if text.strip() else []
+        source = self.text.read([text])[0][: self.longest_source].tolist()
         if not source:
             return
         openings = Openings([prefix], self.surface)

@@ -53,11 +53,10 @@ class DecoderLayer(nn.Module):
     ) -> tuple[Float[Tensor, "N D"], KeyValue, Float[Tensor, "B H W S"]]:
         """One target step. The W hypotheses of a sentence look at its memory together, as W queries."""
         shape = len(kv.k), len(x) // len(kv.k)
-        around = self.around_attention
-        c, seen = self.attention.step(around.before(x), past, place)
-        x, around = around.after(x, c), self.around_cross
-        c, alpha = self.cross.look(around.before(x), shape, kv, bias)
-        x = around.after(x, c)
+        c, seen = self.attention.step(self.around_attention.before(x), past, place)
+        x = self.around_attention.after(x, c)
+        c, alpha = self.cross.look(self.around_cross.before(x), shape, kv, bias)
+        x = self.around_cross.after(x, c)
         return self.around_ffn(x, self.ffn), seen, alpha
 
     if TYPE_CHECKING:
