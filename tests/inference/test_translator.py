@@ -92,8 +92,9 @@ def test_a_longest_length_beyond_the_positions_of_the_model_is_brought_down() ->
 
 
 def test_batches_hold_what_is_padded_alike_and_every_sentence_once() -> None:
-    lengths = [4, 0, 1, 7, 4, 3, 0, 6, 8]  # with </s> up to 4, up to 8, and more
-    assert list(batches(lengths, 2)) == [[2, 5], [0, 3], [4, 7], [8]]
+    lengths = [4, 0, 1, 7, 4, 3, 0, 6, 8]  # with </s> up to 8, and more
+    assert list(batches(lengths, 2)) == [[2, 5], [0, 4], [7, 3], [8]]
+    assert list(batches(lengths, 4)) == [[2, 5, 0, 4], [7, 3], [8]]
 
 
 def test_long_sentences_come_in_smaller_batches() -> None:

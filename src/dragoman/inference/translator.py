@@ -6,9 +6,9 @@ search wants for company: what a sentence becomes does not depend on the others.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
+from itertools import groupby
 from pathlib import Path
 from typing import TypeVar, Unpack
 
@@ -84,7 +84,7 @@ class Translator:
     def stream(self, text: str, search: SearchConfig | None = None, *, prefix: str = "") -> Iterator[str]:
         """The output of greedy search in parts, each as soon as it is known."""
         config = self._limited(search)
-        source = self.text.src.encode(text)[: self.longest_source] if text.strip() else []
+        source = self.text.read([text])[0][: self.longest_source].tolist()
         if not source:
             return
         stepper = self.chooser.stepper(self.model, config)
@@ -112,7 +112,7 @@ class Translator:
         look: bool = False,
     ) -> list[Decoded | None]:
         """What is found for each text; None for one without words."""
-        sources = self.text.src.encode_batch([text if text.strip() else "" for text in texts])
+        sources = self.text.read(texts)
         lengths = [min(len(s), self.longest_source) for s in sources]
         decoded: list[Decoded | None] = [None for _ in texts]
         for group in steering.groups(config.size) if steering else [range(len(texts))]:
@@ -242,13 +242,9 @@ def no_trace(kind: str) -> UsageError:
 
 
 def batches(lengths: Sequence[int], size: int) -> Iterator[list[int]]:
-    """Places of sentences that are padded to one length, `size` at most, shortest first; empty ones are left
-    out."""
-    alike: dict[int, list[int]] = defaultdict(list)
-    for place, length in enumerate(lengths):
-        if length:
-            alike[padded(length)].append(place)
-    for length in sorted(alike):
-        places = alike[length]
-        most = min(size, max(BATCH_TOKENS // length, LEAST))
-        yield from (places[i : i + most] for i in range(0, len(places), most))
+    """Places of sentences that are padded to one length, `size` at most, shortest first, so that those that
+    end early end together; empty ones are left out."""
+    order = sorted((place for place, length in enumerate(lengths) if length), key=lengths.__getitem__)
+    for length, group in groupby(order, lambda place: padded(lengths[place])):
+        alike, most = list(group), min(size, max(BATCH_TOKENS // length, LEAST))
+        yield from (alike[i : i + most] for i in range(0, len(alike), most))

@@ -64,7 +64,7 @@ class BeamSearch:
     diversity: float = 0.0  # λ between groups
     recorder: Recorder | None = None
 
-    @torch.no_grad()
+    @torch.inference_mode()
     def __call__(
         self, stepper: Stepper, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]
     ) -> list[list[Hypothesis]]:

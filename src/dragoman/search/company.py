@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 LEAST = 4  # found by trial on 1 and 2 threads
-ROUND = 4  # tokens: sources that need as many of these share a batch
+ROUND = 8  # tokens: sources that need as many of these share a batch
 
 
 def padded(length: int) -> int:

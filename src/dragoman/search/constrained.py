@@ -63,7 +63,7 @@ def width_for(constraints: Sequence[Constraint], size: int) -> int:
     return min(width, WIDEST * size)
 
 
-@torch.no_grad()
+@torch.inference_mode()
 def constrained_search(
     stepper: Stepper,
     src: Int[Tensor, "B S"],

@@ -18,7 +18,7 @@ from dragoman.text.specials import BOS, EOS
 RECORDED = 2  # candidates of a step: the one that is taken, and the one that nearly was
 
 
-@torch.no_grad()
+@torch.inference_mode()
 def greedy_search(
     stepper: Stepper,
     src: Int[Tensor, "B S"],
@@ -58,7 +58,7 @@ def greedy_search(
     return [[hypothesis(t, p, normalise)] for t, p in zip(tokens, log_p, strict=True)]
 
 
-@torch.no_grad()
+@torch.inference_mode()
 def greedy_tokens(
     stepper: Stepper, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], max_length: int
 ) -> Iterator[int]:

@@ -12,7 +12,7 @@ import torch
 
 from dragoman.protocols import State, Step, Stepper
 from dragoman.search.choices import allowed
-from dragoman.search.loops import PERIOD, TURNS
+from dragoman.search.loops import PERIOD, TURNS, may_loop, most_turns
 from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import EOS, PAD
 
@@ -27,11 +27,6 @@ class Trail(NamedTuple):
         newest = y.unsqueeze(1)
         return Trail(torch.cat((newest, self.last[:, :-1]), dim=1), (self.run + 1) * (self.last == newest))
 
-    def turns(self, shortest: int) -> Int[Tensor, "N P"]:
-        """For each period p, how often the last p tokens have come in a row."""
-        p = torch.arange(1, PERIOD + 1, device=self.run.device)
-        return torch.where(self.run + p >= shortest, self.run // p + 1, 1)
-
 
 def run_of(turns: Int[Tensor, " B"], shortest: int) -> Int[Tensor, "B P"]:
     """The run that so many turns of each period make, in a loop of `shortest` tokens or more."""
@@ -45,13 +40,10 @@ def new_trail(rows: int, device: torch.device) -> Trail:
 
 
 def turns_of(src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], shortest: int) -> Int[Tensor, " B"]:
-    """How often the most repeated stretch of each source comes in a row."""
-    odd = -2 - torch.arange(src.shape[1], device=src.device)  # padding repeats nothing
-    trail, most = new_trail(len(src), src.device), torch.ones_like(src[:, 0])
-    for y in src.where(keep, odd).unbind(dim=1):
-        trail = trail.then(y)
-        most = most.maximum(trail.turns(shortest).amax(dim=1))
-    return most
+    """How often each output may repeat itself: as often as its source does, and three times anyway."""
+    rows = [ids[:length] for ids, length in zip(src.tolist(), keep.sum(dim=1).tolist(), strict=True)]
+    turns = [most_turns(ids, shortest) if may_loop(ids, TURNS + 1) else 1 for ids in rows]
+    return torch.tensor(turns, device=src.device).clamp_min(TURNS)
 
 
 class Guarded(NamedTuple):
@@ -68,7 +60,7 @@ class LoopGuard:
 
     def start(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], width: int) -> State:
         state = self.stepper.start(src, keep, width)
-        turns = turns_of(src, keep, self.shortest).clamp_min(TURNS)
+        turns = turns_of(src, keep, self.shortest)
         trail = new_trail(len(src) * width, src.device)
         return State((state.fixed, run_of(turns, self.shortest)), Guarded(state.moving, trail))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 PERIOD = 32  # tokens in the longest stretch that is looked for
@@ -15,8 +16,8 @@ def shortest_loop(kind: str) -> int:
 
 
 def may_loop(ids: Sequence[int], turns: int) -> bool:
-    """Whether there may be a loop of so many turns: a quick look at how many tokens come again."""
-    return len(ids) - len(set(ids)) >= turns - 1
+    """Whether there may be a loop of so many turns: two quick looks for a token that comes as often."""
+    return len(ids) - len(set(ids)) >= turns - 1 and max(Counter(ids).values(), default=1) >= turns
 
 
 def most_turns(ids: Sequence[int], shortest: int = 1) -> int:

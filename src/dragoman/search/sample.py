@@ -38,7 +38,7 @@ def by_stream(log_p: Float[Tensor, "N V"], rows: Int[Tensor, " N"], step: int) -
     return drawn(log_p, uniform(len(rows), log_p.device))
 
 
-@torch.no_grad()
+@torch.inference_mode()
 def sample(
     stepper: Stepper,
     src: Int[Tensor, "B S"],

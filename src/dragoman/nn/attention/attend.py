@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from dragoman.nn.dropout import Dropout
+from dragoman.nn.fast.softmax import softmax
 from dragoman.nn.position import distances
 from dragoman.shapes import Bool, Float, Tensor
 
@@ -62,6 +63,6 @@ def scaled_dot(
     e = torch.baddbmm(
         added, q, k.transpose(1, 2), beta=beta, alpha=q.shape[2] ** -0.5
     )  # (BG RT K) @ (BG K S) = (BG RT S)
-    alpha = torch.softmax(e, dim=-1)
+    alpha = softmax(e)
     c = dropout(alpha) @ v  # (BG RT S) @ (BG S K) = (BG RT K)
     return c.view(*shape[:3], -1), alpha.view(shape)

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from dragoman.nn.fast.softmax import softmax
 from dragoman.shapes import Float, Tensor
 
 
@@ -51,7 +52,7 @@ def one_look(
 ) -> tuple[Float[Tensor, "B T K"], Float[Tensor, "B T S"]]:
     """softmax(QKᵀ/√d_k + β · added) V of each head."""
     e = torch.baddbmm(added, q, k.transpose(1, 2), beta=beta, alpha=q.shape[2] ** -0.5)
-    alpha = torch.softmax(e, dim=-1)
+    alpha = softmax(e)
     return contexts(alpha, v), alpha
 
 
