@@ -129,8 +129,9 @@ def test_a_call_changes_the_models_own_search(tmp_path: Path) -> None:
     assert len(result.alternatives) == 2
     assert all(len(a.tokens) <= 3 for a in result.alternatives)
     assert model("a b c").alternatives == ()
-    with pytest.raises(ConfigError, match=r"Did you mean .*n_best"):
+    with pytest.raises(ConfigError, match=r"Did you mean .*n_best") as wrong:
         model("a b c", search={"nbest": 2})
+    assert wrong.value.where == "the search of this call"
     with pytest.raises(ConfigError, match=r"search\.size = 4"):
         model("a b c", search={"n_best": 4})
 

@@ -16,12 +16,17 @@ Table = dict[str, Any]
 
 
 class Places:
-    """Where each setting was given: a line of the file, or the command line."""
+    """Where each setting was given: a line of the file, the command line, or `elsewhere`."""
 
     def __init__(
-        self, file: Path | None = None, text: str = "", overrides: dict[Path_, str] | None = None
+        self,
+        file: Path | None = None,
+        text: str = "",
+        overrides: dict[Path_, str] | None = None,
+        elsewhere: str = "the command line",
     ) -> None:
         self.file = file
+        self.elsewhere = elsewhere
         self.lines = key_lines(text)
         self.overrides = overrides or {}
 
@@ -31,7 +36,7 @@ class Places:
                 return f'"{short(self.overrides[path[:cut]])}" on the command line'
             if path[:cut] in self.lines:
                 return f"{self.file}:{self.lines[path[:cut]]}"
-        return str(self.file) if self.file else "the command line"
+        return str(self.file) if self.file else self.elsewhere
 
 
 def explain(error: ValidationError, table: Table, places: Places) -> ConfigError:

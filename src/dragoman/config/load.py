@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -16,9 +16,13 @@ from dragoman.config.names import Path_, all_names, did_you_mean, holds_bool, ke
 from dragoman.config.paths import from_here
 from dragoman.config.presets import PRESETS
 from dragoman.config.root import Config
+from dragoman.config.search import SearchConfig
+from dragoman.config.section import Section
 from dragoman.config.sizing import AUTO, auto
 from dragoman.config.training import TrainingConfig
 from dragoman.errors import ConfigError, ModelError
+
+S = TypeVar("S", bound=Section)
 
 LARGEST_FILE = 100_000  # characters; no settings are as long
 MOST_DOTS = 500  # in a line; tomllib takes time by the square of a.b.c…
@@ -60,10 +64,23 @@ def load_written(file: Path) -> Config:
 
 def validate(table: Table, places: Places | None = None) -> Config:
     places = places or Places()
-    table = with_objective(with_preset(table, places))
+    return checked(Config, with_objective(with_preset(table, places)), places)
+
+
+def with_changes(search: SearchConfig, changes: Mapping[str, Any]) -> SearchConfig:
+    """The search of a model, with what one call of it changes."""
+    table = {"search": {**search.model_dump(), **changes}}
+    return checked(Searching, table, Places(elsewhere="the search of this call")).search
+
+
+class Searching(Section):
+    search: SearchConfig
+
+
+def checked(kind: type[S], table: Table, places: Places) -> S:
     refuse_true_as_number(table, (), places)
     try:
-        return Config.model_validate(table)
+        return kind.model_validate(table)
     except ValidationError as error:
         raise explain(error, table, places) from None
 

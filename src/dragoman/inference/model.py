@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
-from dragoman.config.load import load as load_config
+from dragoman.config.load import with_changes
 from dragoman.config.search import SearchConfig
 from dragoman.errors import MissingExtra, UsageError
 from dragoman.inference.abilities import Call, missing
@@ -95,7 +95,7 @@ class Model:
 
     def _search(self, search: Choice | None) -> SearchConfig:
         if isinstance(search, Mapping):
-            return load_config(self.folder / "settings.toml", base={"search": dict(search)}).search
+            return with_changes(self.runtime.search, search)
         return search or self.runtime.search
 
     def __repr__(self) -> str:
