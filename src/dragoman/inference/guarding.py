@@ -18,7 +18,7 @@ from dragoman.inference.asked import room
 from dragoman.inference.judge import Judge
 from dragoman.inference.runtime import Engine, Ids
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.loops import TURNS, may_loop, most_turns
+from dragoman.search.loops import TURNS, may_loop, turns_allowed
 from dragoman.search.runaway import another_turn
 from dragoman.text.specials import EOS
 
@@ -66,8 +66,7 @@ class Guarded(NamedTuple):
         if not self.config.guard or not may_loop(tokens, TURNS + 1):
             return None
         shortest = self.judge.shortest_loop
-        turns = max(TURNS, most_turns(source, shortest))
-        return another_turn(tokens, turns, shortest, self.config.min_length)
+        return another_turn(tokens, turns_allowed(source, shortest), shortest, self.config.min_length)
 
     def until_loop(self, source: Ids, begun: Ids, tokens: Iterable[int]) -> Iterator[int]:
         """The tokens behind what is begun, up to where a loop is cut."""

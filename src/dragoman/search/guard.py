@@ -12,7 +12,7 @@ import torch
 
 from dragoman.protocols import State, Step, Stepper
 from dragoman.search.choices import allowed
-from dragoman.search.loops import PERIOD, TURNS, may_loop, most_turns
+from dragoman.search.loops import PERIOD, turns_allowed
 from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import EOS, PAD
 
@@ -40,10 +40,9 @@ def new_trail(rows: int, device: torch.device) -> Trail:
 
 
 def turns_of(src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], shortest: int) -> Int[Tensor, " B"]:
-    """How often each output may repeat itself: as often as its source does, and three times anyway."""
-    rows = [ids[:length] for ids, length in zip(src.tolist(), keep.sum(dim=1).tolist(), strict=True)]
-    turns = [most_turns(ids, shortest) if may_loop(ids, TURNS + 1) else 1 for ids in rows]
-    return torch.tensor(turns, device=src.device).clamp_min(TURNS)
+    """How often the output of each source may repeat itself."""
+    rows = zip(src.tolist(), keep.sum(dim=1).tolist(), strict=True)
+    return torch.tensor([turns_allowed(ids[:length], shortest) for ids, length in rows], device=src.device)
 
 
 class Guarded(NamedTuple):

@@ -30,3 +30,8 @@ def most_turns(ids: Sequence[int], shortest: int = 1) -> int:
             if run >= most * period and run + period >= shortest:
                 most = run // period + 1
     return most
+
+
+def turns_allowed(source: Sequence[int], shortest: int) -> int:
+    """How often an output may repeat itself: as often as its source does, and three times anyway."""
+    return max(TURNS, most_turns(source, shortest)) if may_loop(source, TURNS + 1) else TURNS
