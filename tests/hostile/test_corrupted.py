@@ -56,12 +56,14 @@ def test_a_corrupted_folder_is_refused_by_the_name_of_the_file(
     assert not Path("boom").exists()
 
 
-def test_weights_that_are_no_numbers_are_found(good: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("verb", [("check",), ("run", "a b"), ("run", "a b", "search.kind=greedy", "--json")])
+def test_weights_that_are_not_finite_are_named(good: Path, tmp_path: Path, verb: tuple[str, ...]) -> None:
     folder = damaged(good, tmp_path / "model", Corruption("nan", "word", with_no_number))
-    driven = drive("check", str(folder))
+    driven = drive(verb[0], str(folder), *verb[1:])
     assert driven.code == 1
-    assert "no number" in driven.err
+    assert "The weights hold NaN or infinity, in " in driven.err
     assert "weights.safetensors" in driven.err
+    assert not driven.out
 
 
 def test_the_audit_hears_code(tmp_path: Path) -> None:

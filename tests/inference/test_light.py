@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +16,8 @@ from dragoman.config.search import SearchConfig
 from dragoman.errors import MissingExtra, ModelError, UsageError
 from dragoman.inference import engines
 from dragoman.inference import model as loading
+from dragoman.inference.ct2 import Ct2
+from dragoman.inference.light import Light
 from dragoman.inference.model import Model, load
 from dragoman.inference.result import EMPTY, Result
 from dragoman.models.bundle import add_calibration
@@ -105,6 +111,38 @@ def test_what_is_streamed_is_what_greedy_search_gives(light: Model, torch: Model
 
 def test_a_stream_may_be_left(light: Model) -> None:
     assert next(light.stream("the cat sat on the mat")) == next(light.stream("the cat sat on the mat"))
+
+
+LEFT = {
+    "by a break": "for part in parts:\n    break",
+    "suspended": "print(next(parts))",
+    "closed": "next(parts); parts.close()",
+    "read to its end": "print(list(parts))",
+}
+
+
+@pytest.mark.parametrize("how", LEFT)
+def test_a_process_ends_well_however_its_stream_was_left(folder: Path, how: str) -> None:
+    """At the level of a module: what is alive at the end of the process ends with it."""
+    begin = f"import dragoman as dg\nmodel = dg.load({str(folder)!r})\n"
+    stream = 'parts = model.stream("a dog and a cat", {"guard": False, "max_length": 200})\n'
+    for _ in range(5):
+        done = subprocess.run(
+            [sys.executable, "-c", begin + stream + LEFT[how]], capture_output=True, text=True, timeout=60
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_stream_that_is_left_ends_its_search(light: Model) -> None:
+    stream = light.stream("a dog and a cat", {"guard": False, "max_length": 250})
+    assert isinstance(light.runtime, Light)
+    assert isinstance(light.runtime.engine, Ct2)
+    next(stream)
+    assert isinstance(stream, Generator)
+    stream.close()
+    begin = time.monotonic()
+    while light.runtime.engine.translator.num_active_batches:
+        assert time.monotonic() < begin + 5
 
 
 def test_what_only_torch_can_goes_to_torch(folder: Path, torch: Model) -> None:

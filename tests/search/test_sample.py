@@ -45,6 +45,14 @@ def test_outputs_come_up_as_often_as_they_are_probable(source: int) -> None:
     assert chi_square(observed, expected) < critical(len(frequent))
 
 
+@pytest.mark.parametrize("temperature", [1e-46, 5e-324, 1e-38])
+def test_a_temperature_that_float32_cannot_hold_is_greedy(temperature: float) -> None:
+    stepper, batch = Prefixes(vocabulary=12), sentences(1, 2, 3)
+    found = SampleSearch(size=2, max_length=8, temperature=temperature)(stepper, *batch)
+    for samples, (best,) in zip(found, greedy_search(stepper, *batch, max_length=8), strict=True):
+        assert {sample.tokens for sample in samples} == {best.tokens}
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [

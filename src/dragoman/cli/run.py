@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import math
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -151,8 +152,20 @@ def typed(text: str) -> str:
 
 def shown(result: Result, *, as_json: bool) -> str:
     if as_json:
-        return json.dumps(as_object(result), ensure_ascii=False)
+        return json.dumps(finite(as_object(result)), ensure_ascii=False, allow_nan=False)
     return choosing.line(result.text)
+
+
+def finite(value: Any) -> Any:
+    """JSON has no word for infinity, the log of what has no probability: null."""
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case dict():
+            return {key: finite(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [finite(inner) for inner in value]
+    return value
 
 
 def as_object(result: Result) -> dict[str, Any]:

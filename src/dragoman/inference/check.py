@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import torch
-
 from dragoman.durable import MANIFEST, verify_folder
 from dragoman.errors import ModelError
 from dragoman.inference.folder import find_model
-from dragoman.models.bundle import WEIGHTS, Bundle, load_bundle
+from dragoman.models.bundle import load_bundle
 
 EXPORTS = ("ct2", "onnx")  # folders beside the weights, with a manifest of their own
 
@@ -19,7 +17,6 @@ def check_model(path: str | Path) -> dict[str, str]:
     """What was found, part by part; a ModelError that names the file which is broken."""
     folder = find_model(path)
     bundle = load_bundle(folder)
-    refuse_what_is_no_number(bundle, folder)
     model, text = bundle.config.model, bundle.text
     found = {
         "manifest": f"{count(folder)} files, each with its size and SHA-256",
@@ -31,17 +28,6 @@ def check_model(path: str | Path) -> dict[str, str]:
         if (folder / name).exists():
             found[name] = check_export(folder / name)
     return found
-
-
-def refuse_what_is_no_number(bundle: Bundle, folder: Path) -> None:
-    for name, weight in bundle.model.named_parameters():
-        if not bool(torch.isfinite(weight).all()):
-            raise ModelError(
-                f"The weights hold what is no number, in {name}.",
-                where=str(folder / WEIGHTS),
-                expected="finite numbers",
-                hint="Train it again, with a smaller training.lr.",
-            )
 
 
 def check_export(folder: Path) -> str:

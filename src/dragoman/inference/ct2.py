@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any
+from weakref import WeakSet
 
 import ctranslate2
 import numpy as np
@@ -13,11 +17,49 @@ from numpy.typing import NDArray
 from dragoman.config.search import SearchConfig
 from dragoman.inference.runtime import Ids, Name, Steps
 from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.scores import refuse_nan
 from dragoman.text.names import names
 from dragoman.text.pair import TextPair
 from dragoman.text.specials import EOS
 
+PATIENCE = 0.1  # seconds between two looks at a search that gives no more steps
 SCORED = 32  # pairs at once: each token of them takes memory for the whole vocabulary
+
+
+LONGEST_END = 10.0  # seconds that the end of the process waits for a step of a stream
+
+OPEN: WeakSet[Ct2] = WeakSet()
+
+
+class Stream:
+    """The steps of one output, from CTranslate2's thread to the one that reads them."""
+
+    def __init__(self) -> None:
+        self._heard: SimpleQueue[Any] = SimpleQueue()
+        self.is_left = False
+
+    def hear(self, step: Any) -> bool:
+        """True ends the search."""
+        self._heard.put(step)
+        return self.is_left
+
+    def steps(self, job: Any) -> Iterator[Any]:
+        while True:
+            try:
+                step = self._heard.get(timeout=PATIENCE)
+            except Empty:
+                if job.done() and self._heard.empty():
+                    return  # it failed, which its result will say
+                continue
+            yield step
+            if step.is_last:
+                return
+
+
+@atexit.register
+def end_streams() -> None:
+    for engine in OPEN:
+        engine.end_streams()
 
 
 class Ct2:
@@ -31,6 +73,8 @@ class Ct2:
         )
         self._sources, self._targets = names(text.src), names(text.tgt)
         self._ids = {name: id for id, name in enumerate(self._targets)}
+        self._streams: WeakSet[Stream] = WeakSet()
+        OPEN.add(self)
 
     def search(
         self, sources: Sequence[Ids], config: SearchConfig, prefixes: Sequence[Ids] | None = None
@@ -91,16 +135,36 @@ class Ct2:
             )
 
     def stream(self, source: Ids, config: SearchConfig, prefix: Ids = ()) -> Iterator[int]:
-        steps = self.translator.generate_tokens(
-            *self._read([source]),
-            *self._written([prefix]),
+        """Not by CTranslate2's generate_tokens: what that leaves running may abort the process at its end."""
+        stream = Stream()
+        self._streams.add(stream)
+        (job,) = self.translator.translate_batch(
+            self._read([source]),
+            self._written([prefix]),
+            beam_size=1,
             min_decoding_length=0,
             max_decoding_length=config.max_length,
             max_input_length=0,
+            return_scores=True,
+            callback=stream.hear,
+            asynchronous=True,
         )
-        for step in steps:
-            if step.step >= len(prefix):
-                yield self._ids[step.token]
+        try:
+            for step in stream.steps(job):
+                refuse_nan(step.log_prob)
+                if step.step >= len(prefix):
+                    yield self._ids[step.token]
+        finally:
+            stream.is_left = True
+            job.result()
+
+    def end_streams(self) -> None:
+        """Nothing of CTranslate2 may still want Python when Python ends: std::terminate is its answer."""
+        for stream in self._streams:
+            stream.is_left = True
+        end = time.monotonic() + LONGEST_END
+        while self.translator.num_active_batches and time.monotonic() < end:
+            time.sleep(0.001)
 
     def _scored_whole(
         self, sources: Sequence[Ids], found: list[list[Hypothesis]], config: SearchConfig
@@ -121,6 +185,7 @@ class Ct2:
         return [[self._targets[id] for id in row] for row in rows]
 
     def _hypothesis(self, tokens: Sequence[str], score: float, alpha: float) -> Hypothesis:
+        refuse_nan(score)
         ids = tuple(self._ids[token] for token in tokens)
         is_whole = ids[-1:] == (EOS,)
         log_p = score * float(len(ids) ** alpha)
@@ -149,7 +214,7 @@ def rescored(hypothesis: Hypothesis, log_p: float, alpha: float) -> Hypothesis:
 def steps_of(led: Any, output: Ids) -> Steps:
     """CTranslate2 leaves out the weight of the source's </s>, which is what is missing to 1."""
     log_p = log_softmax(np.stack([np.array(row) for row in led.logits[0][: len(output)]]))
-    entropy = -(np.exp(log_p) * log_p).sum(axis=1)
+    entropy = -(np.exp(log_p) * log_p).sum(axis=1, where=log_p > -np.inf)
     looks = np.array(led.attention[0][: len(output)], np.float32)
     attention = np.concatenate([looks, 1.0 - looks.sum(axis=1, keepdims=True)], axis=1)
     return Steps(log_p[range(len(output)), list(output)].tolist(), entropy.tolist(), attention)

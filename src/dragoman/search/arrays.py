@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.scores import Normalise, best_possible
+from dragoman.search.scores import Normalise, best_possible, refuse_nan
 from dragoman.text.specials import BOS, EOS, PAD
 
 Ints = NDArray[np.int64]
@@ -85,7 +85,9 @@ def greedy_steps(
         log_p, state = stepper.step(tokens[:, :, -1], state)
         follow(rules, sentences, tokens, log_p)
         y = log_p.argmax(axis=-1)  # the first of equal values: the lowest token
-        yield sentences, y[:, 0], np.take_along_axis(log_p, y[..., None], axis=-1)[:, 0, 0]
+        p = np.take_along_axis(log_p, y[..., None], axis=-1)[:, 0, 0]
+        refuse_nan(float(p.max()))
+        yield sentences, y[:, 0], p
         still = np.flatnonzero(y[:, 0] != EOS)
         if not len(still):
             return
@@ -178,6 +180,7 @@ def candidates(p: Floats, log_p: Floats, k: int) -> tuple[Ints, Ints, Floats]:
     width, whole = (COLUMNS, rows * COLUMNS) if rows else (0, 0)
     maxima = log_p[:, :, :whole].reshape(B, W, rows, width).max(axis=2, initial=-np.inf)
     sums = (np.concatenate((maxima, log_p[:, :, whole:]), axis=2) + p[:, :, None]).reshape(B, -1)
+    refuse_nan(float(sums.max()))
     least = np.maximum(np.partition(sums, -k, axis=1)[:, -k], LOWEST)
     sentence, place = np.divmod(np.flatnonzero(sums >= least[:, None]), sums.shape[1])
     w, column = np.divmod(place, sums.shape[1] // W)

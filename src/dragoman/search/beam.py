@@ -19,7 +19,7 @@ from dragoman.search.company import staying
 from dragoman.search.coverage import coverage_penalty
 from dragoman.search.expand import Candidates, continuations, diverse_continuations
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.scores import Normalise, best_possible, length_normalised
+from dragoman.search.scores import Normalise, best_possible, length_normalised, refuse_nan
 from dragoman.search.trace import Recorder, Row
 from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import BOS, EOS
@@ -74,6 +74,7 @@ class BeamSearch:
             step = stepper.step(beam.tokens[:, :, -1].flatten(), beam.state)
             beam = self.look(beam, step)
             candidates = self.expand(beam.log_p, step.log_p)
+            refuse_nan(float(candidates.log_p.max()))  # a NaN is among the best, and is their maximum
             mine = [groups[sentence] for sentence in beam.sentences]
             if self.recorder:
                 self.record(self.recorder, beam, candidates, length, mine)

@@ -17,7 +17,7 @@ from dragoman.search.choices import allowed, best_sums
 from dragoman.search.company import staying
 from dragoman.search.constraints import Constraint, Edges, Progress, Tables, begin, tabulate
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.scores import Normalise
+from dragoman.search.scores import Normalise, refuse_nan
 from dragoman.search.tracking import advance, awaiting, bank, met_at_end, rungs, wanted
 from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import BOS, EOS
@@ -144,6 +144,7 @@ def allocated(beam: Beam, edges: Edges, step: Step) -> Candidates:
     index = index.sort(dim=1).values
     is_again = torch.cat([index.new_zeros(B, 1, dtype=torch.bool), index[:, 1:] == index[:, :-1]], dim=1)
     value = beam.log_p.gather(1, index // V) + log_p.flatten(1).gather(1, index)
+    refuse_nan(float(value.max()))
     value = value.masked_fill(is_again, -torch.inf)
     value, order = value.sort(dim=1, descending=True, stable=True)
     index = index.gather(1, order)

@@ -10,7 +10,7 @@ from dragoman.protocols import Stepper
 from dragoman.search.choices import allowed, best, most_probable_token
 from dragoman.search.company import staying
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.scores import Normalise, length_normalised
+from dragoman.search.scores import Normalise, length_normalised, refuse_nan
 from dragoman.search.trace import Recorder, Row
 from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import BOS, EOS
@@ -67,6 +67,7 @@ def greedy_tokens(
     for _ in range(max_length):
         step = stepper.step(y, state)
         y, state = allowed(step.log_p).argmax(-1), step.state
+        refuse_nan(step.log_p[0, y[0]].item())
         yield int(y[0])
         if y[0] == EOS:
             return
@@ -77,6 +78,7 @@ def is_open(tokens: list[int]) -> bool:
 
 
 def hypothesis(tokens: list[int], log_p: float, normalise: Normalise) -> Hypothesis:
+    refuse_nan(log_p)
     finished = not is_open(tokens)
     score = normalise(log_p, len(tokens))
     return Hypothesis(tuple(tokens[:-1] if finished else tokens), score, log_p, finished)

@@ -17,13 +17,14 @@ from dragoman.protocols import Stepper
 from dragoman.search.choices import allowed, drawn, most_probable, nucleus
 from dragoman.search.company import staying
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.scores import Normalise, length_normalised
+from dragoman.search.scores import Normalise, length_normalised, refuse_nan
 from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import BOS, EOS, PAD
 
 # (log p of what may be written, which samples these rows are, step) → a token each
 Choose = Callable[[Tensor, Tensor, int], Tensor]
 Keys = NDArray[np.uint64]
+COLDEST = torch.finfo(torch.float32).tiny  # what is below it becomes 0, and 0 / 0 is no number
 
 
 class Samples(NamedTuple):
@@ -100,8 +101,10 @@ class SampleSearch:
 
     def shaped(self, log_p: Float[Tensor, "N V"]) -> Float[Tensor, "N V"]:
         """log p / τ, up to a constant; then only what is within the k best, and within the nucleus."""
-        log_p = log_p - log_p.amax(-1, keepdim=True)
-        log_p = log_p / self.temperature if self.temperature != 1.0 else log_p
+        most = log_p.amax(-1, keepdim=True)
+        refuse_nan(float(most.max()))
+        log_p = log_p - most
+        log_p = log_p / max(self.temperature, COLDEST) if self.temperature != 1.0 else log_p
         log_p = log_p if self.top_k is None else most_probable(log_p, self.top_k)
         return log_p if self.top_p == 1.0 else nucleus(log_p, self.top_p)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+
+from dragoman.errors import ModelError
 
 Normalise = Callable[[float, int], float]  # (Σ log p, t) → what ranks; never less for a longer t
 
@@ -23,3 +26,14 @@ def best_possible(log_p: float, max_length: int, normalise: Normalise) -> float:
     A coverage penalty can only take from that.
     """
     return normalise(log_p, max_length)
+
+
+def refuse_nan(log_p: float) -> None:
+    """NaN compares with nothing: a search would go on with any token, as if it were the best."""
+    if math.isnan(log_p):
+        raise ModelError(
+            "The model gives NaN (not a number) where it should give the probability of a token.",
+            where="log p of an output",
+            expected="weights whose products are finite numbers",
+            hint="dragoman check MODEL looks at every weight; if they are finite, some are far too large.",
+        )
