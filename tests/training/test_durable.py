@@ -1,7 +1,9 @@
 """Folders are whole or absent, and every change to them is seen."""
 
+import errno
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -9,10 +11,13 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 from dragoman.durable import MANIFEST, verify_folder, write_folder
 from dragoman.errors import CheckpointError
+from dragoman.inference.folder import find_model
 
 
 def fill(folder: Path) -> None:
@@ -78,6 +83,7 @@ def test_a_disk_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     assert caught.value.hint
 
 
+SRC = str(Path(__file__).parents[2] / "src")
 WRITER = """
 import sys
 from pathlib import Path
@@ -95,10 +101,9 @@ while True:
 
 
 def test_killed_at_any_moment_every_folder_is_whole(tmp_path: Path) -> None:
-    src = str(Path(__file__).parents[2] / "src")
     for round_ in range(12):
         home = tmp_path / str(round_)
-        process = subprocess.Popen([sys.executable, "-c", WRITER, str(home), src], stdout=subprocess.PIPE)
+        process = subprocess.Popen([sys.executable, "-c", WRITER, str(home), SRC], stdout=subprocess.PIPE)
         assert process.stdout is not None
         process.stdout.readline()
         time.sleep(random.Random(round_).uniform(0.0, 0.15))
@@ -107,6 +112,87 @@ def test_killed_at_any_moment_every_folder_is_whole(tmp_path: Path) -> None:
         process.stdout.close()
         named = [path for path in home.iterdir() if not path.name.startswith(".")] if home.exists() else []
         assert all(verify_folder(path) is None for path in named)
+
+
+# Writes a folder again, and is killed when it is about to rename, delete or sync for the n-th time.
+KILLED = """
+import ctypes, os, signal, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from dragoman import durable
+folder, at, seen = Path(sys.argv[1]), int(sys.argv[3]), []
+if sys.argv[4] == "plain renames" and hasattr(durable, "exchange"):
+    durable.exchange = lambda one, other: False
+def fill(new):
+    (new / "a").write_text("new")
+def strike(event, args):
+    if event in ("os.rename", "os.rmdir", "os.remove", "ctypes.dlopen"):
+        seen.append(event)
+        if len(seen) == at:
+            os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(strike)
+durable.write_folder(folder, fill)
+"""
+
+
+@pytest.mark.parametrize("system", ["exchange", "plain renames"])
+def test_a_kill_between_two_renames_loses_nothing(tmp_path: Path, system: str) -> None:
+    folder, struck = tmp_path / "run" / "model", 0
+    for at in range(1, 20):
+        shutil.rmtree(folder, ignore_errors=True)
+        write_folder(folder, lambda new: (new / "a").write_text("old") and None)
+        command = [sys.executable, "-c", KILLED, str(folder), SRC, str(at), system]
+        code = subprocess.run(command, timeout=60, check=False).returncode
+        left = os.listdir(folder.parent)
+        assert find_model(tmp_path / "run") == folder, f"killed at call {at}: {left}"
+        assert verify_folder(folder) is None
+        assert (folder / "a").read_text() in ("old", "new")
+        if code == 0:
+            break
+        assert code == -signal.SIGKILL
+        struck += 1
+    assert struck >= 3
+    write_folder(folder, fill)
+    assert os.listdir(folder.parent) == ["model"]  # what the killed ones left is gone
+
+
+def test_two_processes_that_write_one_folder_do_not_disturb_each_other(tmp_path: Path) -> None:
+    def outer(new: Path) -> None:
+        (new / "a").write_text("outer")
+        write_folder(tmp_path / "one", lambda inner: (inner / "b").write_text("inner") and None)
+        assert verify_folder(tmp_path / "one", ["b"]) is None
+
+    write_folder(tmp_path / "one", outer)
+    assert verify_folder(tmp_path / "one", ["a"]) is None
+    assert os.listdir(tmp_path) == ["one"]
+
+
+@pytest.mark.parametrize("writer", ["python", "safetensors"])
+def test_a_disk_that_takes_no_more_is_named_with_what_is_needed_and_free(tmp_path: Path, writer: str) -> None:
+    def fill(new: Path) -> None:
+        if writer == "python":
+            (new / "a").write_bytes(bytes(100_000))
+        else:
+            save_file({"a": np.zeros(100_000, np.uint8)}, new / "a")
+
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))
+    try:
+        with pytest.raises(CheckpointError, match="step-7 could not be written") as caught:
+            write_folder(tmp_path / "step-7", fill)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert os.strerror(errno.EFBIG) in caught.value.what
+    assert caught.value.where == str(tmp_path / "step-7")
+    assert "MB free" in caught.value.expected
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_disk_without_room_is_refused_before_the_first_byte(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="No space left on device") as caught:
+        write_folder(tmp_path / "step-7", lambda new: pytest.fail("it was written"), size=10**18)
+    assert "1,000,000,000,000.0 MB needed" in caught.value.expected
+    assert "Free some space" in caught.value.hint
 
 
 def test_a_folder_with_a_manifest_of_its_own_may_come_and_go(tmp_path: Path) -> None:

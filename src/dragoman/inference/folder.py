@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from pathlib import Path
 
+from dragoman.durable import recover
 from dragoman.errors import ModelError
 
 WEIGHTS = "weights.safetensors"
@@ -14,6 +15,8 @@ PARTS = ("MANIFEST.json", WEIGHTS, "settings.toml", "text")
 def find_model(path: str | Path) -> Path:
     """The folder with the weights: `path` itself or its model/."""
     folder = Path(path)
+    for home in (folder.absolute().parent, folder, folder / "model"):
+        recover(home)
     if not folder.is_dir():
         raise _no_folder(folder)
     for place in (folder, folder / "model"):

@@ -65,7 +65,7 @@ def save_bundle(
         if calibration:
             write_calibration(new, calibration)
 
-    write_folder(folder, fill)
+    write_folder(folder, fill, size=sum(tensor.nbytes for tensor in weights.values()))
 
 
 def load_bundle(folder: Path) -> Bundle:

@@ -45,7 +45,7 @@ def save(home: Path, progress: Progress, flat: FlatParameters, adam: Adam) -> Pa
         save_file(copies(moments), new / MOMENTS)
         (new / STATE).write_text(json.dumps(asdict(progress), indent=1) + "\n", encoding="utf-8")
 
-    write_folder(folder, fill)
+    write_folder(folder, fill, size=sum(x.nbytes for x in (flat.master, *adam.moments.values())))
     return folder
 
 
