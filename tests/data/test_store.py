@@ -167,17 +167,37 @@ def test_flips_in_a_large_store_are_found_on_demand(tmp_path: Path, monkeypatch:
         Reader(tmp_path).verify()
 
 
-def test_an_index_that_points_outside_is_an_error_not_garbage(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", ["00000.data", "00000.index", "00001.data", "00001.index"])
+def test_no_flipped_bit_of_a_large_store_becomes_another_token(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ):
+    """It is too large to be read whole when it is opened, so what is read is checked."""
     monkeypatch.setattr("dragoman.data.store.reader.SMALL", 0)
-    write(tmp_path, some_pairs(20))
-    reader = Reader(tmp_path)
-    for at in (3, 7, 11, 15):  # high bytes of the offset and of both lengths
-        flip(tmp_path / "00000.index", at)
-        with pytest.raises(DataError, match="outside"):
-            reader.read(np.array([0]))
-        flip(tmp_path / "00000.index", at)
+    pairs = some_pairs(20)
+    reader = Reader(write(tmp_path, pairs, shard_pairs=10))
+    content = (tmp_path / name).read_bytes()
+    for at in range(0, len(content), max(1, len(content) // 60)):
+        flip(tmp_path / name, at)
+        with pytest.raises(DataError, match="was changed") as caught:
+            read(reader, range(20))
+        assert caught.value.where == str(tmp_path / name)
+        assert f"Delete the folder {tmp_path}" in caught.value.hint
+        if name.endswith("index"):  # the lengths decide how the stream is cut into batches
+            with pytest.raises(DataError, match="was changed"):
+                reader.lengths(np.arange(20))
+        (tmp_path / name).write_bytes(content)
+    assert read(reader, range(20)) == pairs
+
+
+def test_a_record_is_right_in_its_own_place_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("dragoman.data.store.reader.SMALL", 0)
+    reader = Reader(write(tmp_path, some_pairs(20), shard_pairs=10))
+    first, second = (tmp_path / f"0000{n}.index" for n in range(2))
+    records = first.read_bytes(), second.read_bytes()
+    second.write_bytes(records[0])
+    first.write_bytes(records[1])
+    with pytest.raises(DataError, match="was changed"):
+        reader.lengths(np.arange(20))
 
 
 @pytest.mark.parametrize("name", ["00000.data", "00000.index"])

@@ -1,14 +1,19 @@
 """The token store on disk: numbered shards, each an index and its data, and a manifest written last.
 
 MANIFEST.json   counts, sizes and SHA-256 of every file, what the store was made from
-00000.index     a record per pair: where its ids begin, how many are source, how many target
+00000.index     a record per pair: where its ids begin, how many are source, how many target, and two CRC-32:
+                of the ids, and of the record itself
 00000.data      the ids: source then target of each pair, nothing between
+
+A store may be larger than anyone wants to hash before each start. So every record and every pair is compared
+with its CRC when it is read: a flipped bit is an error with the name of its file, never another token.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -19,9 +24,11 @@ import numpy as np
 from dragoman.errors import DataError
 
 FORMAT = "dragoman-store"
-VERSION = 1
+VERSION = 2
 MANIFEST = "MANIFEST.json"
-RECORD = np.dtype([("offset", "<u8"), ("src", "<u4"), ("tgt", "<u4")])  # offset in bytes, lengths in ids
+RECORD = np.dtype(  # offset in bytes, lengths in ids
+    [("offset", "<u8"), ("src", "<u4"), ("tgt", "<u4"), ("ids_crc", "<u4"), ("crc", "<u4")]
+)
 
 
 @dataclass(frozen=True)
@@ -52,6 +59,19 @@ class Manifest:
     def to_json(self) -> str:
         body = {"format": FORMAT, "version": VERSION, **asdict(self)}
         return json.dumps({**body, "sha256": digest(body)}, indent=1) + "\n"
+
+
+def record_crcs(records: bytes, starts: Iterable[int], rows: Iterable[int]) -> list[int]:
+    """Of the records that begin at `starts`. The row counts too: a record is right in its place only."""
+    covered = RECORD.itemsize - 4
+    return [
+        zlib.crc32(records[start : start + covered], row & 0xFFFF_FFFF)
+        for start, row in zip(starts, rows, strict=True)
+    ]
+
+
+def ids_crcs(ids: bytes, starts: Iterable[int], ends: Iterable[int]) -> list[int]:
+    return [zlib.crc32(ids[start:end]) for start, end in zip(starts, ends, strict=True)]
 
 
 def id_dtype(vocabulary: int) -> str:

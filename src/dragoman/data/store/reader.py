@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.data.store.files import Files
-from dragoman.data.store.layout import RECORD, damaged, read_manifest
+from dragoman.data.store.layout import RECORD, damaged, ids_crcs, read_manifest, record_crcs
 from dragoman.errors import DataError
 
 SMALL = 32 << 20  # bytes of a store that is checked whole when it is opened
@@ -64,7 +64,9 @@ class Reader:
             raise IndexError(f"rows must lie in range({len(self)})")
         starts = rows * RECORD.itemsize
         raw, at = self.index.gather(starts, starts + RECORD.itemsize)
-        return np.frombuffer(raw, RECORD)[at // RECORD.itemsize]
+        records = np.frombuffer(raw, RECORD)[at // RECORD.itemsize]
+        self.compare(self.index, records["crc"], record_crcs(raw, at.tolist(), rows.tolist()), rows)
+        return records
 
     def pieces(self, rows: Rows) -> tuple[Ids, Rows, Rows, Rows]:
         """The ids of ascending rows, and where among them each source begins, ends, and each target ends."""
@@ -72,26 +74,21 @@ class Reader:
             nothing = np.empty(0, np.int64)
             return np.empty(0, self.dtype), nothing, nothing, nothing
         records = self.records(rows)
-        shard = rows // self.manifest.shard_pairs
         src, both = records["src"].astype(np.int64), records["src"].astype(np.int64) + records["tgt"]
-        starts = self.data.starts[shard] + records["offset"].astype(np.int64)
-        ends = starts + both * self.dtype.itemsize
-        self.check(shard, starts, ends)
-        raw, at = self.data.gather(starts, ends)
+        starts = self.data.starts[rows // self.manifest.shard_pairs] + records["offset"].astype(np.int64)
+        sizes = both * self.dtype.itemsize
+        raw, at = self.data.gather(starts, starts + sizes)
+        self.compare(self.data, records["ids_crc"], ids_crcs(raw, at.tolist(), (at + sizes).tolist()), rows)
         begin = at // self.dtype.itemsize
         return np.frombuffer(raw, self.dtype), begin, begin + src, begin + both
 
-    def check(self, shard: Rows, starts: Rows, ends: Rows) -> None:
-        """Index records must point into their own data, each behind the one before."""
-        wrong = (
-            (starts < self.data.starts[shard])
-            | (ends > self.data.ends[shard])
-            | (starts % self.dtype.itemsize > 0)
-        )
-        wrong[1:] |= (np.diff(starts) < 0) | (np.diff(ends) < 0)
+    def compare(self, files: Files, written: NDArray[Any], read: list[int], rows: Rows) -> None:
+        """What was read of ascending rows must have the CRCs that were written."""
+        wrong = written != read
         if wrong.any():
-            file = self.index.files[shard[np.argmax(wrong)]]
-            raise damaged(self.folder / file.name, "The index points outside of its data.")
+            row = int(rows[np.argmax(wrong)])
+            file = self.folder / files.files[row // self.manifest.shard_pairs].name
+            raise damaged(file, f"This file of the token store was changed after it was written: row {row:,}.")
 
     def close(self) -> None:
         self.index.close()

@@ -14,7 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.store.layout import MANIFEST, RECORD, File, Manifest, Shard, id_dtype
+from dragoman.data.store.layout import (
+    MANIFEST,
+    RECORD,
+    File,
+    Manifest,
+    Shard,
+    id_dtype,
+    ids_crcs,
+    record_crcs,
+)
 from dragoman.durable import sync
 from dragoman.errors import DataError
 
@@ -60,7 +69,8 @@ class Writer:
         with explained(self.folder):
             while start < len(pairs):
                 if self.open is None:
-                    self.open = OpenShard(self.folder, len(self.shards), self.dtype)
+                    number = len(self.shards)
+                    self.open = OpenShard(self.folder, number, self.dtype, number * self.shard_pairs)
                 stop = min(len(pairs), start + self.shard_pairs - self.open.pairs)
                 self.append(self.open, pairs[start:stop])
                 if self.open.pairs == self.shard_pairs:
@@ -116,18 +126,25 @@ class Writer:
 class OpenShard:
     """The index and the data file that are growing now."""
 
-    def __init__(self, folder: Path, number: int, dtype: str) -> None:
+    def __init__(self, folder: Path, number: int, dtype: str, first_row: int) -> None:
         self.width = np.dtype(dtype).itemsize
+        self.first_row = first_row
         self.index = Stream(folder, f"{number:05d}.index")
         self.data = Stream(folder, f"{number:05d}.data")
         self.pairs = 0
 
     def append(self, ids: NDArray[Any], lengths: NDArray[np.int64]) -> None:
-        records = np.empty(len(lengths), RECORD)
-        ends = np.cumsum(lengths.sum(axis=1)) * self.width + self.data.bytes
-        records["offset"] = ends - lengths.sum(axis=1) * self.width
+        content = ids.tobytes()
+        sizes = lengths.sum(axis=1) * self.width
+        ends = np.cumsum(sizes)
+        records = np.zeros(len(lengths), RECORD)
+        records["offset"] = ends - sizes + self.data.bytes
         records["src"], records["tgt"] = lengths.T
-        self.data.write(ids.tobytes())
+        records["ids_crc"] = ids_crcs(content, (ends - sizes).tolist(), ends.tolist())
+        first = self.first_row + self.pairs
+        starts = range(0, records.nbytes, RECORD.itemsize)
+        records["crc"] = record_crcs(records.tobytes(), starts, range(first, first + len(records)))
+        self.data.write(content)
         self.index.write(records.tobytes())
         self.pairs += len(lengths)
 
