@@ -88,7 +88,9 @@ class Reader:
         if wrong.any():
             row = int(rows[np.argmax(wrong)])
             file = self.folder / files.files[row // self.manifest.shard_pairs].name
-            raise damaged(file, f"This file of the token store was changed after it was written: row {row:,}.")
+            raise damaged(
+                file, f"This file of the token store was changed since it was written: row {row:,}."
+            )
 
     def close(self) -> None:
         self.index.close()
