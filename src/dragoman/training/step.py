@@ -14,7 +14,7 @@ from dragoman.models.seq2seq import Seq2Seq
 from dragoman.nn.dropout import noise
 from dragoman.protocols import Batch, LossSum
 from dragoman.shapes import Float, Tensor
-from dragoman.training.accumulate import tree_sum
+from dragoman.training.accumulate import norm_in_chunks, tree_sum
 from dragoman.training.flat import FlatParameters
 from dragoman.training.objectives.objective import Objective, teacher_forcing
 from dragoman.training.optim import Adam
@@ -48,7 +48,7 @@ class Stepper:
         total = self.ranks.sum(tree_sum(self._parts(batch, step, stop)))
         gradient = total[: len(self.flat)]
         loss, nll, stops = total[len(self.flat) :].tolist()
-        norm = float(gradient.norm())
+        norm = norm_in_chunks(gradient)
         applied = math.isfinite(norm) and math.isfinite(loss)
         if applied:
             if self.clip and norm > self.clip:
