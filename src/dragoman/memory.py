@@ -8,7 +8,6 @@ instead of 4 kB save another twelfth.
 from __future__ import annotations
 
 import ctypes
-import resource
 import sys
 
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX = -1, -2, -4
@@ -20,8 +19,10 @@ _HEAP = 4 << 30  # addresses, not memory: a page counts when it is first written
 
 def keep_freed_memory() -> None:
     """Set glibc's allocator to no mmap, no trim and huge pages; does nothing where there is no glibc."""
+    if not sys.platform.startswith("linux"):
+        return
     libc = ctypes.CDLL(None)
-    if not sys.platform.startswith("linux") or not hasattr(libc, "mallopt"):
+    if not hasattr(libc, "mallopt"):
         return
     libc.mallopt(_M_MMAP_MAX, 0)
     libc.mallopt(_M_TRIM_THRESHOLD, -1)
@@ -36,6 +37,10 @@ def keep_freed_memory() -> None:
 
 
 def peak_bytes() -> int:
-    """The most memory this process has held at once."""
+    """The most memory this process has held at once; 0 where the system does not say."""
+    try:
+        import resource
+    except ImportError:  # Windows has none
+        return 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024

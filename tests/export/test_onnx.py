@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -117,6 +118,12 @@ def test_one_alone_is_the_same_as_in_company(graphs: Path) -> None:
         (alone,) = engine.search([row], search)
         assert [h.tokens for h in alone] == [h.tokens for h in found]
         assert [h.score for h in alone] == pytest.approx([h.score for h in found], abs=1e-5)
+
+
+def test_a_system_without_affinity_runs_it_too(graphs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity")  # as on macOS
+    search = SearchConfig(kind="greedy", max_length=9)
+    assert Onnx(graphs).search(ROWS, search) == Onnx(graphs, threads=1).search(ROWS, search)
 
 
 def test_each_token_is_known_as_torch_knows_it(deep: Bundle, graphs: Path) -> None:

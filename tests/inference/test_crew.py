@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
 from dragoman.errors import UsageError
 from dragoman.inference.crew import Crew
@@ -37,7 +42,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def crew(folder: Path) -> Iterator[Model]:
-    model = load(folder, workers=2)
+    """On a machine of 8 cores, of which this process may use two."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(8)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("OMP_NUM_THREADS", raising=False)
+        patch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+        model = load(folder, workers=2)
+    torch.set_num_threads(before)
     assert isinstance(model.translator, Crew)
     yield model
     model.translator.pool.shutdown()
@@ -54,6 +66,59 @@ def test_what_a_worker_refuses_is_said(crew: Model) -> None:
     with pytest.raises(UsageError, match="trace of greedy and beam search only") as error:
         crew(TEXTS, {"kind": "sample", "batch_sentences": 4}, trace=True)
     assert error.value.hint == "search.kind=beam"
+
+
+def test_a_dead_worker_costs_one_retry(folder: Path, crew: Model) -> None:
+    """As when the system is short of memory and kills one."""
+    assert isinstance(crew.translator, Crew)
+    expected = load(folder)(TEXTS, SEARCH)
+    assert crew(TEXTS, SEARCH) == expected
+    os.kill(one_of(crew.translator), signal.SIGKILL)
+    assert crew(TEXTS, SEARCH) == expected
+    assert crew(TEXTS, SEARCH) == expected
+
+
+@pytest.mark.slow
+def test_a_worker_may_die_in_the_middle_of_two_calls(folder: Path, crew: Model) -> None:
+    assert isinstance(crew.translator, Crew)
+    expected = load(folder)(TEXTS, SEARCH)
+    with ThreadPoolExecutor(2) as callers:
+        answers = [callers.submit(crew, TEXTS, SEARCH) for _ in range(2)]
+        os.kill(one_of(crew.translator), signal.SIGKILL)
+        assert [answer.result() for answer in answers] == [expected, expected]
+
+
+def one_of(crew: Crew) -> int:
+    assert isinstance(crew.pool, ProcessPoolExecutor)
+    late = time.monotonic() + 60
+    while not crew.pool._processes:
+        assert time.monotonic() < late, "no worker was started"
+        time.sleep(0.01)
+    return next(iter(crew.pool._processes))
+
+
+@pytest.mark.slow
+def test_what_kills_every_worker_is_decoded_alone(folder: Path, crew: Model) -> None:
+    assert isinstance(crew.translator, Crew)
+    before = crew.translator.models
+    crew.translator.models = before._replace(folder=Deadly(before.folder))
+    try:
+        assert crew(TEXTS, SEARCH) == load(folder)(TEXTS, SEARCH)
+    finally:
+        crew.translator.models = before
+    assert crew(TEXTS, SEARCH) == load(folder)(TEXTS, SEARCH)
+
+
+class Deadly(type(Path())):  # type: ignore[misc]
+    """Whoever unpacks it in another process dies of it."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os._exit, (1,)
+
+
+def test_workers_share_the_cores_that_may_be_used(crew: Model) -> None:
+    assert isinstance(crew.translator, Crew)
+    assert crew.translator.pool.submit(torch.get_num_threads).result() == 1
 
 
 def test_workers_are_of_torch(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import platform
 from pathlib import Path
 from typing import TypedDict
 
-from dragoman.config.sizing import cores
+from dragoman.cores import cores
 
 FAST = {
     "amx_bf16": "AMX bf16",

@@ -25,7 +25,9 @@ MOST = "is a great deal: a larger model and more time will use it better."
 
 
 def describe(plan: Plan, config: Config, out: Path, prepared: dict[str, Any]) -> Iterator[str]:
-    yield f"Plan   {plural(plan.timed_updates, 'update')} timed on this machine in {plan.precision}"
+    yield f"Plan   {plural(plan.timed_updates, 'update')} timed on {processors(plan)} in {plan.precision}"
+    if plan.unused_gpu:
+        yield "  No GPU is used: this version trains on the CPU."
     yield f"  model   {in_full(config.model)}"
     if config.model.why:
         yield f"          {config.model.preset}: {config.model.why}"
@@ -36,10 +38,16 @@ def describe(plan: Plan, config: Config, out: Path, prepared: dict[str, Any]) ->
         yield f"          left out: {' · '.join(lost)}"
     yield f"  time    {duration(plan.seconds)} ({span(*plan.range)}) · {plan.tokens_per_second:,.0f} tokens/s"
     yield f"          {length(plan, config)}"
-    yield f"  memory  {size(plan.memory)}"
+    if plan.memory:
+        yield f"  memory  {size(plan.memory)}"
     yield f"  export  {exports(config.model)}"
     yield f"  files   {out / 'model'} · checkpoints, events.jsonl, settings.toml beside it"
     yield f"{plural(plan.pairs, 'pair')} {judgement(plan.pairs)}"
+
+
+def processors(plan: Plan) -> str:
+    threads = plural(plan.threads, "thread")
+    return f"{plan.ranks} ranks of {threads}" if plan.ranks > 1 else f"{threads} of this machine"
 
 
 def in_full(model: ModelConfig) -> str:

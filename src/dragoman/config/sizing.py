@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from dragoman.cores import cores
 
 AUTO = "auto"
 UNPACKED = 3  # bytes of text in a byte of .gz, about
@@ -19,22 +20,21 @@ class Sized(NamedTuple):
     why: str
 
 
-def choose(pairs: int, cores: int, *, gpu: bool) -> Sized:
-    """More data fill a larger model, and a larger model needs a faster machine."""
+def choose(pairs: int, cores: int) -> Sized:
+    """More data fill a larger model, and a larger model needs a faster machine. GPUs are not used yet."""
     shown = f"about {float(f'{pairs:.2g}'):,.0f} pairs"
     if pairs < FEW:
         return Sized("transformer-tiny", f"{shown} are few: a larger model would learn them by heart")
     if pairs < MANY:
         return Sized("transformer-small", f"{shown} fill a model of this size")
-    if gpu or cores >= CORES:
-        machine = "a GPU" if gpu else f"{cores} cores"
-        return Sized("transformer-base", f"{shown} fill it, and {machine} can carry it")
+    if cores >= CORES:
+        return Sized("transformer-base", f"{shown} fill it, and {cores} cores can carry it")
     cores_ = "one core is" if cores == 1 else f"{cores} cores are"
     return Sized("transformer-small", f"{shown} would fill transformer-base, but {cores_} slow for it")
 
 
 def auto(data: Any) -> Sized:
-    return choose(guess_pairs(files_of(data)), cores(), gpu=has_gpu())
+    return choose(guess_pairs(files_of(data)), cores())
 
 
 def files_of(data: Any) -> list[Path]:
@@ -58,12 +58,3 @@ def guess_pairs(files: Iterable[Path]) -> int:
         except OSError:  # whoever opens it will say so
             continue
     return size // PAIR
-
-
-def cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def has_gpu() -> bool:
-    """Without torch, which settings never reach."""
-    return Path("/proc/driver/nvidia/version").exists()

@@ -63,10 +63,14 @@ class TrainingConfig(Section):
     )
     precision: Literal["auto", "fp32", "bf16"] = Field(
         default="auto",
-        description="Arithmetic of the model; auto takes bf16 where the machine multiplies it fast.",
+        description="Arithmetic of the model; auto takes bf16 where the CPU multiplies it fast.",
     )
     seed: int = Field(default=1, ge=0, lt=2**63, description="Everything random follows from it.")
-    threads: int = Field(default=0, ge=0, description="CPU threads per rank; 0 takes what the machine has.")
+    threads: int = Field(
+        default=0,
+        ge=0,
+        description="CPU threads per rank; 0 takes OMP_NUM_THREADS, or the rank's share of the cores.",
+    )
     validate_every: int | None = Field(default=None, ge=1, description="Updates between validations.")
     checkpoint_every: int | None = Field(default=None, ge=1, description="Updates between saves.")
     keep: int = Field(default=2, ge=2, description="Newest checkpoints kept besides those for averaging.")

@@ -7,22 +7,27 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from functools import cache, partial
 from multiprocessing import connection, get_context, parent_process
 from pathlib import Path
-from threading import Thread
+from threading import Lock, Thread
 from typing import NamedTuple, Unpack
 
 import torch
 
 from dragoman.config.search import SearchConfig
+from dragoman.cores import threads
 from dragoman.inference.asked import Asked
 from dragoman.inference.result import EMPTY, Result
-from dragoman.inference.translator import Translator, batches, load_translator
+from dragoman.inference.translator import Translator, load_translator
+from dragoman.inference.translator import batches as of_like_length
 from dragoman.memory import keep_freed_memory
 from dragoman.models.bundle import Bundle
+
+TRIES = 2  # with workers, before this process decodes what they could not
 
 
 class Models(NamedTuple):
@@ -36,14 +41,20 @@ class Models(NamedTuple):
 class Crew(Translator):
     """A translator whose batches go to whichever worker is free, and come back as they would from itself.
 
-    What is asked of single outputs, and what is one batch, it decodes alone.
+    What is asked of single outputs, and what is one batch, it decodes alone. Where a worker dies (the system
+    kills one when memory is short), new workers try once again; what fails with them is decoded alone, too.
     """
 
     def __init__(
-        self, pool: Executor, models: Models, bundle: Bundle, *more: Bundle, reverse: Bundle | None = None
+        self,
+        start: Callable[[], Executor],
+        models: Models,
+        bundle: Bundle,
+        *more: Bundle,
+        reverse: Bundle | None = None,
     ) -> None:
         super().__init__(bundle, *more, reverse=reverse)
-        self.pool = pool
+        self.start, self.pool, self.lock = start, start(), Lock()
         self.models = models
 
     def __call__(
@@ -61,33 +72,54 @@ class Crew(Translator):
             return super().__call__(texts, config, details=details, trace=trace, **asked)
         work = partial(decode, self.models, search=config, details=details, trace=trace)
         results = [EMPTY for _ in texts]
-        answers = self.pool.map(work, [[texts[place] for place in share] for share in shares])
-        for share, answer in zip(shares, answers, strict=True):
+        batches = [[texts[place] for place in share] for share in shares]
+        for share, batch, answer in zip(shares, batches, self.shared(work, batches), strict=True):
+            if answer is None:
+                answer = super().__call__(batch, config, details=details, trace=trace)
             for place, result in zip(share, answer, strict=True):
                 results[place] = result
         return results
 
+    def shared(
+        self, work: Callable[[list[str]], list[Result]], batches: Sequence[list[str]]
+    ) -> list[list[Result] | None]:
+        """What the workers make of each batch; None where they died at each try."""
+        answers: list[list[Result] | None] = [None for _ in batches]
+        for _ in range(TRIES):
+            left = [number for number, answer in enumerate(answers) if answer is None]
+            pool = self.pool
+            try:
+                for number, answer in zip(left, pool.map(work, [batches[n] for n in left]), strict=True):
+                    answers[number] = answer
+                break
+            except BrokenProcessPool:
+                with self.lock:  # calls may come from several threads: the first one starts new workers
+                    if self.pool is pool:
+                        self.pool = self.start()
+        return answers
+
     def shares(self, texts: Sequence[str], size: int) -> list[list[int]]:
         """The places of each batch, longest first, so that all workers end at about the same time."""
         lengths = [min(len(source), self.longest_source) for source in self.text.read(texts)]
-        return list(batches(lengths, size))[::-1]
+        return list(of_like_length(lengths, size))[::-1]
 
 
 def load_crew(
     workers: int, folder: Path, ensemble: Sequence[Path] = (), reverse: Path | None = None
 ) -> Translator:
     """Workers begin when there is work for them, and end with this process."""
-    models, threads = Models(folder, tuple(ensemble), reverse), max(torch.get_num_threads() // workers, 1)
+    models = Models(folder, tuple(ensemble), reverse)
+    share = max(min(torch.get_num_threads(), threads()) // workers, 1)
     # A fork would copy the locks of torch's threads, held or not.
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), begin, (threads, models))
-    return load_translator(*models, make=partial(Crew, pool, models))
+    start = partial(ProcessPoolExecutor, workers, get_context("spawn"), begin, (share, models))
+    return load_translator(*models, make=partial(Crew, start, models))
 
 
-def begin(threads: int, models: Models) -> None:
+def begin(share: int, models: Models) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that was started
     Thread(target=end_with_parent, daemon=True).start()
     keep_freed_memory()
-    torch.set_num_threads(threads)
+    torch.set_num_threads(share)
     of_this_process(models)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config.search import SearchConfig
+from dragoman.cores import threads as threads_of_process
 from dragoman.inference.runtime import Ids, Name, Steps
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.scores import refuse_nan
@@ -23,6 +24,7 @@ from dragoman.text.pair import TextPair
 from dragoman.text.specials import EOS
 
 PATIENCE = 0.1  # seconds between two looks at a search that gives no more steps
+MOST = 4  # threads, as CTranslate2 takes by default on however few cores
 SCORED = 32  # pairs at once: each token of them takes memory for the whole vocabulary
 
 
@@ -63,13 +65,16 @@ def end_streams() -> None:
 
 
 class Ct2:
-    """A CTranslate2 directory. `threads` 0 leaves their number to CTranslate2."""
+    """A CTranslate2 directory. `threads` 0 takes what this process may use, four at most."""
 
     name: Name = "ct2"
 
     def __init__(self, folder: Path, text: TextPair, *, threads: int = 0) -> None:
         self.translator = ctranslate2.Translator(
-            str(folder), device="cpu", inter_threads=1, intra_threads=threads
+            str(folder),
+            device="cpu",
+            inter_threads=1,
+            intra_threads=threads_of_process(threads, most=MOST),
         )
         self._sources, self._targets = names(text.src), names(text.tgt)
         self._ids = {name: id for id, name in enumerate(self._targets)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -14,6 +13,7 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from dragoman.config.search import SearchConfig
+from dragoman.cores import threads as threads_of_process
 from dragoman.data.padding import pad
 from dragoman.errors import ModelError
 from dragoman.inference.runtime import Ids, Name, Steps
@@ -65,12 +65,12 @@ class Graphs:
 
 
 class Onnx:
-    """An ONNX directory. `threads` 0 is one for each core."""
+    """An ONNX directory. `threads` 0 takes what this process may use."""
 
     name: Name = "onnx"
 
     def __init__(self, folder: Path, *, threads: int = 0) -> None:
-        self.graphs = Graphs(folder, threads)
+        self.graphs = Graphs(folder, threads_of_process(threads))
 
     def search(
         self, sources: Sequence[Ids], config: SearchConfig, prefixes: Sequence[Ids] | None = None
@@ -135,7 +135,7 @@ class Onnx:
 
 def session(file: Path, threads: int) -> Any:
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads or len(os.sched_getaffinity(0))
+    options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     try:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
+
+import torch
 
 from dragoman.config.training import TrainingConfig, seconds
 from dragoman.data.loader import Loader
@@ -16,6 +19,8 @@ TIMED = 12  # updates at most
 LATE = 10**9  # an update by which all that sets in later, such as sampling, has set in
 RESERVE = 0.90  # share of a budget given to updates; the rest is for validation, saving and the end
 EPOCHS, FEWEST, MOST = 60, 1_000, 50_000  # where neither updates nor a budget are given
+
+NVIDIA = Path("/proc/driver/nvidia/version")
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,9 @@ class Plan:
     memory: int  # bytes, the peak so far
     precision: str
     timed_updates: int
+    ranks: int
+    threads: int  # of each rank
+    unused_gpu: bool  # there is one, which is left alone
 
     @property
     def seconds(self) -> float:
@@ -77,7 +85,9 @@ def planned_updates(config: TrainingConfig, timing: Timing, pairs: int) -> int:
     return round(min(MOST, max(FEWEST, EPOCHS * pairs / timing.rows_per_update)))
 
 
-def make_plan(config: TrainingConfig, timing: Timing, *, parameters: int, pairs: int, precision: str) -> Plan:
+def make_plan(
+    config: TrainingConfig, timing: Timing, *, parameters: int, pairs: int, precision: str, ranks: int
+) -> Plan:
     updates = planned_updates(config, timing, pairs)
     return Plan(
         parameters=parameters,
@@ -89,4 +99,12 @@ def make_plan(config: TrainingConfig, timing: Timing, *, parameters: int, pairs:
         memory=peak_bytes(),
         precision=precision,
         timed_updates=timing.updates,
+        ranks=ranks,
+        threads=torch.get_num_threads(),
+        unused_gpu=has_gpu(),
     )
+
+
+def has_gpu() -> bool:
+    """torch sees one, or the driver of one is there that this build of torch cannot use."""
+    return torch.cuda.is_available() or torch.backends.mps.is_available() or NVIDIA.exists()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from dragoman.config.dump import to_toml
 from dragoman.config.objective import Looking
 from dragoman.config.paths import from_folder
 from dragoman.config.root import Config
+from dragoman.cores import threads
 from dragoman.data.build import TrainingData, build_data
 from dragoman.data.loader import Loader
 from dragoman.errors import UsageError
@@ -54,7 +54,7 @@ class Run:
 
     def train(self, *, force: bool = False) -> Outcome:
         keep_freed_memory()
-        torch.set_num_threads(self.config.training.threads or os.cpu_count() or 1)
+        torch.set_num_threads(threads(self.config.training.threads))
         ranks = join()
         try:
             return self._train(ranks, force)
@@ -103,6 +103,7 @@ class Run:
             parameters=len(stepper.flat),
             pairs=data.pairs,
             precision=str(stepper.flat.working.dtype).removeprefix("torch."),
+            ranks=stepper.ranks.count,
         )
         return plan.updates if not stepper.ranks.is_first or self.confirm(plan) else 0
 

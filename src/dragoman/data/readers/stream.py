@@ -127,5 +127,8 @@ class Inflated(io.RawIOBase):
 
 def promised(raw: BinaryIO) -> int:
     """The size that the last four bytes of a gzip file give for what is inside, modulo 2³²."""
-    size = os.fstat(raw.fileno()).st_size
-    return int.from_bytes(os.pread(raw.fileno(), 4, max(0, size - 4)), "little")
+    here = raw.tell()
+    raw.seek(-min(4, os.fstat(raw.fileno()).st_size), os.SEEK_END)
+    size = int.from_bytes(raw.read(4), "little")
+    raw.seek(here)
+    return size

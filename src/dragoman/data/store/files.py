@@ -15,6 +15,7 @@ from dragoman.data.store.layout import File, damaged, sha256_of
 from dragoman.errors import DataError
 
 GAP = 1024  # bytes it is cheaper to read than to skip
+READ = os.O_RDONLY | getattr(os, "O_BINARY", 0)  # Windows would translate line ends
 HANDLES = 64  # files open at once, at most
 
 Offsets = NDArray[np.int64]
@@ -58,7 +59,7 @@ class Files:
         with self.lock:
             for number, offset, size in zip(numbers.tolist(), offsets.tolist(), sizes.tolist(), strict=True):
                 try:
-                    piece = os.pread(self.handle(number), size, offset)
+                    piece = read_at(self.handle(number), size, offset)
                 except OSError as error:
                     raise unreadable(self.folder / self.files[number].name, error) from None
                 if len(piece) != size:
@@ -71,7 +72,7 @@ class Files:
         if number not in self.handles:
             if len(self.handles) >= HANDLES:
                 os.close(self.handles.popitem(last=False)[1])
-            self.handles[number] = os.open(self.folder / self.files[number].name, os.O_RDONLY)
+            self.handles[number] = os.open(self.folder / self.files[number].name, READ)
         self.handles.move_to_end(number)
         return self.handles[number]
 
@@ -82,6 +83,14 @@ class Files:
 
     def __del__(self) -> None:
         self.close()
+
+
+def read_at(handle: int, size: int, offset: int) -> bytes:
+    """Whoever calls it holds the lock: where the system has no `pread`, the position is shared."""
+    if hasattr(os, "pread"):
+        return os.pread(handle, size, offset)
+    os.lseek(handle, offset, os.SEEK_SET)
+    return os.read(handle, size)
 
 
 def check_size(path: Path, size: int) -> None:
