@@ -38,3 +38,8 @@ def __getattr__(name: str) -> Any:
             hint='pip install "dragoman[train]"',
         ) from None
     return getattr(home, name)
+
+
+def __dir__() -> list[str]:
+    """What completion offers."""
+    return sorted([*__all__, "errors", *(name for name in globals() if name.startswith("__"))])

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from dragoman.config.load import check_path, merge, nest
 from dragoman.config.load import load as load_config
 from dragoman.data.readers.build import open_pairs
-from dragoman.errors import UsageError
+from dragoman.errors import DragomanError, UsageError
 from dragoman.inference.calibrate import calibrate as measure_certainty
+from dragoman.inference.calling import known_keywords, path_of, paths_of, text_of, wrong
 from dragoman.inference.model import Model, load
 from dragoman.inference.scoring import score
 from dragoman.models.bundle import add_calibration
@@ -23,7 +26,16 @@ __all__ = ["calibrate", "load", "score", "train"]
 File = str | Path
 Table = dict[str, Any]
 
+KEYWORDS = (
+    (r"--force\b", "force=True"),
+    (r"--valid (\S+) (\S+)", r'valid=("\1", "\2")'),
+    (r"(?<!\S)-o\b", "out="),
+    (r"dragoman run (\S+)", r'dragoman.load("\1")'),
+    (r"dragoman train --help", "The settings page of the documentation has them all."),
+)
 
+
+@known_keywords()
 def train(
     *data: File,
     out: File | None = None,
@@ -39,56 +51,72 @@ def train(
     `settings` are named as on the command line: {"model.preset": "rnn-small", "training.updates": 2000}.
     `listener` is called with each event of the run. An unfinished run in `out` is gone on with.
     """
+    if listener is not None and not callable(listener):
+        raise wrong("listener", listener, "a function of one event", "listener=events.append")
     file, base, home = sources(data, out, config)
     if valid is not None:
-        base = merge(base, {"data": {"valid": {"files": names(valid)}}})
+        base = merge(base, {"data": {"valid": {"files": names(valid, "valid")}}})
     if budget is not None:  # the updates of a settings file give way
         base = merge(base, {"training": {"updates": None, "budget": budget}})
-    run = Run(
-        load_config(file, base=merge(base, tree(settings or {}))),
-        home,
-        [listener] if listener else [],
-        lambda _: True,
-    )
-    outcome = run.train(force=force)
+    with in_python():
+        chosen = load_config(file, base=merge(base, tree(settings)), elsewhere="dragoman.train")
+        run = Run(chosen, home, [listener] if listener else [], lambda _: True)
+        outcome = run.train(force=force)
     if outcome.reason == "asked":
         raise KeyboardInterrupt(f"saved at update {outcome.step}; the same call goes on from there")
     return load(home)
 
 
+@known_keywords()
 def calibrate(folder: File, *dev: File) -> Calibration:
     """Learn on a development set how sure the model may be, and write that into its folder."""
     model = load(folder, runtime="torch")
-    calibration = measure_certainty(model.translator, list(open_pairs(dev)))
+    calibration = measure_certainty(model.translator, list(open_pairs(paths_of(dev, "dev"))))
     add_calibration(model.folder, calibration)
     return calibration
 
 
 def sources(data: Sequence[File], out: File | None, config: File | None) -> tuple[Path | None, Table, Path]:
     """The settings file, what the arguments imply, and the run's folder."""
-    if len(data) == 1 and Path(data[0]).is_dir():
-        folder = Path(data[0])
-        return Path(config or folder / "dragoman.toml"), {}, Path(out or folder)
-    if out is None:
+    files = paths_of(data, "data")
+    settings = None if config is None else path_of(config, "config")
+    home = None if out is None else path_of(out, "out")
+    if len(files) == 1 and files[0].is_dir():
+        return settings or files[0] / "dragoman.toml", {}, home or files[0]
+    if home is None:
         raise UsageError(
             "Where should the model go?",
             where="dragoman.train",
             expected="out=, the folder of the run",
-            hint=f'dragoman.train({", ".join(repr(str(file)) for file in data)}, out="my-model")',
+            hint=f'dragoman.train({"".join(f"{str(file)!r}, " for file in files)}out="my-model")',
         )
-    base: Table = {"data": {"train": [{"files": names(data)}]}} if data else {}
-    return Path(config) if config else None, base, Path(out)
+    base: Table = {"data": {"train": [{"files": [str(file) for file in files]}]}} if files else {}
+    return settings, base, home
 
 
-def names(files: File | Sequence[File]) -> list[str]:
-    return [str(files)] if isinstance(files, str | Path) else [str(file) for file in files]
+def names(files: File | Sequence[File], name: str) -> list[str]:
+    several = files if isinstance(files, list | tuple) else [files]
+    return [str(file) for file in paths_of(several, name)]
 
 
-def tree(settings: Mapping[str, Any]) -> Table:
+def tree(settings: Mapping[str, Any] | None) -> Table:
     """{"training.updates": 30} → {"training": {"updates": 30}}, each name known."""
+    if not isinstance(settings, Mapping | None):
+        raise wrong("settings", settings, "a dict", 'settings={"training.updates": 2000}')
     table: Table = {}
-    for name, value in settings.items():
-        path = tuple(name.split("."))
-        check_path(path, f"{name}={value}")
+    for name, value in (settings or {}).items():
+        path = tuple(text_of(name, "a name in settings").split("."))
+        check_path(path, f"{name}={value}", f"settings[{name!r}]")
         table = merge(table, nest(path, value))
     return table
+
+
+@contextmanager
+def in_python() -> Iterator[None]:
+    """Hints of training name options of the command line: here they are keywords."""
+    try:
+        yield
+    except DragomanError as error:
+        for option, keyword in KEYWORDS:
+            error.hint = re.sub(option, keyword, error.hint)
+        raise

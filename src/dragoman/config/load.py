@@ -37,8 +37,13 @@ PARTS = (
 )  # another kind of these has other keys
 
 
-def load(file: Path | None, overrides: Sequence[str] = (), base: Table | None = None) -> Config:
-    """The file, over it `base` (what the command line implies), then the overrides; the preset below all."""
+def load(
+    file: Path | None,
+    overrides: Sequence[str] = (),
+    base: Table | None = None,
+    elsewhere: str = "the command line",
+) -> Config:
+    """The file, over it `base` (what was given `elsewhere`), then the overrides; the preset below all."""
     text = read(file) if file else ""
     table = merge(from_here(parse(text, file), file.parent) if file else {}, base or {})
     given: dict[Path_, str] = {}
@@ -47,7 +52,7 @@ def load(file: Path | None, overrides: Sequence[str] = (), base: Table | None = 
         path, value = parse_override(override)
         given[path] = override
         over = merge(over, nest(path, value))
-    return validate(merge(table, over), Places(file, text, given))
+    return validate(merge(table, over), Places(file, text, given, elsewhere))
 
 
 def load_written(file: Path) -> Config:
@@ -220,7 +225,7 @@ def parse_override(text: str) -> tuple[Path_, Any]:
             hint='Quote values with spaces: \'data.train=["a b.en", "a b.de"]\'.',
         )
     path = tuple(key.split("."))
-    check_path(path, text)
+    check_path(path, text, f'"{short(text)}" on the command line')
     try:
         value = tomllib.loads(f"x = {raw}")["x"]
     except (ValueError, RecursionError):
@@ -229,7 +234,7 @@ def parse_override(text: str) -> tuple[Path_, Any]:
     return path, value
 
 
-def check_path(path: Path_, text: str) -> None:
+def check_path(path: Path_, text: str, where: str) -> None:
     for depth, key in enumerate(path):
         keys = keys_at(path[:depth])
         if key not in keys:
@@ -237,7 +242,7 @@ def check_path(path: Path_, text: str) -> None:
             close = nearest(name, names)
             raise ConfigError(
                 f"Unknown setting {name}.{did_you_mean(name, names)}",
-                where=f'"{short(text)}" on the command line',
+                where=where,
                 expected="one of " + ", ".join([".".join((*path[:depth], k)) for k in keys] or names),
                 hint=f"{close}={short(text.partition('=')[2])}" if close else "dragoman train --help",
             )

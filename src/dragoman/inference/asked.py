@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from dragoman.errors import UsageError
+from dragoman.inference.calling import text_of, wrong
 from dragoman.text.glossary import Glossary
 
 STEP = 32  # tokens
@@ -30,8 +31,10 @@ def each(prefix: str | Sequence[str] | None, texts: Sequence[str]) -> list[str]:
     """One prefix for each text."""
     if prefix is None or isinstance(prefix, str):
         return [prefix or ""] * len(texts)
+    if not isinstance(prefix, list | tuple):
+        raise wrong("prefix", prefix, "a str for all texts, or a list with one for each", 'prefix="Dear"')
     require_one_each("prefixes", len(prefix), len(texts))
-    return list(prefix)
+    return [text_of("" if one is None else one, f"prefix[{place}]") for place, one in enumerate(prefix)]
 
 
 def require_one_each(things: str, number: int, texts: int) -> None:

@@ -126,7 +126,7 @@ class Light:
                 f"The runtime {self.name} cannot do this: {', '.join(lacks)}.",
                 where=f'runtime = "{self.name}"',
                 expected="greedy search or a beam, and a prefix",
-                hint='PyTorch can, with the model folder: pip install "dragoman[train]"; --runtime torch',
+                hint='The runtime torch can, with the whole model folder: pip install "dragoman[train]"',
             )
 
     def _known(

@@ -13,6 +13,7 @@ from dragoman.config.search import SearchConfig
 from dragoman.errors import MissingExtra, UsageError
 from dragoman.inference.abilities import Call, missing
 from dragoman.inference.asked import Asked
+from dragoman.inference.calling import known_keywords, path_of, paths_of, text_of, texts_of, wrong
 from dragoman.inference.engines import is_installed, open_light, runnable
 from dragoman.inference.folder import WEIGHTS, find_model
 from dragoman.inference.result import Result
@@ -57,6 +58,7 @@ class Model:
         **asked: Unpack[Asked],
     ) -> list[Result]: ...
 
+    @known_keywords(*Asked.__annotations__)
     def __call__(
         self,
         texts: str | list[str] | tuple[str, ...],
@@ -72,16 +74,18 @@ class Model:
         every candidate of its search. `prefix`, `glossary`, `forbid` and `keep` say what is asked of the
         outputs.
         """
-        several = [texts] if isinstance(texts, str) else texts
+        several = [texts] if isinstance(texts, str) else texts_of(texts)
         config = self._search(search)
         runtime = self._able(Call(config, asked, trace))
         results = runtime(several, config, details=details, trace=trace, **asked)
         return results[0] if isinstance(texts, str) else results
 
+    @known_keywords()
     def stream(self, text: str, search: Choice | None = None, *, prefix: str = "") -> Iterator[str]:
         """The output of greedy search in parts, each as soon as it is known."""
         config = self._search(search).model_copy(update={"kind": "greedy", "n_best": 1})
-        return self._able(Call(config, {})).stream(text, config, prefix=prefix)
+        begins = text_of(prefix or "", "prefix")
+        return self._able(Call(config, {})).stream(text_of(text, "text"), config, prefix=begins)
 
     @cached_property
     def translator(self) -> Translator:
@@ -94,14 +98,22 @@ class Model:
         return self.translator if may_help and missing(self.runtime.name, call) else self.runtime
 
     def _search(self, search: Choice | None) -> SearchConfig:
-        if isinstance(search, Mapping):
-            return with_changes(self.runtime.search, search)
-        return search or self.runtime.search
+        match search:
+            case None:
+                return self.runtime.search
+            case SearchConfig():
+                return search
+            case Mapping():
+                return with_changes(self.runtime.search, search)
+        raise wrong(
+            "search", search, "a dict of settings of [search], or a SearchConfig", 'search={"size": 1}'
+        )
 
     def __repr__(self) -> str:
         return f"Model({str(self.folder)!r})"
 
 
+@known_keywords()
 def load(
     path: str | Path,
     *,
@@ -116,33 +128,38 @@ def load(
     decide together with the model; the one in `reverse` was trained the other way round, and re-ranks what
     they find. With several `workers` torch decodes as many batches at once, each in a process of its own.
     """
-    folder = find_model(path)
-    is_alone = not ensemble and reverse is None
+    folder = find_model(path_of(path, "path"))
+    others = paths_of(ensemble, "ensemble")
+    back = None if reverse is None else path_of(reverse, "reverse")
+    refuse_no_count(workers)
+    is_alone = not others and back is None
     chosen: Name = runtime or (runnable(folder) if is_alone else None) or "torch"
     if chosen == "torch":
-        return Model(folder, open_torch(folder, ensemble, reverse, workers), is_forced=runtime is not None)
+        return Model(folder, open_torch(folder, others, back, workers), is_forced=runtime is not None)
     if not is_alone:
         raise UsageError(
             "Several models decide together in PyTorch only.",
             where=f'runtime = "{chosen}"',
             expected="no runtime, or torch",
-            hint="dragoman run MODEL TEXT --ensemble OTHER",
+            hint=f'Leave the runtime "{chosen}" out, or ask for "torch".',
         )
     if workers > 1:
         raise UsageError(
             f"{chosen} shares its work among the cores by itself.",
             where=f"workers = {workers}",
             expected="workers of torch",
-            hint="dragoman run MODEL --runtime torch --workers 2; or leave --workers out",
+            hint='Ask for the runtime "torch", or leave the workers out.',
         )
     return Model(folder, open_light(folder, chosen), is_forced=runtime is not None)
 
 
+def refuse_no_count(workers: object) -> None:
+    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
+        raise wrong("workers", workers, "how many processes: 1, 2, 3 …", "Give 1 or more.")
+
+
 def open_torch(
-    folder: Path,
-    ensemble: Sequence[str | Path] = (),
-    reverse: str | Path | None = None,
-    workers: int = 1,
+    folder: Path, ensemble: Sequence[Path] = (), reverse: Path | None = None, workers: int = 1
 ) -> Translator:
     if not (is_installed("torch") and is_installed("jaxtyping")):
         raise MissingExtra(

@@ -5,17 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from dragoman.data.readers.build import open_pairs
+from dragoman.inference.calling import known_keywords, paths_of
 from dragoman.inference.model import Model, load
 from dragoman.metrics.report import Report
 from dragoman.metrics.report import score as measure
 
 
+@known_keywords()
 def score(model: Model | str | Path, *test: str | Path, lowercase: bool = False) -> Report:
     """Translate the source side of a test set and measure the result against its target side.
 
     With `lowercase` capitals do not count.
     """
     loaded = model if isinstance(model, Model) else load(model)
-    pairs = list(open_pairs(test))
+    pairs = list(open_pairs(paths_of(test, "test")))
     outputs = [result.text for result in loaded([pair.src for pair in pairs])]
     return measure(outputs, [pair.tgt for pair in pairs], lowercase=lowercase)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import NamedTuple
 from dragoman.config.search import SearchConfig
 from dragoman.errors import UsageError
 from dragoman.inference.asked import Asked, Terms, each, require_one_each, room
+from dragoman.inference.calling import text_of, wrong
 from dragoman.inference.outcome import Wishes
 from dragoman.inference.phrases import edges_of, in_order, term
 from dragoman.protocols import Stepper
@@ -40,8 +41,7 @@ class Steering:
         self.texts = texts
         self.surfaces = surfaces
         self.prefixes = each(asked.get("prefix"), texts)
-        forbid = asked.get("forbid", ())
-        self.forbidden = [forbid] if isinstance(forbid, str) else list(forbid)
+        self.forbidden = words(asked.get("forbid", ()))
         glossaries = self._glossaries(asked.get("glossary"))
         self._kinds = kinds(asked.get("keep", False))
         self._prefix = Prefix(self.prefixes, surfaces.tgt) if any(self.prefixes) else None
@@ -124,6 +124,13 @@ class Steering:
         return isinstance(self.surfaces.tgt.tokenizer, Lowercase)
 
 
+def words(forbid: Sequence[str] | None) -> list[str]:
+    several = [forbid] if isinstance(forbid, str) else () if forbid is None else forbid
+    if not isinstance(several, Collection) or isinstance(several, bytes | Mapping):
+        raise wrong("forbid", forbid, "a list of words", 'forbid=["Typ"]')
+    return [text_of(word, f"forbid[{place}]") for place, word in enumerate(several)]
+
+
 def opened(glossary: Terms | None) -> Glossary:
     match glossary:
         case None:
@@ -132,12 +139,16 @@ def opened(glossary: Terms | None) -> Glossary:
             return glossary
         case str() | Path():
             return read_glossary(glossary)
-    return from_mapping(glossary)
+        case Mapping():
+            return from_mapping(glossary)
+    raise wrong("glossary", glossary, "a file, a dict or a Glossary", 'glossary={"bike": "Fahrrad"}')
 
 
-def kinds(keep: bool | Collection[str]) -> tuple[str, ...]:
-    if isinstance(keep, bool):
+def kinds(keep: bool | Collection[str] | None) -> tuple[str, ...]:
+    if keep is None or isinstance(keep, bool):
         return USUAL if keep else ()
+    if not isinstance(keep, Collection):
+        raise wrong("keep", keep, "True, or some of " + ", ".join(KINDS), "keep=True")
     names = (keep,) if isinstance(keep, str) else tuple(keep)
     for name in names:
         if name not in KINDS:

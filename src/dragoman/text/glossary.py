@@ -81,6 +81,13 @@ def from_mapping(terms: Mapping[str, str | Sequence[str]]) -> Glossary:
     """{"bike": "Fahrrad", "dog": ["Hund", "Hündin"]}; bars are read as in a file."""
     entries = []
     for source, target in terms.items():
+        if not isinstance(source, str) or not is_text(target):
+            raise DataError(
+                f"A term of the glossary is no text: {source!r}: {target!r}.",
+                where="glossary",
+                expected="a str, and a str or a list of them",
+                hint='{"bike": "Fahrrad", "dog": ["Hund", "Hündin"]}',
+            )
         targets = alternatives(target) if isinstance(target, str) else tuple(target)
         if not alternatives(source) or not targets:
             raise DataError(
@@ -93,11 +100,16 @@ def from_mapping(terms: Mapping[str, str | Sequence[str]]) -> Glossary:
     return Glossary(entries)
 
 
+def is_text(target: object) -> bool:
+    several = [target] if isinstance(target, str) else target
+    return isinstance(several, list | tuple) and all(isinstance(one, str) for one in several)
+
+
 def read_glossary(file: str | Path) -> Glossary:
     path = Path(file)
     entries: list[Entry] = []
     line_of: dict[str, int] = {}
-    for number, raw in enumerate(path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
+    for number, raw in enumerate(bytes_of(path).removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
         line = decoded(raw.removesuffix(b"\r"), f"{path}:{number}")
         if not line.strip():
             continue
@@ -108,6 +120,19 @@ def read_glossary(file: str | Path) -> Glossary:
             line_of[term] = number
         entries.append(entry)
     return Glossary(entries)
+
+
+def bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise DataError(
+            f"The glossary cannot be read: {reason}.",
+            where=str(path),
+            expected="a text file: a term, a tab, its translation",
+            hint="Check its name: ls",
+        ) from None
 
 
 def parsed(line: str, where: str) -> Entry:
