@@ -40,7 +40,7 @@ def told_by_openmp() -> int:
 def quota() -> float:
     """Processors that control groups of version 1 or 2 grant: the least of the group and those around it."""
     granted = [math.inf]
-    for line in read(ROOT / "proc/self/cgroup").splitlines():
+    for line in filter(None, read(ROOT / "proc/self/cgroup").split("\n")):
         _, controllers, group = line.split(":", 2)
         if not controllers:
             granted += [share(*read(folder / "cpu.max").split()[:2]) for folder in upwards("", group)]

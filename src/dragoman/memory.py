@@ -9,6 +9,11 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+resource: Any = import_module("resource") if find_spec("resource") else None  # Windows has none
 
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX = -1, -2, -4
 _TOP_PAD = 64 << 20
@@ -38,9 +43,7 @@ def keep_freed_memory() -> None:
 
 def peak_bytes() -> int:
     """The most memory this process has held at once; 0 where the system does not say."""
-    try:
-        import resource
-    except ImportError:  # Windows has none
+    if resource is None:
         return 0
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
