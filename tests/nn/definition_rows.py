@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from dragoman.nn.attention.attend import causal_bias, window_bias
 from dragoman.nn.attention.multihead import CrossAttention, SelfAttention
 from dragoman.nn.attention.window import WindowedSelfAttention
-from dragoman.nn.norm import RMSNorm
+from dragoman.nn.norm import LayerNorm, RMSNorm
 from dragoman.nn.position import Learned, RelativeBias, Rotary, Sinusoidal
 from dragoman.nn.transformer.decoder_layer import DecoderLayer
 from dragoman.nn.transformer.encoder_layer import EncoderLayer
@@ -158,6 +158,16 @@ ROWS: dict[type[nn.Module], Definition] = {
         lambda: Learned(9, D),
         ours=lambda m: m(3, S),
         theirs=lambda m: F.embedding(torch.arange(3, 3 + S), m.table),
+    ),
+    LayerNorm: row(
+        lambda: LayerNorm(D),
+        FLAT,
+        theirs=lambda m, x: (
+            (x - x.mean(dim=1, keepdim=True))
+            / torch.sqrt(x.var(dim=1, correction=0, keepdim=True) + 1e-5)
+            * m.weight
+            + m.bias
+        ),
     ),
     RMSNorm: row(
         lambda: RMSNorm(D),

@@ -8,6 +8,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
+from dragoman.nn import fp32_sums
 from dragoman.nn.attention import scores
 from dragoman.nn.attention.attend import causal_bias
 from dragoman.nn.attention.multihead import CrossAttention, SelfAttention
@@ -24,7 +25,7 @@ from dragoman.nn.dropout import Dropout
 from dragoman.nn.embedding import PlainEmbedding, PositionedEmbedding, ScaledEmbedding, embedding_matrix
 from dragoman.nn.fast.relu_dropout import relu_dropout
 from dragoman.nn.fast.windows import windows
-from dragoman.nn.norm import RMSNorm
+from dragoman.nn.norm import LayerNorm, RMSNorm
 from dragoman.nn.position import Learned, RelativeBias, Rotary, Sinusoidal, Unrelated
 from dragoman.nn.stack import Stack
 from dragoman.nn.transformer.decoder_layer import DecoderLayer
@@ -139,6 +140,17 @@ def embedding(made: nn.Module) -> Check:
     return check(made, lambda: made(WORDS))
 
 
+def looked_up() -> Check:
+    """Of the padding there is no gradient, nor a difference where it is looked up nowhere."""
+    return Check(lambda W: fp32_sums._Embedding.apply(WORDS, W, 3), (drawn(5, 2),))
+
+
+def normed() -> Check:
+    return Check(
+        lambda x, g, b: fp32_sums._LayerNorm.apply(x, g, b, 1e-5), (drawn(2, 2, 3), drawn(3), drawn(3))
+    )
+
+
 def drop_layers() -> Check:
     made = nn.ModuleDict({"drop": LayerDrop(0.5), "layers": Stack(nn.Linear(2, 2) for _ in range(4))})
 
@@ -180,6 +192,7 @@ def rectified() -> Check:
 
 ROWS: dict[type[nn.Module], Callable[[], Check]] = {
     **recurrence.ROWS,
+    LayerNorm: lambda: plain(LayerNorm(3), drawn(2, 3)),
     RMSNorm: lambda: plain(RMSNorm(3), drawn(2, 3)),
     Dropout: lambda: plain(Dropout(DROP), drawn(3, 4)),
     Stack: stack,
@@ -229,6 +242,8 @@ ROWS: dict[type[nn.Module], Callable[[], Check]] = {
 # Gradients that are written by hand, by the name of their class; each is reached through what calls it.
 FUNCTIONS: dict[str, tuple[Callable[[], Check], ...]] = {
     **recurrence.FUNCTIONS,
+    "fp32_sums._Embedding": (looked_up,),
+    "fp32_sums._LayerNorm": (normed,),
     "fast.windows._Windows": tuple(partial(seen, kernel) for kernel in (2, 3)),
     "fast.relu_dropout._ReluDropout": (rectified,),
 }

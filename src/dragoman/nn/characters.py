@@ -9,8 +9,11 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from dragoman.nn.fp32_sums import embedding
 from dragoman.nn.stack import Stack
 from dragoman.shapes import Float, Int, Tensor
+
+NONE = 0  # the number of no character, behind the end of a word
 
 
 class Highway(nn.Module):
@@ -70,7 +73,7 @@ class CharacterCNN(nn.Module):
         self.shortest = max(widths)
         spelling = F.pad(spelling, (0, max(self.shortest - spelling.shape[1], 0)))
         self.register_buffer("spelling", spelling, persistent=False)  # it follows from the vocabulary
-        self.characters = nn.Embedding(int(spelling.max()) + 1, features, padding_idx=0)
+        self.characters = nn.Embedding(int(spelling.max()) + 1, features, padding_idx=NONE)
         self.filters = Stack(Filters(features, width, width * filters) for width in widths)
         count = filters * sum(widths)
         self.highways = Stack(Highway(count) for _ in range(highways))
@@ -81,12 +84,12 @@ class CharacterCNN(nn.Module):
         if not self.training:  # a row for each token, so that its bits do not depend on the others
             return self.vectors(y.flatten()).view(*y.shape, -1)
         words, places = y.unique(return_inverse=True)
-        return F.embedding(places, self.vectors(words))
+        return embedding(places, self.vectors(words))
 
     def vectors(self, words: Int[Tensor, " N"]) -> Float[Tensor, "N E"]:
         spelt = self.spelling[words]
         lengths = (spelt > 0).sum(dim=1)
-        c = self.characters(spelt[:, : max(int(lengths.max()), self.shortest)])
+        c = embedding(spelt[:, : max(int(lengths.max()), self.shortest)], self.characters.weight, NONE)
         z = torch.cat([filters(c, lengths) for filters in self.filters], dim=1)
         for highway in self.highways:
             z = highway(z)

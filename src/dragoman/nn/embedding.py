@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 from dragoman.nn.characters import CharacterCNN
 from dragoman.nn.dropout import Dropout
+from dragoman.nn.fp32_sums import embedding
 from dragoman.nn.position import Learned, Sinusoidal
 from dragoman.shapes import Float, Int, Tensor
 
@@ -24,7 +24,7 @@ Matrix = nn.Parameter | CharacterCNN
 
 def rows(matrix: Matrix, y: Int[Tensor, "B T"]) -> Float[Tensor, "B T E"]:
     """The row of each token: stored, or made of its spelling."""
-    return F.embedding(y, matrix) if isinstance(matrix, nn.Parameter) else matrix(y)
+    return embedding(y, matrix) if isinstance(matrix, nn.Parameter) else matrix(y)
 
 
 class PlainEmbedding(nn.Module):

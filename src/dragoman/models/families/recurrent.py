@@ -26,6 +26,7 @@ from dragoman.nn.cells.lstm import LSTMCell
 from dragoman.nn.cells.peephole import PeepholeLSTMCell
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.embedding import Matrix, PlainEmbedding
+from dragoman.nn.norm import LayerNorm
 from dragoman.nn.recurrent import join
 from dragoman.nn.recurrent.around import Plain, Residual
 from dragoman.nn.recurrent.bidirectional import BidirectionalLayer
@@ -146,7 +147,7 @@ def joint(part: RNNEncoderPart, width: int) -> join.Concat | join.Mean | join.Pr
 
 
 def around(part: RNNPart, read: int, width: int) -> Plain | Residual:
-    norm = nn.LayerNorm(width) if part.norm else nn.Identity()
+    norm = LayerNorm(width) if part.norm else nn.Identity()
     return Residual(norm) if part.residual and read == width else Plain(norm)
 
 

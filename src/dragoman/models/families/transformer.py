@@ -12,7 +12,7 @@ from dragoman.models.encoders.transformer import TransformerEncoder
 from dragoman.nn.attention.multihead import CrossAttention, SelfAttention
 from dragoman.nn.attention.window import WindowedSelfAttention
 from dragoman.nn.embedding import Matrix, PositionedEmbedding, ScaledEmbedding
-from dragoman.nn.norm import RMSNorm
+from dragoman.nn.norm import LayerNorm, RMSNorm
 from dragoman.nn.position import Learned, Relation, RelativeBias, Rotary, Sinusoidal, Unrelated
 from dragoman.nn.transformer.decoder_layer import DecoderLayer
 from dragoman.nn.transformer.encoder_layer import EncoderLayer
@@ -27,7 +27,7 @@ from dragoman.nn.transformer.residual import PostNorm, PreNorm
 
 POSITIONS: dict[str, type[Sinusoidal] | type[Learned]] = {"sinusoidal": Sinusoidal, "learned": Learned}
 RESIDUALS: dict[str, type[PreNorm] | type[PostNorm]] = {"pre": PreNorm, "post": PostNorm}
-NORMS: dict[str, type[nn.LayerNorm] | type[RMSNorm]] = {"layer": nn.LayerNorm, "rms": RMSNorm}
+NORMS: dict[str, type[LayerNorm] | type[RMSNorm]] = {"layer": LayerNorm, "rms": RMSNorm}
 FEED_FORWARDS: dict[str, Callable[[int, int, float], FFN]] = {
     "relu": FeedForward,
     "gelu": GELUFeedForward,
