@@ -71,6 +71,11 @@ class TrainingConfig(Section):
         ge=0,
         description="CPU threads per rank; 0 takes OMP_NUM_THREADS, or the rank's share of the cores.",
     )
+    timeout: float = Field(
+        default=60.0,
+        gt=0,
+        description="Seconds that a rank waits for another one in an update before it says who is missing.",
+    )
     validate_every: int | None = Field(default=None, ge=1, description="Updates between validations.")
     checkpoint_every: int | None = Field(default=None, ge=1, description="Updates between saves.")
     keep: int = Field(default=2, ge=2, description="Newest checkpoints kept besides those for averaging.")

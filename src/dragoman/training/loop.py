@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,13 +40,14 @@ class Loop:
         try:
             reason = "done" if progress.step >= self.updates else ""
             while not reason:
-                reason = self.one_update(next(batches), progress)
+                reason = self.one_update(batches, progress)
             return reason
         finally:
             batches.close()
 
-    def one_update(self, batch: GlobalBatch, progress: Progress) -> str:
+    def one_update(self, batches: Iterator[GlobalBatch], progress: Progress) -> str:
         start = time.perf_counter()
+        batch = next(batches)  # waiting for data is a part of the time
         step = progress.step + 1
         lr = self.schedule(step)
         updated = self.stepper.update(batch, step, lr, stop=self.asked_to_stop())
@@ -59,13 +60,22 @@ class Loop:
         progress.seconds += seconds
         self.note(batch, updated, step, lr, seconds)
         self.guard(updated, batch, progress)
-        last = step >= self.updates
-        if last or step % self.validate_every == 0:
+        is_due = step % self.validate_every == 0 or step % self.checkpoint_every == 0
+        if not (is_due or updated.stop or step >= self.updates):
+            return ""
+        return self.stepper.ranks.from_first(
+            f"validation and saving after update {step:,}", lambda: self.look(progress, stop=updated.stop)
+        )
+
+    def look(self, progress: Progress, *, stop: bool) -> str:
+        """What the first rank does between two updates, and whether there is another one."""
+        last = progress.step >= self.updates
+        if last or progress.step % self.validate_every == 0:
             self.validate(progress)
         early = bool(self.config.patience) and progress.since_best >= self.config.patience
-        if last or early or updated.stop or step % self.checkpoint_every == 0:
+        if last or early or stop or progress.step % self.checkpoint_every == 0:
             self.save(progress)
-        return "done" if last else "early" if early else "asked" if updated.stop else ""
+        return "done" if last else "early" if early else "asked" if stop else ""
 
     def note(self, batch: GlobalBatch, updated: Updated, step: int, lr: float, seconds: float) -> None:
         self.events.tell(
@@ -115,8 +125,6 @@ class Loop:
         )
 
     def save(self, progress: Progress) -> None:
-        if not self.stepper.ranks.is_first:
-            return
         start = time.perf_counter()
         folder = checkpoint.save(self.home, progress, self.stepper.flat, self.stepper.adam)
         kept = max(self.config.keep, self.config.average)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 import torch
@@ -12,11 +11,10 @@ import torch
 from dragoman.config.training import TrainingConfig, seconds
 from dragoman.data.loader import Loader
 from dragoman.memory import peak_bytes
-from dragoman.training.step import Stepper
+from dragoman.training.step import LATE, Stepper
 
 LONGEST = 8.0  # seconds of timing
 TIMED = 12  # updates at most
-LATE = 10**9  # an update by which all that sets in later, such as sampling, has set in
 RESERVE = 0.90  # share of a budget given to updates; the rest is for validation, saving and the end
 EPOCHS, FEWEST, MOST = 60, 1_000, 50_000  # where neither updates nor a budget are given
 
@@ -57,18 +55,25 @@ class Timing:
 
 
 def time_updates(stepper: Stepper, loader: Loader) -> Timing:
-    """Run the first updates for real, then take them back."""
+    """Run the first updates for real, then take them back.
+
+    The clock of the first rank says when it is enough, and its word rides behind the gradient: by clocks of
+    their own, ranks would leave at different updates and wait for each other.
+    """
     before = stepper.flat.master.clone()
-    spent, tokens, rows, done = 0.0, 0, 0, 0
+    spent, elapsed, tokens, rows, done = 0.0, 0.0, 0, 0, 0
     batches = loader.batches(0)
-    for number, batch in enumerate(islice(batches, TIMED + 1)):
+    for number in range(TIMED + 1):
         start = time.perf_counter()
-        stepper.update(batch, LATE + number, lr=0.0)
+        batch = next(batches)
+        expected = elapsed if done else elapsed / 2  # the first also pays for memory and kernels
+        is_last = number > 0 and spent + expected > LONGEST
+        updated = stepper.update(batch, LATE + number, lr=0.0, stop=is_last and stepper.ranks.is_first)
         elapsed = time.perf_counter() - start
-        if number > 0:  # the first also pays for memory and kernels
+        if number > 0:
             spent, tokens, done = spent + elapsed, tokens + batch.tokens, done + 1
             rows += batch.next_position - batch.position
-        if done and spent > LONGEST:
+        if updated.stop:
             break
     batches.close()
     stepper.flat.master.copy_(before)

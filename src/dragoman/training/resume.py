@@ -25,6 +25,7 @@ FREE = {
     "valid_metric",
     "valid_decode",
     "threads",
+    "timeout",
 }
 
 
@@ -51,9 +52,10 @@ def leaves(table: dict[str, Any], path: tuple[str, ...] = ()) -> list[tuple[tupl
 
 def resume(home: Path, config: Config, stepper: Stepper) -> Progress:
     """The newest whole checkpoint, loaded; or a fresh start where there is none."""
-    folder = checkpoint.newest(home)
-    if folder is None:
+    name = stepper.ranks.from_first("the newest checkpoint", lambda: name_of(checkpoint.newest(home)))
+    if name is None:
         return Progress()
+    folder = home / name
     progress = checkpoint.read_progress(folder)
     refuse_other_settings(progress, config, stepper.ranks, folder)
     try:
@@ -66,6 +68,10 @@ def resume(home: Path, config: Config, stepper: Stepper) -> Progress:
             hint="Start over with --force.",
         ) from None
     return progress
+
+
+def name_of(folder: Path | None) -> str | None:
+    return folder.name if folder else None
 
 
 def refuse_other_settings(progress: Progress, config: Config, ranks: Ranks, folder: Path) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -27,8 +30,8 @@ from dragoman.training.finish import finish
 from dragoman.training.flat import FlatParameters
 from dragoman.training.loop import Loop
 from dragoman.training.objectives.looking import Astray
-from dragoman.training.parallel import Ranks, join, leave
-from dragoman.training.plan import Plan, make_plan, time_updates
+from dragoman.training.parallel import Ranks, connect
+from dragoman.training.plan import Plan, Timing, make_plan, time_updates
 from dragoman.training.precision import resolve
 from dragoman.training.resume import facts, resume
 from dragoman.training.signals import StopRequest, stop_on_signals
@@ -55,11 +58,21 @@ class Run:
     def train(self, *, force: bool = False) -> Outcome:
         keep_freed_memory()
         torch.set_num_threads(threads(self.config.training.threads))
-        ranks = join()
+        ranks = connect(timeout=self.config.training.timeout, again=self._again())
         try:
-            return self._train(ranks, force)
-        finally:
-            leave()
+            outcome = self._train(ranks, force)
+        except BaseException as error:
+            ranks.leave(error)
+            raise
+        ranks.leave()
+        return outcome
+
+    def _again(self) -> str:
+        """The command that resumes this run on as many ranks."""
+        local, machines = (os.environ.get(name, "1") for name in ("LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE"))
+        nodes = f" --nnodes {machines}" if machines != "1" else ""
+        out = shlex.quote(str(self.out))
+        return f"torchrun --nproc-per-node {local}{nodes} -m dragoman train -o {out}"
 
     def _train(self, ranks: Ranks, force: bool) -> Outcome:
         if ranks.is_first:
@@ -73,9 +86,11 @@ class Run:
         stepper = self.stepper(data, ranks)
         loader = self.loader(data, ranks)
         progress = Progress() if force else resume(self.out / "checkpoints", self.config, stepper)
+        ranks.join()
         if not progress.run:
             events.tell("timing")
-            updates = ranks.from_first(self._plan(data, stepper, loader))
+            timing = time_updates(stepper, loader)
+            updates = ranks.from_first("the plan", lambda: self._plan(data, stepper, timing))
             if not updates:
                 return Outcome("planned", 0, None)
             progress.run = facts(self.config, ranks, updates)
@@ -91,21 +106,22 @@ class Run:
         )
         try:
             with stop_on_signals() as asked:
+                ranks.heed(asked)
                 return self._loop(data, stepper, loader, progress, events, asked)
         finally:
             events.close()
 
-    def _plan(self, data: TrainingData, stepper: Stepper, loader: Loader) -> int:
+    def _plan(self, data: TrainingData, stepper: Stepper, timing: Timing) -> int:
         """How many updates, or none where the person who saw the plan says no."""
         plan = make_plan(
             self.config.training,
-            time_updates(stepper, loader),
+            timing,
             parameters=len(stepper.flat),
             pairs=data.pairs,
             precision=str(stepper.flat.working.dtype).removeprefix("torch."),
             ranks=stepper.ranks.count,
         )
-        return plan.updates if not stepper.ranks.is_first or self.confirm(plan) else 0
+        return plan.updates if self.confirm(plan) else 0
 
     def _loop(
         self,
@@ -142,10 +158,11 @@ class Run:
             run=progress.run,
         )
         reason = loop.run(progress)
-        if reason != "asked" and stepper.ranks.is_first:
-            finish(self.config, self.out, data, loop, progress, reason)
-        elif stepper.ranks.is_first:
+        if reason == "asked":
             events.tell("stopped", step=progress.step, reason=reason)
+        else:
+            end = partial(finish, self.config, self.out, data, loop, progress, reason)
+            stepper.ranks.from_first("the end of the run", end)
         return Outcome(reason, progress.step, asked.signal)
 
     def data(self, ranks: Ranks, events: Events) -> TrainingData:
@@ -161,7 +178,7 @@ class Run:
                 progress=progress,
             )
 
-        return ranks.in_turn(build)
+        return ranks.in_turn("the preparation of the data", build)
 
     def stepper(self, data: TrainingData, ranks: Ranks) -> Stepper:
         config = self.config.training
@@ -177,8 +194,8 @@ class Run:
         objective, V = self.config.training.objective, data.text.tgt.size
         if not isinstance(objective, Looking) or not objective.alignment:
             return None
-        table = ranks.in_turn(lambda: learned_table(data.stores, V, self.out / "store" / "alignment"))
-        return Astray(table, V)
+        learn = partial(learned_table, data.stores, V, self.out / "store" / "alignment")
+        return Astray(ranks.in_turn("word alignments", learn), V)
 
     def loader(self, data: TrainingData, ranks: Ranks) -> Loader:
         config = self.config.training

@@ -20,7 +20,10 @@ from dragoman.training.objectives.objective import Objective, teacher_forcing
 from dragoman.training.optim import Adam
 from dragoman.training.parallel import Ranks
 
-EXTRA = 3  # behind the gradient in one flat tensor: Σ loss, Σ nll, and how many ranks want to stop
+# Behind the gradient in one flat tensor: Σ loss, Σ nll, how many ranks want to stop, and which update it is.
+EXTRA = 4
+MARKS = 2**16  # updates that are told apart: fp32 holds 256 times that number exactly
+LATE = 10**9  # for updates that are timed: by then all that sets in later, such as sampling, has set in
 
 
 class Updated(NamedTuple):
@@ -45,9 +48,11 @@ class Stepper:
 
     def update(self, batch: GlobalBatch, step: int, lr: float, stop: bool = False) -> Updated:
         self.model.train()
-        total = self.ranks.sum(tree_sum(self._parts(batch, step, stop)))
+        mine = tree_sum(self._parts(batch, step, stop))
+        mine[-1] = step % MARKS
+        total = self.ranks.sum(mine, name_of(step))
         gradient = total[: len(self.flat)]
-        loss, nll, stops = total[len(self.flat) :].tolist()
+        loss, nll, stops, _ = total[len(self.flat) :].tolist()
         norm = norm_in_chunks(gradient)
         applied = math.isfinite(norm) and math.isfinite(loss)
         if applied:
@@ -61,10 +66,10 @@ class Stepper:
         """Gradient and sums of each micro-batch of this rank."""
         for number, micro in enumerate(batch.micro, start=batch.first_micro):
             part = torch.empty(len(self.flat) + EXTRA)
-            part[len(self.flat) :] = torch.tensor([0.0, 0.0, float(stop)])
+            part[len(self.flat) :] = torch.tensor([0.0, 0.0, float(stop), 0.0])
             if micro is not None:
                 sums = self._backward(micro, batch.tokens, step, number)
-                part[len(self.flat) : -1] = torch.stack((sums.loss.detach(), sums.nll))
+                part[len(self.flat) : -2] = torch.stack((sums.loss.detach(), sums.nll))
             self.flat.take_gradient(part)
             yield part
 
@@ -73,3 +78,7 @@ class Stepper:
             sums = self.objective(self.model, micro, step)
         (sums.loss / tokens).backward()
         return sums
+
+
+def name_of(step: int) -> str:
+    return f"update {step:,}" if step < LATE else f"timed update {step - LATE + 1}"
