@@ -332,7 +332,7 @@ def plan(**facts: Any) -> Plan:
 def test_plan_says_what_how_long_where_and_what_to_expect() -> None:
     text = "\n".join(plan_text.describe(plan(), config(), Path("en-de"), PREPARED))
     for part in (
-        "12 updates timed on 2 threads of this machine in bfloat16",
+        "12 updates timed on this machine in bfloat16 · 2 threads",
         "transformer, 3+3 layers × width 256, 4 heads",
         "7.4 M parameters · 8,000 bpe units for both sides",
         "29,000 pairs · 430 k target tokens",
@@ -351,7 +351,7 @@ def test_plan_says_what_how_long_where_and_what_to_expect() -> None:
 def test_plan_says_what_it_runs_on() -> None:
     facts = {"ranks": 4, "threads": 1, "unused_gpu": True, "memory": 0}
     text = "\n".join(plan_text.describe(plan(**facts), config(), Path("en-de"), PREPARED))
-    assert "12 updates timed on 4 ranks of 1 thread in bfloat16" in text
+    assert "12 updates timed on this machine in bfloat16 · 4 ranks of 1 thread" in text
     assert "No GPU is used" in text
     assert "memory" not in text
     assert "GPU" not in "\n".join(plan_text.describe(plan(), config(), Path("en-de"), PREPARED))

@@ -25,7 +25,8 @@ MOST = "is a great deal: a larger model and more time will use it better."
 
 
 def describe(plan: Plan, config: Config, out: Path, prepared: dict[str, Any]) -> Iterator[str]:
-    yield f"Plan   {plural(plan.timed_updates, 'update')} timed on {processors(plan)} in {plan.precision}"
+    timed = plural(plan.timed_updates, "update")
+    yield f"Plan   {timed} timed on this machine in {plan.precision} · {processors(plan)}"
     if plan.unused_gpu:
         yield "  No GPU is used: this version trains on the CPU."
     yield f"  model   {in_full(config.model)}"
@@ -47,7 +48,7 @@ def describe(plan: Plan, config: Config, out: Path, prepared: dict[str, Any]) ->
 
 def processors(plan: Plan) -> str:
     threads = plural(plan.threads, "thread")
-    return f"{plan.ranks} ranks of {threads}" if plan.ranks > 1 else f"{threads} of this machine"
+    return f"{plan.ranks} ranks of {threads}" if plan.ranks > 1 else threads
 
 
 def in_full(model: ModelConfig) -> str:
