@@ -132,7 +132,7 @@ class Run:
         events: Events,
         asked: StopRequest,
     ) -> Outcome:
-        config, updates = self.config.training, int(progress.run["updates"])
+        config, ranks, updates = self.config.training, stepper.ranks, int(progress.run["updates"])
         every = config.checkpoint_every or max(1, updates // 20)
         loop = Loop(
             config=config,
@@ -161,8 +161,7 @@ class Run:
         if reason == "asked":
             events.tell("stopped", step=progress.step, reason=reason)
         else:
-            end = partial(finish, self.config, self.out, data, loop, progress, reason)
-            stepper.ranks.from_first("the end of the run", end)
+            ranks.from_first("the end", partial(finish, self.config, self.out, data, loop, progress, reason))
         return Outcome(reason, progress.step, asked.signal)
 
     def data(self, ranks: Ranks, events: Events) -> TrainingData:
