@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -63,6 +64,8 @@ def train(
         run = Run(chosen, home, [listener] if listener else [], lambda _: True)
         outcome = run.train(force=force)
     if outcome.reason == "asked":
+        if outcome.signal == signal.SIGTERM:
+            signal.raise_signal(signal.SIGTERM)  # now that all is saved, the caller's own answer to it
         raise KeyboardInterrupt(f"saved at update {outcome.step}; the same call goes on from there")
     return load(home)
 

@@ -95,7 +95,7 @@ def test_a_bias_of_distances_sums_all_places() -> None:
 
 def test_characters_sum_all_words() -> None:
     """All words begin with one character, and what fills them up is not trained."""
-    spelling = torch.tensor([[1, 2 + n % 3, 0] for n in range(ROWS)])
+    spelling = torch.tensor([[1, 2 + n % 3, 0] for n in range(ROWS)], dtype=torch.int32)
     made = CharacterCNN(spelling, features=4, widths=[1], filters=4, highways=1, size=D)
     words = torch.arange(ROWS)
 

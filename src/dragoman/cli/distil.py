@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from dragoman.cli.wording import duration, printable
 from dragoman.errors import MissingExtra, UsageError
+from dragoman.memory import keep_freed_memory
 
 if TYPE_CHECKING:
     from dragoman.training.distil import Distilled
@@ -51,6 +52,7 @@ def run(args: argparse.Namespace) -> int:
             where=str(error),
             hint='pip install "dragoman[train]"',
         ) from None
+    keep_freed_memory()
     talk(f"{args.teacher} writes the target side of its student; Ctrl-C stops, the same command goes on.")
     done = distil(args.teacher, folder, sources=args.sources, real=args.real, force=args.force, tell=Watch())
     for name in (SOURCE, TARGET, "dragoman.toml", "README.md"):

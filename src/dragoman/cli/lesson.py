@@ -12,12 +12,14 @@ from typing import Any
 from dragoman.api import load, train
 from dragoman.cli.wording import amount, duration, number
 from dragoman.data.readers.build import open_pairs
+from dragoman.memory import keep_freed_memory
 
 PARTS = 3  # the test set from its shortest to its longest sources, in equal parts
 
 
 def teach(folder: Path, names: Sequence[str], seconds: float) -> None:
     """Train each, then say how they did."""
+    keep_freed_memory()
     share = seconds / len(names)
     talk(f"{len(names)} models, {duration(share)} each; Ctrl-C saves, and the same command goes on.")
     results = []

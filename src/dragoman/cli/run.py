@@ -102,7 +102,7 @@ def load_model(
     from dragoman.inference.model import load
 
     keep_freed_memory()  # not in `load`: there the process is the caller's
-    return load(path, runtime=runtime, ensemble=ensemble, reverse=reverse, workers=workers)
+    return load(path, runtime=runtime, ensemble=ensemble, reverse=reverse, workers=workers, same_bits=True)
 
 
 def search_settings(folder: Path, overrides: Sequence[str]) -> SearchConfig:

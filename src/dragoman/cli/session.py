@@ -24,6 +24,7 @@ from dragoman.cli.terminal import can_answer, countdown, is_watched
 from dragoman.cli.wording import clock, printable
 from dragoman.config.root import Config
 from dragoman.errors import MissingExtra
+from dragoman.memory import keep_freed_memory
 from dragoman.training import checkpoint
 from dragoman.training.events import Listener, line_of
 from dragoman.training.plan import Plan
@@ -43,6 +44,7 @@ class Session:
     def run(self) -> int:
         if self.args.plan and not self.args.force and self._tell_unfinished():
             return 0
+        keep_freed_memory()
         try:
             with ExitStack() as stack:
                 stack.enter_context(ending_at_sigterm())

@@ -18,6 +18,7 @@ from dragoman.inference.engines import is_installed, open_light, runnable
 from dragoman.inference.folder import WEIGHTS, find_model
 from dragoman.inference.result import Result
 from dragoman.inference.runtime import Name, Runtime
+from dragoman.inference.same_bits import ask_for_same_bits, has_same_bits
 
 if TYPE_CHECKING:
     from dragoman.inference.translator import Translator
@@ -31,10 +32,13 @@ class Model:
     What its runtime cannot do goes to torch, unless the runtime was asked for.
     """
 
-    def __init__(self, folder: Path, runtime: Runtime, *, is_forced: bool = False) -> None:
+    def __init__(
+        self, folder: Path, runtime: Runtime, *, is_forced: bool = False, asks_same_bits: bool = False
+    ) -> None:
         self.folder = folder
         self.runtime = runtime
         self.is_forced = is_forced
+        self.asks_same_bits = asks_same_bits
 
     @overload
     def __call__(
@@ -88,9 +92,19 @@ class Model:
         return self._able(Call(config, {})).stream(text_of(text, "text"), config, prefix=begins)
 
     @cached_property
+    def same_bits(self) -> bool:
+        """Whether the results of a text are the same to the last bit alone and in any batch.
+
+        Tried once, on texts that are made up, in this process and with its threads as they are now.
+        """
+        return has_same_bits(self.runtime)
+
+    @cached_property
     def translator(self) -> Translator:
         """The runtime of torch, loaded where it is not the one."""
-        return cast("Translator", self.runtime) if self.runtime.name == "torch" else open_torch(self.folder)
+        if self.runtime.name == "torch":
+            return cast("Translator", self.runtime)
+        return open_torch(self.folder, same_bits=self.asks_same_bits)
 
     def _able(self, call: Call) -> Runtime:
         """Its own runtime, which says what it cannot do, where torch cannot help."""
@@ -121,21 +135,24 @@ def load(
     ensemble: Sequence[str | Path] = (),
     reverse: str | Path | None = None,
     workers: int = 1,
+    same_bits: bool = False,
 ) -> Model:
     """The model in a run folder, its model/ or a project folder.
 
-    The `runtime` is CTranslate2 where the folder holds an export for it, torch otherwise. Those of `ensemble`
-    decide together with the model; the one in `reverse` was trained the other way round, and re-ranks what
-    they find. With several `workers` torch decodes as many batches at once, each in a process of its own.
+    The `runtime` is CTranslate2 or ONNX Runtime where the folder holds an export for it, torch otherwise.
+    Those of `ensemble` decide together with the model; the one in `reverse` was trained the other way round,
+    and re-ranks what they find. With several `workers` torch decodes as many batches at once, each in a
+    process of its own. `same_bits` asks MKL for its strict mode in all of this process (MKL_CBWR), for torch.
     """
     folder = find_model(path_of(path, "path"))
     others = paths_of(ensemble, "ensemble")
     back = None if reverse is None else path_of(reverse, "reverse")
     refuse_no_count(workers)
-    is_alone = not others and back is None
+    is_forced, is_alone = runtime is not None, not others and back is None
     chosen: Name = runtime or (runnable(folder) if is_alone else None) or "torch"
     if chosen == "torch":
-        return Model(folder, open_torch(folder, others, back, workers), is_forced=runtime is not None)
+        translator = open_torch(folder, others, back, workers, same_bits=same_bits)
+        return Model(folder, translator, is_forced=is_forced)
     if not is_alone:
         raise UsageError(
             "Several models decide together in PyTorch only.",
@@ -150,7 +167,7 @@ def load(
             expected="workers of torch",
             hint='Ask for the runtime "torch", or leave the workers out.',
         )
-    return Model(folder, open_light(folder, chosen), is_forced=runtime is not None)
+    return Model(folder, open_light(folder, chosen), is_forced=is_forced, asks_same_bits=same_bits)
 
 
 def refuse_no_count(workers: object) -> None:
@@ -159,7 +176,12 @@ def refuse_no_count(workers: object) -> None:
 
 
 def open_torch(
-    folder: Path, ensemble: Sequence[Path] = (), reverse: Path | None = None, workers: int = 1
+    folder: Path,
+    ensemble: Sequence[Path] = (),
+    reverse: Path | None = None,
+    workers: int = 1,
+    *,
+    same_bits: bool = False,
 ) -> Translator:
     if not (is_installed("torch") and is_installed("jaxtyping")):
         raise MissingExtra(
@@ -175,6 +197,8 @@ def open_torch(
             expected=WEIGHTS,
             hint="Give the folder that dragoman train -o wrote.",
         )
+    if same_bits:
+        ask_for_same_bits()
     more = [find_model(other) for other in ensemble], None if reverse is None else find_model(reverse)
     translator: Translator
     if workers > 1:

@@ -22,7 +22,6 @@ from dragoman.inference.knowing import Written, known
 from dragoman.inference.opening import Openings
 from dragoman.inference.result import EMPTY, Alternative, Result
 from dragoman.inference.runtime import Name, Steps
-from dragoman.inference.same_bits import ask_for_same_bits
 from dragoman.inference.steered import Answer, Decoded, steered
 from dragoman.inference.steering import Steering, Surfaces
 from dragoman.inference.streaming import parts
@@ -216,7 +215,6 @@ def load_translator(
     reverse: Path | None = None,
     make: Callable[..., Translator] = Translator,
 ) -> Translator:
-    ask_for_same_bits()
     more = [load_bundle(other) for other in ensemble]
     back = load_bundle(reverse) if reverse is not None else None
     return make(load_bundle(folder), *more, reverse=back)

@@ -49,7 +49,7 @@ class _Embedding(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, dx: Tensor) -> tuple[None, Tensor, None]:
         (y,) = ctx.saved_tensors
-        words, place = y.flatten().unique(return_inverse=True)  # fewer rows than W has
+        words, place = y.flatten().long().unique(return_inverse=True)  # fewer rows than W has
         wide = torch.promote_types(dx.dtype, torch.float32)
         sums = torch.zeros(len(words), dx.shape[-1], dtype=wide)
         sums.index_add_(0, place, dx.reshape(-1, dx.shape[-1]).to(wide))

@@ -79,7 +79,7 @@ def distil(
     `sources` are text files of the teacher's source language, by default those it learned from; with `real`
     its own pairs stand beside what it writes.
     """
-    model = load(teacher)
+    model = load(teacher, same_bits=True)
     config = load_config(model.folder / "settings.toml")
     search = config.search if config.search.kind == "beam" else SearchConfig()
     refuse_missing(config, sources, real)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,6 @@ from dragoman.cores import threads
 from dragoman.data.build import TrainingData, build_data
 from dragoman.data.loader import Loader
 from dragoman.errors import UsageError
-from dragoman.memory import keep_freed_memory
 from dragoman.models.bundle import new_model
 from dragoman.training.align import learned_table
 from dragoman.training.build import build_adam, build_objective, build_schedule
@@ -46,6 +46,17 @@ class Outcome:
     signal: int | None  # that asked to stop
 
 
+@contextmanager
+def as_many_threads(count: int) -> Iterator[None]:
+    """Of torch, meanwhile: the process may be another's."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 @dataclass(frozen=True)
 class Run:
     """A run in a folder. `confirm` sees the plan before the first update and may say no."""
@@ -56,16 +67,15 @@ class Run:
     confirm: Callable[[Plan], bool]
 
     def train(self, *, force: bool = False) -> Outcome:
-        keep_freed_memory()
-        torch.set_num_threads(threads(self.config.training.threads))
-        ranks = connect(timeout=self.config.training.timeout, again=self._again())
-        try:
-            outcome = self._train(ranks, force)
-        except BaseException as error:
-            ranks.leave(error)
-            raise
-        ranks.leave()
-        return outcome
+        with as_many_threads(threads(self.config.training.threads)):
+            ranks = connect(timeout=self.config.training.timeout, again=self._again())
+            try:
+                outcome = self._train(ranks, force)
+            except BaseException as error:
+                ranks.leave(error)
+                raise
+            ranks.leave()
+            return outcome
 
     def _again(self) -> str:
         """The command that resumes this run on as many ranks."""
