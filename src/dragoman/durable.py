@@ -11,21 +11,18 @@ import re
 import secrets
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path, PurePath
-from typing import Any
+from pathlib import Path
 
 from safetensors import SafetensorError
 
 from dragoman.errors import CheckpointError
+from dragoman.manifest import FORMAT, MANIFEST, Damaged, Manifest
 
 if sys.platform != "win32":
     import fcntl
 
-MANIFEST = "MANIFEST.json"
-FORMAT = 1
-LARGEST_MANIFEST = 10_000_000  # bytes
 OURS = ".dragoman-"  # in the name of everything temporary, so that nobody else's is ever deleted
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # of Linux's renameat2
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -165,7 +162,7 @@ def lock(handle: int) -> bool | None:
 def lock_of(path: Path) -> bool | None:
     """What `lock` says of a file or folder; nothing stays locked."""
     try:
-        handle = os.open(path, os.O_RDONLY)
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # it may be anyone's FIFO
     except OSError:
         return None
     try:
@@ -228,53 +225,23 @@ def _write_manifest(folder: Path) -> None:
     manifest = {
         "format": FORMAT,
         "files": {
-            str(path.relative_to(folder)): {"bytes": path.stat().st_size, "sha256": sha256(path)}
+            path.relative_to(folder).as_posix(): {"bytes": path.stat().st_size, "sha256": sha256(path)}
             for path in files
             if apart.isdisjoint(path.parents)
         },
     }
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    mode = (folder / MANIFEST).stat().st_mode
+    for path in files:
+        path.chmod(mode)  # safetensors writes for the owner alone; whom the umask lets read may read all
 
 
-def verify_folder(
-    folder: Path, required: Sequence[str] = (), only: Sequence[str] | None = None
-) -> str | None:
-    """None where every file is as it was written, those `required` among them; else what is wrong.
-
-    With `only` those are read, where they are in the manifest, and no other.
-    """
+def verify_folder(folder: Path) -> str | None:
+    """None where every file is as it was written; else what is wrong."""
     try:
-        if not (folder / MANIFEST).is_file():
-            return f"{MANIFEST} is missing"
-        if (folder / MANIFEST).stat().st_size > LARGEST_MANIFEST:
-            return f"{MANIFEST} is too large to be one"
-        manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        expected = manifest["files"]
-        if manifest["format"] != FORMAT:
-            return f"{MANIFEST} has a format that this Dragoman does not know"
-        for name in required:
-            if name not in expected:
-                return f"{name} is not in {MANIFEST}"
-        for name, facts in expected.items():
-            if only is not None and name not in only:
-                continue
-            if fault := _fault(folder, name, facts):
-                return fault
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return f"{MANIFEST} cannot be read"
-    return None
-
-
-def _fault(folder: Path, name: str, facts: dict[str, Any]) -> str | None:
-    path = folder / name
-    if PurePath(name).is_absolute() or ".." in PurePath(name).parts:
-        return f"{MANIFEST} names a file outside of the folder"
-    if not path.is_file():
-        return f"{name} is missing"
-    if path.stat().st_size != facts["bytes"]:
-        return f"{name} has {path.stat().st_size:,} bytes instead of {facts['bytes']:,}"
-    if sha256(path) != facts["sha256"]:
-        return f"{name} is not the file that was written (its SHA-256 differs)"
+        Manifest(folder).verify()
+    except Damaged as damaged:
+        return damaged.fault
     return None
 
 

@@ -1,27 +1,32 @@
-"""Who made a model folder: a signature of its manifest, by OpenSSH and the key that one has already.
+"""Who made a model folder: signatures of its manifests, by OpenSSH and the key that one has already.
 
-MANIFEST.json names every file with its SHA-256, so whoever signs it signs them all.
+MANIFEST.json names every file with its SHA-256, so whoever signs it signs them all. An export in the folder
+has a manifest of its own, which is signed by itself: it can be copied alone, and replaced.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import IO
 
-from dragoman.durable import MANIFEST
 from dragoman.errors import MissingExtra, ModelError, UsageError
 
-SIGNATURE = f"{MANIFEST}.sig"
 NAMESPACE = "dragoman"  # a signature for something else is none for a model
 SIGNER = "signer"
 KINDS = ("ssh-", "ecdsa-", "sk-ssh-", "sk-ecdsa-")  # how a public key begins
 SECONDS = 120  # someone may have to type a passphrase, or touch a token
 
 
-def sign(folder: Path, key: Path) -> Path:
-    """Signs the manifest as it is: what it says should have been verified before."""
+def signature_of(file: Path) -> Path:
+    return file.with_name(f"{file.name}.sig")
+
+
+def sign(files: Sequence[Path], key: Path) -> list[Path]:
+    """Signs manifests as they are: what they say should have been verified before."""
     if not key.is_file():
         raise UsageError(
             "There is no such key.",
@@ -29,43 +34,54 @@ def sign(folder: Path, key: Path) -> Path:
             expected="a private key of OpenSSH",
             hint="ssh-keygen -t ed25519 -f KEY makes one, and KEY.pub beside it.",
         )
-    done = _ssh_keygen("sign", ["-f", str(key), "-n", NAMESPACE], (folder / MANIFEST).read_bytes())
-    if done.returncode:
-        raise UsageError(
-            f"The key cannot sign: {_words(done)}",
-            where=str(key),
-            expected="a private key of OpenSSH, and its passphrase",
-            hint="ssh-keygen -y -f KEY says whether the key can be read.",
-        )
-    (folder / SIGNATURE).write_bytes(done.stdout)
-    return folder / SIGNATURE
+    with tempfile.TemporaryDirectory() as home:
+        links = [Path(home, str(number)) for number in range(len(files))]
+        for link, file in zip(links, files, strict=True):
+            os.symlink(file.absolute(), link)  # ssh-keygen writes beside what it signs, and asks before
+        done = _ssh_keygen("sign", ["-f", str(key), "-n", NAMESPACE, *map(str, links)])
+        if done.returncode:
+            raise UsageError(
+                f"The key cannot sign: {_words(done)}",
+                where=str(key),
+                expected="a private key of OpenSSH, and its passphrase",
+                hint="ssh-keygen -y -f KEY says whether the key can be read.",
+            )
+        for link, file in zip(links, files, strict=True):
+            signature_of(file).write_bytes(signature_of(link).read_bytes())
+    return [signature_of(file) for file in files]
 
 
-def verify_signature(folder: Path, keys: Path) -> str:
-    """Who signed, in the words of OpenSSH; a ModelError where it was none of `keys`.
+def verify_signatures(files: Sequence[Path], keys: Path) -> str:
+    """Who signed, in the words of OpenSSH; a ModelError where a file is signed by none of `keys`.
 
     `keys` is a public key, or a file of allowed signers (`man ssh-keygen`).
     """
-    if not (folder / SIGNATURE).is_file():
+    unsigned = [file for file in files if not signature_of(file).is_file()]
+    if unsigned:
+        name = "This model" if unsigned[0] == files[0] else f"{unsigned[0].parent.name}/{unsigned[0].name}"
         raise ModelError(
-            "This model is not signed.",
-            where=str(folder / SIGNATURE),
-            expected="a signature of its manifest",
+            f"{name} is not signed.",
+            where=str(signature_of(unsigned[0])),
+            expected="a signature of all that can be run",
             hint="Ask whoever made it: dragoman check MODEL --sign KEY",
         )
-    manifest = (folder / MANIFEST).read_bytes()
     with tempfile.TemporaryDirectory() as home:
         allowed = Path(home, "allowed_signers")
         allowed.write_text(_allowed(keys), encoding="utf-8")
-        options = ["-f", str(allowed), "-s", str(folder / SIGNATURE)]
-        found = _ssh_keygen("find-principals", options, b"")
-        names = found.stdout.decode(errors="replace").split("\n")[0].split(",")
-        done = _ssh_keygen("verify", [*options, "-I", names[0] or SIGNER, "-n", NAMESPACE], manifest)
+        return " · ".join(dict.fromkeys(_verified(file, allowed, keys) for file in files))
+
+
+def _verified(file: Path, allowed: Path, keys: Path) -> str:
+    options = ["-f", str(allowed), "-s", str(signature_of(file))]
+    found = _ssh_keygen("find-principals", options)
+    names = found.stdout.decode(errors="replace").split("\n")[0].split(",")
+    with file.open("rb") as signed:
+        done = _ssh_keygen("verify", [*options, "-I", names[0] or SIGNER, "-n", NAMESPACE], signed)
     if found.returncode or done.returncode:
         raise ModelError(
             f"The signature is not good: {_words(found if found.returncode else done)}",
-            where=str(folder / SIGNATURE),
-            expected=f"one of {keys}, of this very manifest",
+            where=str(signature_of(file)),
+            expected=f"one of {keys}, of this very {file.name}",
             hint="Do not use it before you know why. A model that was changed must be signed anew.",
         )
     return done.stdout.decode(errors="replace").strip()
@@ -88,11 +104,13 @@ def _allowed(keys: Path) -> str:
     return "".join(f"{line}\n" for line in known)
 
 
-def _ssh_keygen(action: str, options: Sequence[str], given: bytes) -> subprocess.CompletedProcess[bytes]:
+def _ssh_keygen(
+    action: str, options: Sequence[str], given: IO[bytes] | int = subprocess.DEVNULL
+) -> subprocess.CompletedProcess[bytes]:
     try:
         return subprocess.run(
             ["ssh-keygen", "-Y", action, *options],
-            input=given,
+            stdin=given,
             capture_output=True,
             timeout=SECONDS,
             check=False,

@@ -32,7 +32,8 @@ from dragoman.export.onnx.graphs import write
 from dragoman.export.samples import Sentences
 from dragoman.export.verify import prove
 from dragoman.inference.model import load
-from dragoman.inference.onnx import STATE, STEP, Onnx
+from dragoman.inference.onnx import Onnx
+from dragoman.inference.onnx_file import STATE, STEP
 from dragoman.models.bundle import Bundle
 from dragoman.search.forced import forced
 from dragoman.text.specials import EOS
@@ -246,10 +247,10 @@ def test_a_damaged_graph_is_refused_by_name(conv: Path, tmp_path: Path) -> None:
     (tmp_path / STEP).write_bytes(b"no graph")
     shutil.copyfile(conv / "onnx" / STATE, tmp_path / STATE)
     (tmp_path / "encoder.onnx").write_bytes(b"no graph")
-    with pytest.raises(ModelError, match="cannot read the graph"):
+    with pytest.raises(ModelError, match=r"encoder\.onnx is not as dragoman export writes it"):
         Onnx(tmp_path)
     (tmp_path / STATE).write_text("[]")
-    with pytest.raises(ModelError, match="What a state is made of"):
+    with pytest.raises(ModelError, match=r"state\.json is not as dragoman export writes it"):
         Onnx(tmp_path)
 
 

@@ -17,9 +17,10 @@ from dragoman.export.trim import trim
 from dragoman.inference.check import check_model
 from dragoman.inference.model import load
 from dragoman.models.bundle import Bundle, load_bundle, new_model, save_bundle
+from dragoman.protobuf import fields
 from dragoman.text.build import learn
 from dragoman.text.learning import learn_pieces
-from dragoman.text.piece_file import fields, with_pieces
+from dragoman.text.piece_file import with_pieces
 from inference.tiny_bundle import TRANSFORMER, tiny_folder
 
 SOURCES = [f"the {a} {b} walks and talks" for a in ("old", "young", "tall") for b in ("man", "woman", "dog")]

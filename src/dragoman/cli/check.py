@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.cli.wording import printable
-from dragoman.errors import MissingExtra, ModelError, UsageError
+from dragoman.errors import ModelError, UsageError
 
 HELP = """\
 Look at a corpus before training on it: what training would refuse, what is doubtful, what leaks.
@@ -164,15 +164,9 @@ def refuse_keys(args: argparse.Namespace) -> None:
 
 
 def show_model(args: argparse.Namespace) -> None:
+    from dragoman.inference.check import check_model
+
     path = args.files[0]
-    try:
-        from dragoman.inference.check import check_model
-    except ModuleNotFoundError as error:
-        raise MissingExtra(
-            "Verifying a model needs PyTorch, which is not installed.",
-            where=str(error),
-            hint='pip install "dragoman[train]"',
-        ) from None
     found = check_model(path) | signature(path, args)
     if args.json:
         say(json.dumps(found))
@@ -185,16 +179,21 @@ def show_model(args: argparse.Namespace) -> None:
 def signature(path: str, args: argparse.Namespace) -> dict[str, str]:
     """What is known of who made it; every file was verified before."""
     from dragoman.inference.folder import find_model
-    from dragoman.signature import SIGNATURE, sign, verify_signature
+    from dragoman.models.folder import signable
+    from dragoman.signature import sign, signature_of, verify_signatures
 
     folder = find_model(path)
+    files = signable(folder)
     if args.sign:
-        return {"signature": f"written to {sign(folder, args.sign)}"}
+        return {"signature": f"written to {', '.join(map(str, sign(files, args.sign)))}"}
     if args.signed_by:
-        return {"signature": verify_signature(folder, args.signed_by)}
-    if (folder / SIGNATURE).is_file():
-        return {"signature": "there is one, not verified: --signed-by KEY.pub tells whose it is"}
-    return {}
+        return {"signature": verify_signatures(files, args.signed_by)}
+    signed = [file for file in files if signature_of(file).is_file()]
+    if not signed:
+        return {}
+    bare = ", ".join(str(file.relative_to(folder)) for file in files if file not in signed)
+    words = "there is one, not verified: --signed-by KEY.pub tells whose it is"
+    return {"signature": words + (f". Not signed: {bare}" if bare else "")}
 
 
 def show_machine(as_json: bool) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from dragoman.cli.wording import printable, size
 from dragoman.errors import MissingExtra, UsageError
+from dragoman.manifest import SIGNATURE
 
 if TYPE_CHECKING:
     from dragoman.export.folder import Exported
@@ -52,6 +53,9 @@ def run(args: argparse.Namespace) -> int:
         else:
             for line in lines(exported, args.quantization):
                 say(line)
+        if (exported.path.parent / SIGNATURE).is_file():
+            model = exported.path.parent
+            talk(f"The model is signed, and this export is not yet: dragoman check {model} --sign KEY")
     if args.to == "argos":
         talk(f"Next: argostranslate.package.install_from_path({str(exported.path)!r}) in Python")
     elif args.to == "onnx":

@@ -26,6 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from dragoman.importing.arrays import look_over
+
+    look_over(args.path)
     try:
         from dragoman.importing.folder import import_model
     except ModuleNotFoundError as error:

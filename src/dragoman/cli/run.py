@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from dragoman.cli import choosing, steering
 from dragoman.cli.arguments import split_overrides
-from dragoman.errors import ConfigError, DataError, UsageError
+from dragoman.errors import DataError, UsageError
 from dragoman.memory import keep_freed_memory
 
 if TYPE_CHECKING:
-    from dragoman.config.search import SearchConfig
     from dragoman.inference.model import Model
     from dragoman.inference.result import Result
     from dragoman.inference.runtime import Name
@@ -54,6 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from dragoman.config.load import with_overrides
+
     texts, overrides = split_overrides(args.text)
     if texts and args.file:
         raise UsageError(
@@ -64,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     if args.batch is not None:
         overrides.append(f"search.batch_sentences={args.batch}")
     model = load_model(args.model, args.runtime, args.ensemble or (), args.reverse, args.workers)
-    search = search_settings(model.folder, [*choosing.overrides(args), *overrides])
+    search = with_overrides(model.runtime.search, [*choosing.overrides(args), *overrides])
     asked, report = steering.asked(args), steering.Report()
     flagged: dict[int, tuple[str, ...]] = {}
     with opened_output(args.output) as out, choosing.opened_traces(args.trace, model) as traces:
@@ -103,20 +104,6 @@ def load_model(
 
     keep_freed_memory()  # not in `load`: there the process is the caller's
     return load(path, runtime=runtime, ensemble=ensemble, reverse=reverse, workers=workers, same_bits=True)
-
-
-def search_settings(folder: Path, overrides: Sequence[str]) -> SearchConfig:
-    """The model's own [search], with what the command line changes of it."""
-    from dragoman.config.load import load
-
-    for override in overrides:
-        if not override.startswith("search."):
-            raise ConfigError(
-                "Of a trained model only search.… can be changed.",
-                where=f'"{override}" on the command line',
-                hint="search.size=1",
-            )
-    return load(folder / "settings.toml", overrides).search
 
 
 def inputs(texts: Sequence[str], file: Path | None, model: str) -> Iterator[list[Line]]:

@@ -15,7 +15,6 @@ from dragoman.cli.run import (
     load_model,
     opened_output,
     report_truncated,
-    search_settings,
     shown,
     talk,
 )
@@ -117,10 +116,12 @@ def test_set(model: str | None, files: Sequence[str]) -> TestSet:
 
 def own_test_set(model: str) -> Sequence[str]:
     """The files of data.test in the model's settings."""
-    from dragoman.config.load import load
+    from dragoman.config.load import load_written
     from dragoman.inference.folder import find_model
+    from dragoman.models.folder import SETTINGS, open_folder
 
-    test = load(find_model(model) / "settings.toml").data.test
+    folder = find_model(model)
+    test = load_written(folder / SETTINGS, open_folder(folder).read).data.test
     if test is None:
         raise UsageError(
             "There is nothing to score on: no files were given, and the model's settings name no test set.",
@@ -134,6 +135,8 @@ def outputs_of(
     system: Path, test: TestSet, overrides: Sequence[str], runtime: Name | None = None
 ) -> list[str]:
     """Of a model, or the lines of a file."""
+    from dragoman.config.load import with_overrides
+
     if system.is_file():
         from dragoman.data.readers.build import open_lines
 
@@ -147,7 +150,7 @@ def outputs_of(
     model = load_model(str(system), runtime)
     if model.runtime.text.lowercase:
         talk(f"{system} writes lower case: with -lc capitals do not count.")
-    results = model(test.sources, search_settings(model.folder, overrides))
+    results = model(test.sources, with_overrides(model.runtime.search, overrides))
     report_truncated([line for line, result in enumerate(results, start=1) if result.truncated])
     return [shown(result, as_json=False) for result in results]
 
@@ -155,15 +158,19 @@ def outputs_of(
 def calibrate_model(model: str, test: TestSet) -> None:
     from dragoman.data.pair import Pair
     from dragoman.inference.calibrate import calibrate
+    from dragoman.manifest import SIGNATURE
     from dragoman.models.bundle import add_calibration
 
     loaded = load_model(model, "torch")
     sides = zip(test.sources, test.references, strict=True)
     pairs = [Pair(src, tgt, line) for line, (src, tgt) in enumerate(sides, start=1)]
     learned = calibrate(loaded.translator, pairs)
+    was_signed = (loaded.folder / SIGNATURE).is_file()
     add_calibration(loaded.folder, learned)
     before, after = learned.error
     talk(f"Calibrated on {learned.sentences:,} pairs: the tokens' ECE was {before:.3f} and is {after:.3f}.")
+    if was_signed:
+        talk(f"The folder was signed, and is another now. Sign it anew: dragoman check {model} --sign KEY")
 
 
 def table(report: Report) -> list[str]:

@@ -145,7 +145,7 @@ def key_lines(text: str) -> dict[Path_, int]:
     out: dict[Path_, int] = {}
     table: Path_ = ()
     for number, line in enumerate(text.split("\n"), start=1):
-        if header := re.match(r"\s*\[+\s*([A-Za-z0-9_.\-\s]+?)\s*\]+\s*(#.*)?$", line):
+        if header := re.match(r"\s*+\[++([A-Za-z0-9_.\-\s]++)\]++\s*+(#.*)?$", line):
             table = tuple(part.strip() for part in header[1].split("."))
             out.setdefault(table, number)
         elif key := re.match(r"\s*([A-Za-z0-9_\-]+(?:\s*\.\s*[A-Za-z0-9_\-]+)*)\s*=", line):

@@ -21,6 +21,7 @@ from dragoman.config.section import Section
 from dragoman.config.sizing import AUTO, auto
 from dragoman.config.training import TrainingConfig
 from dragoman.errors import ConfigError, ModelError
+from dragoman.manifest import Read
 
 S = TypeVar("S", bound=Section)
 
@@ -42,23 +43,31 @@ def load(
     overrides: Sequence[str] = (),
     base: Table | None = None,
     elsewhere: str = "the command line",
+    *,
+    read_bytes: Read = Path.read_bytes,
 ) -> Config:
     """The file, over it `base` (what was given `elsewhere`), then the overrides; the preset below all."""
-    text = read(file) if file else ""
+    text = read(file, read_bytes) if file else ""
     table = merge(from_here(parse(text, file), file.parent) if file else {}, base or {})
+    over, given = parsed(overrides)
+    return validate(merge(table, over), Places(file, text, given, elsewhere))
+
+
+def parsed(overrides: Sequence[str]) -> tuple[Table, dict[Path_, str]]:
+    """The table that overrides make, and which of them is at each place."""
     given: dict[Path_, str] = {}
     over: Table = {}
     for override in overrides:
         path, value = parse_override(override)
         given[path] = override
         over = merge(over, nest(path, value))
-    return validate(merge(table, over), Places(file, text, given, elsewhere))
+    return over, given
 
 
-def load_written(file: Path) -> Config:
+def load_written(file: Path, read_bytes: Read) -> Config:
     """The settings that stand in a model folder, as training wrote them."""
     try:
-        return load(file)
+        return load(file, read_bytes=read_bytes)
     except ConfigError as error:
         raise ModelError(
             f"The model's settings cannot be read: {error.what}",
@@ -78,6 +87,20 @@ def with_changes(search: SearchConfig, changes: Mapping[str, Any]) -> SearchConf
     return checked(Searching, table, Places(elsewhere="the search of this call")).search
 
 
+def with_overrides(search: SearchConfig, overrides: Sequence[str]) -> SearchConfig:
+    """The search of a model, with what a command line changes; other settings of it are made."""
+    for override in overrides:
+        if not override.startswith("search."):
+            raise ConfigError(
+                "Of a trained model only search.… can be changed.",
+                where=f'"{override}" on the command line',
+                hint="search.size=1",
+            )
+    over, given = parsed(overrides)
+    places = Places(overrides=given, elsewhere="the search of the model")
+    return checked(Searching, merge({"search": search.model_dump()}, over), places).search
+
+
 class Searching(Section):
     search: SearchConfig
 
@@ -90,9 +113,9 @@ def checked(kind: type[S], table: Table, places: Places) -> S:
         raise explain(error, table, places) from None
 
 
-def read(file: Path) -> str:
+def read(file: Path, read_bytes: Read) -> str:
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_bytes(file).decode("utf-8").replace("\r\n", "\n")
     except FileNotFoundError:
         raise ConfigError(
             "There is no such settings file.",

@@ -15,7 +15,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 def seconds(budget: str) -> float:
     """ "90s", "30m", "1h30m", "2d" → seconds."""
-    parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", budget)
+    parts = re.findall(r"(?<!\d)(\d++(?:\.\d++)?)([smhd])", budget)
     if not parts or "".join(n + u for n, u in parts) != budget.replace(" ", ""):
         raise ValueError(f'"{budget}" is not a time; write 90s, 30m, 1h30m or 2d')
     return sum(float(n) * _UNITS[u] for n, u in parts)

@@ -7,7 +7,6 @@ the model's card as README.md. Argos searches in its own way (a beam of 4, lengt
 from __future__ import annotations
 
 import json
-import shutil
 import tempfile
 import zipfile
 from pathlib import Path
@@ -20,6 +19,7 @@ from dragoman.export.folder import Exported, fill_proven
 from dragoman.export.splitter import splitter
 from dragoman.inference.folder import find_model
 from dragoman.models.bundle import Bundle, load_bundle
+from dragoman.models.folder import CARD, PACKAGE, TEXT, open_folder
 
 WRITTEN_FOR = "1.9.0"  # the version of Argos whose form this is
 LONG_AGO = (1980, 1, 1, 0, 0, 0)  # of every file, so that the same model gives the same package
@@ -40,21 +40,21 @@ def export_argos(
 ) -> Exported:
     """One file, whole or absent. By default it goes into the model folder."""
     home = find_model(model)
-    bundle = load_bundle(home)
+    manifest, bundle = open_folder(home), load_bundle(home)
     refuse(bundle)
     refuse_other_text(bundle)
     stem = f"translate-{source.code}_{target.code}-{version.replace('.', '_')}"
-    file = (out or home) / f"{stem}.argosmodel"
+    file = (out or home) / f"{stem}{PACKAGE}"
     with tempfile.TemporaryDirectory() as work:
         folder = Path(work) / stem
         (folder / "model").mkdir(parents=True)
         proof, rounded = fill_proven(bundle, folder / "model", quantization)
         (folder / "metadata.json").write_text(metadata(source, target, version), encoding="ascii")
-        shutil.copyfile(home / "text" / "joint.model", folder / "sentencepiece.model")
+        (folder / "sentencepiece.model").write_bytes(manifest.read(home / TEXT / "joint.model"))
         (folder / "minisbd").mkdir()
         (folder / "minisbd" / "sentences.onnx").write_bytes(splitter())
-        if (home / "card.md").is_file():
-            shutil.copyfile(home / "card.md", folder / "README.md")
+        if CARD in manifest:
+            (folder / "README.md").write_bytes(manifest.read(home / CARD))
         pack(folder, file)
     return Exported(file, proof, rounded)
 

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import json
-import shutil
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
 import ctranslate2
 
-from dragoman.durable import MANIFEST, write_folder
+from dragoman.durable import write_folder
 from dragoman.errors import ModelError, UsageError
 from dragoman.export.ctranslate2 import Quantization, refuse, write
 from dragoman.export.samples import sentences
 from dragoman.export.verify import GREEDY, Agreement, Proof, compare, needs_bars, prove
 from dragoman.inference.ct2 import Ct2
 from dragoman.inference.folder import find_model
+from dragoman.manifest import MANIFEST, Manifest
 from dragoman.models.bundle import Bundle, load_bundle
+from dragoman.models.calibration import FILE as CALIBRATION
+from dragoman.models.folder import CARD, EXPORTS, MADE_FROM, PROOF, SETTINGS, TEXT, open_folder
+from dragoman.models.folder import WEIGHTS as MODEL_WEIGHTS
 
-NAME, WEIGHTS, PROOF = "ct2", "model.bin", "proof.json"
-KEPT = ("settings.toml", "card.md", "text", "calibration.json")  # of the model: the directory is enough
+NAME = "ct2"
+WEIGHTS = EXPORTS[NAME]
+KEPT = (SETTINGS, CARD, TEXT, CALIBRATION)  # of the model: the directory is enough
 LEAST = 0.1  # of the outputs stay the same with rounded weights, or the rounding has gone wrong
 
 
@@ -35,16 +40,15 @@ def export_ct2(model: str | Path, out: Path | None, quantization: Quantization) 
     source = find_model(model)
     folder = out or source / NAME
     refuse_foreign(folder)
-    bundle = load_bundle(source)
+    manifest, bundle = open_folder(source), load_bundle(source)
     refuse(bundle)
     proven: list[Exported] = []
 
     def fill(new: Path) -> None:
         proof, rounded = fill_proven(bundle, new, quantization)
         proven.append(Exported(folder, proof, rounded))
-        (new / PROOF).write_text(json.dumps(facts(proof, rounded, quantization), indent=1) + "\n", "utf-8")
-        for name in KEPT:
-            copy(source / name, new / name)
+        write_proof(new, manifest, facts(proof, rounded, quantization))
+        copy_kept(manifest, new)
 
     write_folder(folder, fill)
     return proven[0]
@@ -80,11 +84,17 @@ def facts(proof: Proof, rounded: Agreement | None, quantization: str) -> dict[st
     }
 
 
-def copy(source: Path, target: Path) -> None:
-    if source.is_dir():
-        shutil.copytree(source, target)
-    elif source.exists():
-        shutil.copyfile(source, target)
+def write_proof(new: Path, model: Manifest, facts: Mapping[str, object]) -> None:
+    """What was compared, and the weights that it was compared with."""
+    proof = {MADE_FROM: model.facts(MODEL_WEIGHTS).sha256, **facts}
+    (new / PROOF).write_text(json.dumps(proof, indent=1) + "\n", encoding="utf-8")
+
+
+def copy_kept(model: Manifest, new: Path) -> None:
+    for name in model.files:
+        if name.partition("/")[0] in KEPT:
+            (new / name).parent.mkdir(exist_ok=True)
+            (new / name).write_bytes(model.read(model.folder / name))
 
 
 def refuse_foreign(folder: Path, weights: str = WEIGHTS) -> None:

@@ -20,6 +20,7 @@ from dragoman.errors import DataError, DragomanError, ModelError, UsageError
 from dragoman.inference.folder import find_model
 from dragoman.inference.translator import Translator
 from dragoman.models.bundle import Bundle, load_bundle, new_model, save_bundle
+from dragoman.models.folder import CARD, open_folder
 from dragoman.text.lowercase import Lowercase
 from dragoman.text.pair import TextPair
 from dragoman.text.sentencepiece import SentencePiece
@@ -69,7 +70,8 @@ def trim(model: str | Path, out: Path, files: Sequence[str] = (), *, separate: b
     note = NOTE.format(
         origin=origin, before=in_words(before), after=in_words(after), compared=compared, same=same
     )
-    card = (folder / "card.md").read_text(encoding="utf-8") if (folder / "card.md").is_file() else ""
+    manifest = open_folder(folder)
+    card = manifest.read(folder / CARD).decode("utf-8", "replace") if CARD in manifest else ""
     weights = {name: p.detach() for name, p in small.model.named_parameters()}
     save_bundle(out, small.config, small.text, weights, card + note, bundle.calibration)
     parameters = (count(bundle), count(small))

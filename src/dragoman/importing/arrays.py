@@ -7,10 +7,13 @@ its header, before a byte of it is read; so is one that would unpack to far more
 from __future__ import annotations
 
 import math
+import os
 import re
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import IO
 
@@ -18,35 +21,72 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.errors import ModelError
+from dragoman.importing.files import opened
+from dragoman.manifest import physical_memory
 
 Arrays = dict[str, NDArray[np.generic]]
 
-NUMBERS = ("f", "i", "u")  # kinds of dtype that may be read
-MOST = 16 << 30  # bytes of all arrays
-RATIO, SMALL = 100, 1 << 20  # a member may not unpack to so many times its size, if it is not small
+TYPES = re.compile(r"[<>|=]?(?:f[248]|[iu][1248])")  # numbers, of one kind
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+RATIO, SMALL = 100, 1 << 20  # nothing may unpack to so many times its size, if it is not small
 MEMBERS = 20_000
+LOCAL = 30  # bytes in front of each member, and its name
 HEADER = 10_000  # characters
 MAGIC = b"\x93NUMPY"
 FORM = re.compile(
     r"\{'descr': '(?P<type>[^']+)', 'fortran_order': (?P<by_column>True|False), "
-    r"'shape': \((?P<shape>[\d, ]*)\),? ?\}\s*"
+    r"'shape': \((?P<shape>[0-9, ]*)\),? ?\}\s*"
+)
+FAULTS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    ValueError,
+    OverflowError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
 )
 
 
 def read_npz(file: Path) -> Arrays:
+    with unpacked(file) as archive:
+        return dict(_members(archive, file))
+
+
+def look_over(path: Path) -> None:
+    """The archives of a foreign model are whole and no bombs: known without torch, and without unpacking."""
+    for file in sorted(path.glob("*.npz")) if path.is_dir() else [path]:
+        if file.suffix == ".npz":
+            with unpacked(file):
+                pass
+
+
+@contextmanager
+def unpacked(file: Path) -> Iterator[zipfile.ZipFile]:
     try:
-        with zipfile.ZipFile(file) as archive:
-            refuse_bombs(archive, file)
-            return dict(_members(archive, file))
-    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, NotImplementedError, RuntimeError) as error:
+        with opened(file) as stream, zipfile.ZipFile(stream) as archive:
+            refuse_bombs(archive, file, os.fstat(stream.fileno()).st_size)
+            yield archive
+    except FAULTS as error:
         raise broken(file, f"This is no .npz file that can be read: {error}") from None
 
 
-def refuse_bombs(archive: zipfile.ZipFile, file: Path) -> None:
-    members = archive.infolist()
-    swollen = [m for m in members if m.file_size > SMALL and m.file_size > RATIO * max(m.compress_size, 1)]
-    if swollen or len(members) > MEMBERS or sum(m.file_size for m in members) > MOST:
-        raise broken(file, "This archive would unpack to far more than it is")
+def refuse_bombs(archive: zipfile.ZipFile, file: Path, size: int) -> None:
+    """By what the directory says: members may claim the same bytes, so that a few become many."""
+    members = sorted(archive.infolist(), key=lambda member: member.header_offset)
+    total = sum(member.file_size for member in members)
+    swollen = [m for m in members if m.file_size > max(SMALL, RATIO * m.compress_size)]
+    most = min(max(SMALL, RATIO * size), physical_memory() // 2)
+    if swollen or len(members) > MEMBERS or total > most:
+        raise broken(file, f"This archive would unpack to far more than it is: {total:,} bytes")
+    ends = [member.header_offset + LOCAL + member.compress_size for member in members]
+    overlapping = any(
+        end > after.header_offset for end, (_, after) in zip(ends, pairwise(members), strict=False)
+    )
+    if overlapping or (ends and ends[-1] > size) or len(set(archive.namelist())) < len(members):
+        raise broken(file, "The members of this archive overlap: it would unpack to more than it is")
+    if any(member.compress_type not in METHODS for member in members):
+        raise broken(file, "This archive is packed in another way than arrays are")
 
 
 def _members(archive: zipfile.ZipFile, file: Path) -> Iterator[tuple[str, NDArray[np.generic]]]:
@@ -55,7 +95,7 @@ def _members(archive: zipfile.ZipFile, file: Path) -> Iterator[tuple[str, NDArra
         with archive.open(member) as stream:
             header = _header(stream, name)
             kind = header["type"]
-            if kind[1:2] not in NUMBERS:
+            if not TYPES.fullmatch(kind):
                 what = (
                     "pickled objects: a program, which is never run" if "O" in kind else f"{kind}: no numbers"
                 )

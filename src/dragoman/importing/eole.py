@@ -12,16 +12,24 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor
 
-from dragoman.importing.found import LONGEST, NEVER, Entries, Found, Weights, refusal, text_of, units
+from dragoman.importing.files import LARGEST_VOCABULARY, read, read_text, refusal
+from dragoman.importing.found import (
+    LONGEST,
+    NEVER,
+    Entries,
+    Found,
+    Weights,
+    is_size,
+    text_of,
+    units,
+)
+from dragoman.models.bundle import tensors
 from dragoman.text.specials import BOS, EOS, PAD, UNK
 
 Table = dict[str, Any]
 
-LARGEST = 1 << 28  # bytes of a JSON file
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "swish", "gated-silu": "swiglu"}
 NORMS = {"standard": "layer", "rms": "rms"}
 POSITIONS = ("SinusoidalInterleaved", "SinusoidalConcat")
@@ -42,8 +50,8 @@ DEMANDED: dict[str, tuple[Any, ...]] = {
 
 def read_eole(folder: Path) -> Found:
     config, vocab = (read_json(folder / name) for name in ("config.json", "vocab.json"))
-    model = config.get("model", {})
-    encoder, decoder = ({**model, **(model.get(side) or {})} for side in ("encoder", "decoder"))
+    model = table_of(config, "model")
+    encoder, decoder = ({**model, **table_of(model, side)} for side in ("encoder", "decoder"))
     refuse(model, encoder, decoder, folder)
     src, tgt = (entries(vocab, side, folder) for side in ("src", "tgt"))
     weights = read_weights(folder)
@@ -59,12 +67,18 @@ def read_eole(folder: Path) -> Found:
     return Found("Eole", settings, text_of(pieces, src, tgt), ours)
 
 
+def table_of(table: Table, name: str) -> Table:
+    """A table within another; none is an empty one."""
+    found = table.get(name)
+    if found is not None and not isinstance(found, dict):
+        raise refusal([f"{name} = {json.dumps(found)[:40]}, which is no table"], "config.json")
+    return found or {}
+
+
 def read_json(file: Path) -> Table:
     try:
-        if file.stat().st_size > LARGEST:
-            raise ValueError("it is too large")
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        found = json.loads(read_text(file, LARGEST_VOCABULARY))
+    except (ValueError, RecursionError) as error:
         raise refusal([f"{file.name} cannot be read ({error})"], str(file)) from None
     if not isinstance(found, dict):
         raise refusal([f"{file.name} holds no settings"], str(file))
@@ -81,9 +95,7 @@ def refuse(model: Table, encoder: Table, decoder: Table, folder: Path) -> None:
     for side, part_ in (("encoder", encoder), ("decoder", decoder)):
         kind = part_.get(f"{side}_type", model.get("architecture"))
         needed = [
-            n
-            for n in ("layers", "heads", "hidden_size", "transformer_ff")
-            if not isinstance(part_.get(n), int)
+            n for n in ("layers", "heads", "hidden_size", "transformer_ff") if not is_size(part_.get(n))
         ]
         against += [f"no {side}.{name}" for name in needed]
         choices = {
@@ -106,7 +118,7 @@ def refuse(model: Table, encoder: Table, decoder: Table, folder: Path) -> None:
 
 
 def positions(model: Table) -> str:
-    return str((model.get("embeddings") or {}).get("position_encoding_type", POSITIONS[0]))
+    return str(table_of(model, "embeddings").get("position_encoding_type", POSITIONS[0]))
 
 
 def entries(vocab: Table, side: str, folder: Path) -> Entries:
@@ -127,17 +139,14 @@ def read_weights(folder: Path) -> Weights:
     files = sorted(folder.glob("*.safetensors"))
     if len(files) != 1:
         raise refusal([f"{len(files)} files of weights, and one is needed"], str(folder))
-    try:
-        found = load_file(files[0])
-    except (SafetensorError, OSError) as error:
-        raise refusal([f"weights that cannot be read ({error})"], str(files[0])) from None
+    found = tensors(read(files[0]), files[0])
     arrays = {name: tensor.float().numpy() for name, tensor in found.items()}
     return Weights(arrays, str(files[0]))
 
 
 def pieces_of(config: Table, folder: Path) -> tuple[Path, Path]:
     """The SentencePiece models: named in the settings of its transform, looked for in the folder itself."""
-    named = (config.get("transforms_configs") or {}).get("sentencepiece") or {}
+    named = table_of(table_of(config, "transforms_configs"), "sentencepiece")
     files = [folder / Path(str(named.get(f"{side}_subword_model", ""))).name for side in ("src", "tgt")]
     there = [file for file in files if file.is_file()] or sorted(
         [*folder.glob("*.spm"), *folder.glob("*.model")]
@@ -169,14 +178,14 @@ def convert(
     weights: Weights, encoder: Table, decoder: Table, src: Entries, tgt: Entries
 ) -> Iterator[tuple[str, Tensor]]:
     for side, name, names in (("encoder", "src_emb", src), ("decoder", "tgt_emb", tgt)):
-        matrix = weights.take(f"{name}.embeddings.weight")
+        matrix = weights.take(f"{name}.embeddings.weight", 2)
         yield f"{side}.embed.matrix", names.rows(matrix)
         yield f"{side}.embed.positions.table", table(weights, name, encoder, matrix.shape[1])
     if weights.has("generator.weight"):
-        yield "head.W", tgt.rows(weights.take("generator.weight"))
+        yield "head.W", tgt.rows(weights.take("generator.weight", 2))
     else:  # shared with the embeddings, and stored once
         yield "head.W", tgt.rows(matrix)
-    bias = weights.take("generator.bias") if weights.has("generator.bias") else torch.zeros(tgt.count)
+    bias = weights.take("generator.bias", 1) if weights.has("generator.bias") else torch.zeros(tgt.count)
     yield "head.b", tgt.rows(bias, NEVER)
     for side, theirs in (("encoder", encoder), ("decoder", decoder)):
         yield from norm(weights, f"{side}.layer_norm", f"{side}.norm")
@@ -188,7 +197,10 @@ def convert(
 def table(weights: Weights, name: str, model: Table, size: int) -> Tensor:
     """The table that was saved, or what its kind says."""
     if weights.has(f"{name}.pe.pe"):
-        return weights.take(f"{name}.pe.pe").reshape(-1, size)[:LONGEST]
+        saved = weights.take(f"{name}.pe.pe")
+        if not size or saved.numel() % size:
+            raise refusal([f"{name}.pe.pe, which does not make rows of {size}"], "the weights")
+        return saved.reshape(-1, size)[:LONGEST]
     half = size // 2
     is_concat = positions(model) == "SinusoidalConcat"
     exponent = torch.arange(half, dtype=torch.float64) / (max(half - 1, 1) if is_concat else half)
@@ -234,15 +246,15 @@ def feed_forward(weights: Weights, theirs: str, ours: str, *, gated: bool) -> It
 
 def linear(weights: Weights, theirs: str, parts: tuple[str, ...], ours: str) -> Iterator[tuple[str, Tensor]]:
     """Several matrices become one; a bias that is not there is 0."""
-    matrices = [weights.take(f"{theirs}.{name}.weight") for name in parts]
-    yield f"{ours}.weight", torch.cat(matrices)
+    matrices = [weights.take(f"{theirs}.{name}.weight", 2) for name in parts]
+    yield f"{ours}.weight", weights.stacked(matrices, theirs)
     sizes = map(len, matrices)
     biases = [bias(weights, f"{theirs}.{n}.bias", size) for n, size in zip(parts, sizes, strict=True)]
     yield f"{ours}.bias", torch.cat(biases)
 
 
 def bias(weights: Weights, name: str, size: int) -> Tensor:
-    return weights.take(name) if weights.has(name) else torch.zeros(size)
+    return weights.take(name, 1) if weights.has(name) else torch.zeros(size)
 
 
 def norm(weights: Weights, theirs: str, ours: str) -> Iterator[tuple[str, Tensor]]:

@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.config.load import validate
-from dragoman.errors import ModelError, UsageError
+from dragoman.config.root import Config
+from dragoman.errors import ConfigError, ModelError, UsageError
 from dragoman.importing.eole import read_eole
-from dragoman.importing.found import UNKNOWN_DATA, Found, refusal
+from dragoman.importing.files import refusal
+from dragoman.importing.found import UNKNOWN_DATA, Found
 from dragoman.importing.marian import read_marian
 from dragoman.models.bundle import load_weights, new_model, save_bundle
+from dragoman.models.folder import refuse_oversized
 
 PROGRAMS = (".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".bin")
 CARD = """\
@@ -39,8 +42,9 @@ def import_model(path: Path, out: Path) -> Imported:
             hint=f"-o {out}-imported",
         )
     found = read(path)
-    data = str(out / UNKNOWN_DATA)
-    config = validate({"data": {"train": data}, **found.settings})
+    config = settings_of(found, out, path)
+    numbers = sum(tensor.numel() for tensor in found.weights.values())
+    refuse_oversized(config.model, numbers, path, found.text.src.size, found.text.tgt.size)
     model = new_model(config, found.text)
     load_weights(model, found.weights, path)
     card = CARD.format(path=path.name, maker=found.maker, longest=config.model.encoder.longest)
@@ -48,6 +52,13 @@ def import_model(path: Path, out: Path) -> Imported:
     save_bundle(out, config, found.text, weights, card)
     count = sum(p.numel() for p in model.parameters())
     return Imported(out, found.maker, count, (found.text.src.size, found.text.tgt.size))
+
+
+def settings_of(found: Found, out: Path, path: Path) -> Config:
+    try:
+        return validate({"data": {"train": str(out / UNKNOWN_DATA)}, **found.settings})
+    except ConfigError as error:
+        raise refusal([error.what.rstrip(".")], str(path)) from None
 
 
 def read(path: Path) -> Found:

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dragoman.errors import ModelError
+from dragoman.importing.files import refusal
 from dragoman.text.given import GivenPieces
 from dragoman.text.pair import TextPair
 from dragoman.text.specials import EOS, SPECIALS, UNK
@@ -38,10 +38,20 @@ class Weights:
     def has(self, name: str) -> bool:
         return name in self._left
 
-    def take(self, name: str) -> Tensor:
+    def take(self, name: str, axes: int | None = None) -> Tensor:
+        """With so many axes, where it matters."""
         if name not in self._left:
             raise refusal([f"no weights called {name}"], self._file)
-        return torch.from_numpy(np.array(self._left.pop(name), dtype=np.float32))
+        found = self._left.pop(name)
+        if axes is not None and found.ndim != axes:
+            raise refusal([f"{name} has {found.ndim} axes instead of {axes}"], self._file)
+        return torch.from_numpy(np.array(found, dtype=np.float32))
+
+    def stacked(self, parts: Sequence[Tensor], name: str) -> Tensor:
+        """Matrices, or biases, on top of each other."""
+        if len({part.shape[1:] for part in parts}) > 1:
+            raise refusal([f"matrices of different widths in {name}"], self._file)
+        return torch.cat([*parts])
 
     def refuse_rest(self) -> None:
         if self._left:
@@ -61,6 +71,8 @@ class Entries:
             raise refusal([f"no {missing[0]} in the vocabulary"], file)
         if len(places) < len(names):
             raise refusal(["an entry of the vocabulary that stands twice"], file)
+        if any("\ud800" <= character <= "\udfff" for character in "".join(names)):
+            raise refusal(["an entry of the vocabulary that is half a character"], file)
         head = [places.get(specials.get(id, "")) for id in range(len(SPECIALS))]
         rest = [place for place in range(len(names)) if place not in head]
         self.order: list[int | None] = [*head, *rest]
@@ -90,10 +102,6 @@ def units(pieces: tuple[Path, Path]) -> dict[str, Any]:
     return {side: {"kind": "sentencepiece", "file": str(file)} for side, file in sides}
 
 
-def refusal(reasons: Sequence[str], file: str) -> ModelError:
-    return ModelError(
-        f"This model cannot be imported: {' · '.join(reasons)}.",
-        where=file,
-        expected="a Transformer that ours can express: docs/import.md has the list",
-        hint="Its own tools can run it; ctranslate2 has converters for more of them.",
-    )
+def is_size(value: object) -> bool:
+    """A whole number of at least 1, which True is not."""
+    return type(value) is int and value > 0

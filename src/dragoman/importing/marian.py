@@ -17,14 +17,24 @@ from torch import Tensor
 
 from dragoman.importing import yml
 from dragoman.importing.arrays import Arrays, read_npz
-from dragoman.importing.found import LONGEST, NEVER, Entries, Found, Weights, refusal, text_of, units
+from dragoman.importing.files import LARGEST_SETTINGS, LARGEST_VOCABULARY, read_text, refusal
+from dragoman.importing.found import (
+    LONGEST,
+    NEVER,
+    Entries,
+    Found,
+    Weights,
+    is_size,
+    text_of,
+    units,
+)
 from dragoman.text.given import GivenPieces
 from dragoman.text.specials import EOS, PAD, UNK
 
 SETTINGS = "special:model.yml"
 SPECIALS = {PAD: "<pad>", UNK: "<unk>", EOS: "</s>"}
 EPSILON = 1e-6
-LARGEST_VOCABULARY = 1 << 28  # bytes
+SIZES = ("dim-emb", "enc-depth", "dec-depth", "transformer-heads", "transformer-dim-ffn")
 
 # What a setting must be, where it is there at all.
 DEMANDED: dict[str, tuple[Any, ...]] = {
@@ -75,7 +85,7 @@ def find(path: Path) -> Files:
     """A folder as OPUS-MT publishes it; names in its decoder.yml are looked for in the folder itself."""
     folder = path if path.is_dir() else path.parent
     decoder = folder / "decoder.yml"
-    named = yml.parse(decoder.read_text(encoding="utf-8")) if decoder.is_file() else {}
+    named = parsed(read_text(decoder, LARGEST_SETTINGS), str(decoder)) if decoder.exists() else {}
     weights = [folder / name for name in names(named.get("models"))] if path.is_dir() else [path]
     weights = weights or sorted(folder.glob("*.npz"))
     if len(weights) != 1:
@@ -99,7 +109,17 @@ def names(value: yml.Value) -> list[str]:
 def settings_of(arrays: Arrays, file: Path) -> dict[str, yml.Value]:
     if SETTINGS not in arrays:
         raise refusal([f"no settings in it ({SETTINGS})"], str(file))
-    return yml.parse(arrays[SETTINGS].tobytes().rstrip(b"\0").decode("utf-8", errors="replace"))
+    raw = arrays[SETTINGS].tobytes()
+    if len(raw) > LARGEST_SETTINGS:
+        raise refusal([f"settings of {len(raw):,} bytes"], f"{file}: {SETTINGS}")
+    return parsed(raw.rstrip(b"\0").decode("utf-8", errors="replace"), f"{file}: {SETTINGS}")
+
+
+def parsed(text: str, where: str) -> dict[str, yml.Value]:
+    try:
+        return yml.parse(text)
+    except ValueError as error:  # a number of thousands of digits, a character that is none
+        raise refusal([f"settings that cannot be read ({str(error)[:80]})"], where) from None
 
 
 def refuse(settings: Mapping[str, yml.Value], file: Path) -> None:
@@ -108,8 +128,12 @@ def refuse(settings: Mapping[str, yml.Value], file: Path) -> None:
         for name, allowed in DEMANDED.items()
         if name in settings and settings[name] not in allowed
     ]
-    needed = ("type", "dim-emb", "enc-depth", "dec-depth", "transformer-heads", "transformer-dim-ffn")
-    against += [f"no {name}" for name in needed if name not in settings]
+    against += [f"no {name}" for name in ("type", *SIZES) if name not in settings]
+    against += [
+        f"{name}: {json.dumps(settings[name])[:80]}"
+        for name in SIZES
+        if name in settings and not is_size(settings[name])
+    ]
     if against:
         raise refusal(against, f"{file}: {SETTINGS}")
 
@@ -119,11 +143,9 @@ def vocabulary(file: Path) -> list[str]:
     if file.suffix == ".spm":
         return GivenPieces.read(file).every_piece
     try:
-        if file.stat().st_size > LARGEST_VOCABULARY:
-            raise ValueError("too large")
-        found = yml.vocabulary(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise refusal([f"a vocabulary that cannot be read ({error})"], str(file)) from None
+        found = yml.vocabulary(read_text(file, LARGEST_VOCABULARY))
+    except ValueError as error:
+        raise refusal([f"a vocabulary that cannot be read ({str(error)[:80]})"], str(file)) from None
     if sorted(found.values()) != list(range(len(found))):
         raise refusal(["a vocabulary whose ids are not 0, 1, 2 …"], str(file))
     return sorted(found, key=found.__getitem__)
@@ -151,9 +173,9 @@ def model_settings(settings: Mapping[str, Any], tied: str) -> dict[str, Any]:
 def convert(
     weights: Weights, settings: Mapping[str, Any], src: Entries, tgt: Entries
 ) -> Iterator[tuple[str, Tensor]]:
-    shared = weights.take("Wemb") if weights.has("Wemb") else None
+    shared = weights.take("Wemb", 2) if weights.has("Wemb") else None
     source, target = (
-        weights.take(f"{side}_Wemb") if weights.has(f"{side}_Wemb") else shared
+        weights.take(f"{side}_Wemb", 2) if weights.has(f"{side}_Wemb") else shared
         for side in ("encoder", "decoder")
     )
     if source is None or target is None:
@@ -171,9 +193,9 @@ def output(weights: Weights, tgt: Entries) -> Iterator[tuple[str, Tensor]]:
     """The output has a matrix of its own where it is not tied to the embeddings."""
     name = "decoder_ff_logit_out"
     if weights.has(f"{name}_W"):
-        yield "head.W", tgt.rows(weights.take(f"{name}_W").T)
+        yield "head.W", tgt.rows(weights.take(f"{name}_W", 2).T)
     elif weights.has(f"{name}_Wt"):
-        yield "head.W", tgt.rows(weights.take(f"{name}_Wt"))
+        yield "head.W", tgt.rows(weights.take(f"{name}_Wt", 2))
     bias = weights.take(f"{name}_b").reshape(-1) if weights.has(f"{name}_b") else torch.zeros(tgt.count)
     yield "head.b", tgt.rows(bias, NEVER)
 
@@ -194,7 +216,8 @@ def layer(weights: Weights, theirs: str, ours: str, side: str) -> Iterator[tuple
 
 def linear(weights: Weights, theirs: str, parts: str, ours: str) -> Iterator[tuple[str, Tensor]]:
     """Marian multiplies from the left: its matrices are ours, turned; several become one."""
-    yield f"{ours}.weight", torch.cat([weights.take(f"{theirs}_W{part}").T for part in parts])
+    matrices = [weights.take(f"{theirs}_W{part}", 2).T for part in parts]
+    yield f"{ours}.weight", weights.stacked(matrices, theirs)
     yield f"{ours}.bias", torch.cat([weights.take(f"{theirs}_b{part}").reshape(-1) for part in parts])
 
 

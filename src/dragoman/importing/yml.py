@@ -24,8 +24,10 @@ def parse(text: str) -> dict[str, Value]:
             continue
         item = re.match(r"\s*- (.*)", f"{line} ")
         if item and key:
-            before = found[key]
-            found[key] = [*(before if isinstance(before, list) else []), scalar(item[1].strip())]
+            items = found[key]
+            if not isinstance(items, list):
+                items = found[key] = []
+            items.append(scalar(item[1].strip()))
         elif line[0] not in " \t-":
             name, _, value = bare.partition(":")
             key = str(scalar(name))

@@ -1,46 +1,111 @@
-"""A model folder, verified: every file as it was written, and each of them what it has to be."""
+"""A model folder, verified: every file as it was written, and each of them what it has to be.
+
+Whoever receives a model has to be able to tell, so this needs no torch; with torch the weights are compared
+with the settings, shape by shape.
+"""
 
 from __future__ import annotations
 
-import json
+from importlib import import_module
 from pathlib import Path
 
-from dragoman.durable import MANIFEST, verify_folder
-from dragoman.errors import ModelError
-from dragoman.inference.folder import find_model
-from dragoman.models.bundle import load_bundle
+import numpy as np
 
-EXPORTS = ("ct2", "onnx")  # folders beside the weights, with a manifest of their own
+from dragoman.config.load import load_written
+from dragoman.config.root import Config
+from dragoman.errors import ModelError
+from dragoman.inference.ct2_file import read_ct2
+from dragoman.inference.engines import is_installed
+from dragoman.inference.folder import find_model
+from dragoman.inference.onnx_file import read_onnx
+from dragoman.manifest import Manifest
+from dragoman.models.folder import (
+    EXPORTS,
+    SETTINGS,
+    TEXT,
+    WEIGHTS,
+    exports,
+    is_export,
+    open_export,
+    open_folder,
+    refuse_oversized,
+    refuse_swollen,
+)
+from dragoman.models.header import entries
+from dragoman.text.build import load as load_text
+from dragoman.text.pair import TextPair
+
+EXPONENT = 0x7F80  # of a bfloat16, which numpy does not know: all ones in what is no number
 
 
 def check_model(path: str | Path) -> dict[str, str]:
     """What was found, part by part; a ModelError that names the file which is broken."""
     folder = find_model(path)
-    bundle = load_bundle(folder)
-    model, text = bundle.config.model, bundle.text
+    manifest = open_folder(folder)
+    config, text = read_parts(manifest)
     found = {
-        "manifest": f"{count(folder)} files, each with its size and SHA-256",
-        "settings": f"{model.encoder.name} encoder, {model.decoder.name} decoder",
+        "manifest": counted(manifest),
+        "settings": f"{config.model.encoder.name} encoder, {config.model.decoder.name} decoder",
         "text": f"{text.src.size:,} {text.src.kind} units → {text.tgt.size:,} {text.tgt.kind} units",
-        "weights": f"{sum(p.numel() for p in bundle.model.parameters()):,} numbers, all finite",
     }
-    for name in EXPORTS:
-        if (folder / name).exists():
-            found[name] = check_export(folder / name)
-    return found
+    if is_export(folder):
+        check_export(manifest)
+        return found
+    opened = {name: open_export(folder / name, manifest) for name in exports(folder)}
+    for export in opened.values():  # before torch is imported for the weights
+        check_export(export)
+    found["weights"] = check_weights(manifest, config, text)
+    manifest.verify()
+    return found | {name: f"{counted(e)}, made from these weights" for name, e in opened.items()}
 
 
-def check_export(folder: Path) -> str:
-    if fault := verify_folder(folder):
+def check_export(manifest: Manifest) -> None:
+    """Also that the engine may be given its files."""
+    config, text = read_parts(manifest)
+    for name, file in EXPORTS.items():
+        if file in manifest and name == "ct2":
+            read_ct2(manifest.folder, manifest.read, config.model, text)
+        elif file in manifest:
+            read_onnx(manifest.folder, manifest.read, text.tgt.size)
+    manifest.verify()
+
+
+def read_parts(manifest: Manifest) -> tuple[Config, TextPair]:
+    folder = manifest.folder
+    return load_written(folder / SETTINGS, manifest.read), load_text(folder / TEXT, manifest.read)
+
+
+def check_weights(manifest: Manifest, config: Config, text: TextPair) -> str:
+    file = manifest.folder / WEIGHTS
+    refuse_swollen(manifest, config.model, text.src.size, text.tgt.size)
+    if is_installed("torch") and is_installed("jaxtyping"):
+        model = import_module("dragoman.models.bundle").load_bundle(manifest.folder).model
+        return f"{sum(p.numel() for p in model.parameters()):,} numbers, all finite"
+    raw = manifest.read(file)
+    try:
+        found = entries(raw)
+    except ValueError as error:
         raise ModelError(
-            f"The export is damaged: {fault}.",
-            where=str(folder),
-            expected="a folder as dragoman export wrote it",
-            hint=f"dragoman export {folder.parent} --to {folder.name}",
-        )
-    return f"{count(folder)} files, each with its size and SHA-256"
+            f"The weights cannot be read: {error}.", where=str(file), hint="Copy the folder again."
+        ) from None
+    numbers = sum(entry.numbers for entry in found.values())
+    refuse_oversized(config.model, numbers, manifest.folder / SETTINGS, text.src.size, text.tgt.size)
+    for name, entry in found.items():
+        if not is_finite(raw[entry.begin : entry.end], entry.kind):
+            raise ModelError(
+                f"The weights hold NaN or infinity, in {name}.",
+                where=str(file),
+                expected="finite numbers",
+                hint="Train it again, with a smaller training.lr.",
+            )
+    return f"{numbers:,} numbers, all finite; their shapes are compared where PyTorch is installed"
 
 
-def count(folder: Path) -> int:
-    files = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"]
-    return len(files)
+def is_finite(raw: bytes, kind: str) -> bool:
+    if kind == "BF16":
+        return not bool((np.frombuffer(raw, "<u2") & EXPONENT == EXPONENT).any())
+    return bool(np.isfinite(np.frombuffer(raw, f"<f{kind[1:]}".replace("64", "8"))).all())
+
+
+def counted(manifest: Manifest) -> str:
+    return f"{len(manifest.files)} files, each with its size and SHA-256"

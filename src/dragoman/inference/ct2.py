@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -14,9 +14,13 @@ import ctranslate2
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.config.model import ModelConfig
 from dragoman.config.search import SearchConfig
 from dragoman.cores import threads as threads_of_process
+from dragoman.errors import ModelError
+from dragoman.inference.ct2_file import read_ct2
 from dragoman.inference.runtime import Ids, Name, Steps
+from dragoman.manifest import Read
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.scores import refuse_nan
 from dragoman.text.names import names
@@ -65,16 +69,22 @@ def end_streams() -> None:
 
 
 class Ct2:
-    """A CTranslate2 directory. `threads` 0 takes what this process may use, four at most."""
+    """A CTranslate2 directory, or the `files` of one that were read and checked before.
+
+    `threads` 0 takes what this process may use, four at most.
+    """
 
     name: Name = "ct2"
 
-    def __init__(self, folder: Path, text: TextPair, *, threads: int = 0) -> None:
+    def __init__(
+        self, folder: Path, text: TextPair, *, threads: int = 0, files: Mapping[str, bytes] | None = None
+    ) -> None:
         self.translator = ctranslate2.Translator(
             str(folder),
             device="cpu",
             inter_threads=1,
             intra_threads=threads_of_process(threads, most=MOST),
+            files=files and dict(files),
         )
         self._sources, self._targets = names(text.src), names(text.tgt)
         self._ids = {name: id for id, name in enumerate(self._targets)}
@@ -197,8 +207,16 @@ class Ct2:
         return Hypothesis(ids[:-1] if is_whole else ids, score, log_p, is_whole)
 
 
-def open_engine(folder: Path, text: TextPair) -> Ct2:
-    return Ct2(folder, text)
+def open_engine(folder: Path, read: Read, model: ModelConfig, text: TextPair) -> Ct2:
+    files = read_ct2(folder, read, model, text)
+    try:
+        return Ct2(folder, text, files=files)
+    except (RuntimeError, ValueError) as error:
+        raise ModelError(
+            f"CTranslate2 cannot read the export: {str(error).partition(chr(10))[0]}.",
+            where=str(folder),
+            hint="Export the model again: dragoman export MODEL --to ct2",
+        ) from None
 
 
 def bare(output: Ids) -> Ids:

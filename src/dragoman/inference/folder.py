@@ -7,9 +7,10 @@ from pathlib import Path
 
 from dragoman.durable import recover
 from dragoman.errors import ModelError
+from dragoman.manifest import MANIFEST
+from dragoman.models.folder import SETTINGS, TEXT, WEIGHTS
 
-WEIGHTS = "weights.safetensors"
-PARTS = ("MANIFEST.json", WEIGHTS, "settings.toml", "text")
+PARTS = (MANIFEST, WEIGHTS, SETTINGS, TEXT)
 
 
 def find_model(path: str | Path) -> Path:

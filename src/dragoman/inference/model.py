@@ -15,10 +15,11 @@ from dragoman.inference.abilities import Call, missing
 from dragoman.inference.asked import Asked
 from dragoman.inference.calling import known_keywords, path_of, paths_of, text_of, texts_of, wrong
 from dragoman.inference.engines import is_installed, open_light, runnable
-from dragoman.inference.folder import WEIGHTS, find_model
+from dragoman.inference.folder import find_model
 from dragoman.inference.result import Result
 from dragoman.inference.runtime import Name, Runtime
 from dragoman.inference.same_bits import ask_for_same_bits, has_same_bits
+from dragoman.models.folder import WEIGHTS, open_folder
 
 if TYPE_CHECKING:
     from dragoman.inference.translator import Translator
@@ -148,6 +149,7 @@ def load(
     others = paths_of(ensemble, "ensemble")
     back = None if reverse is None else path_of(reverse, "reverse")
     refuse_no_count(workers)
+    open_folder(folder)  # what is wrong with it is known before an engine is imported
     is_forced, is_alone = runtime is not None, not others and back is None
     chosen: Name = runtime or (runnable(folder) if is_alone else None) or "torch"
     if chosen == "torch":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,11 +11,14 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
+from dragoman.config.model import ModelConfig
 from dragoman.config.search import SearchConfig
 from dragoman.cores import threads as threads_of_process
 from dragoman.data.padding import pad
 from dragoman.errors import ModelError
+from dragoman.inference.onnx_file import ENCODER, STEP, read_onnx
 from dragoman.inference.runtime import Ids, Name, Steps
+from dragoman.manifest import Read
 from dragoman.search.array_rules import at_least, begin, no_repeat
 from dragoman.search.arrays import ArrayState, Bools, Floats, Ints, Rule, beam, greedy, greedy_steps
 from dragoman.search.hypothesis import Hypothesis
@@ -24,13 +26,11 @@ from dragoman.search.scores import length_normalised
 from dragoman.text.pair import TextPair
 from dragoman.text.specials import BOS, PAD
 
-ENCODER, STEP, STATE = "encoder.onnx", "step.onnx", "state.json"
-FORMAT = 1
 SCORED = 32  # pairs at once: each token of them takes memory for the whole vocabulary
 
 
-def open_engine(folder: Path, text: TextPair) -> Onnx:
-    return Onnx(folder)
+def open_engine(folder: Path, read: Read, model: ModelConfig, text: TextPair) -> Onnx:
+    return Onnx(folder, read=read, entries=text.tgt.size)
 
 
 class Look(NamedTuple):
@@ -42,9 +42,9 @@ class Look(NamedTuple):
 class Graphs:
     """Both graphs of a model, as a stepper over arrays."""
 
-    def __init__(self, folder: Path, threads: int) -> None:
-        self.fixed, self.moving, self.attends = read_state(folder / STATE)
-        self.encoder, self.stepper = (session(folder / name, threads) for name in (ENCODER, STEP))
+    def __init__(self, folder: Path, threads: int, read: Read, entries: int | None) -> None:
+        (self.fixed, self.moving, self.attends), files = read_onnx(folder, read, entries)
+        self.encoder, self.stepper = (session(files[n], folder / n, threads) for n in (ENCODER, STEP))
 
     def start(self, src: Ints, keep: Bools) -> ArrayState:
         found = self.encoder.run([*self.fixed, *self.moving], {"src": src, "keep": keep})
@@ -65,12 +65,17 @@ class Graphs:
 
 
 class Onnx:
-    """An ONNX directory. `threads` 0 takes what this process may use."""
+    """An ONNX directory. `threads` 0 takes what this process may use.
+
+    `read` gives its files; `entries` is the size of the target's vocabulary, where that is to be checked.
+    """
 
     name: Name = "onnx"
 
-    def __init__(self, folder: Path, *, threads: int = 0) -> None:
-        self.graphs = Graphs(folder, threads_of_process(threads))
+    def __init__(
+        self, folder: Path, *, threads: int = 0, read: Read = Path.read_bytes, entries: int | None = None
+    ) -> None:
+        self.graphs = Graphs(folder, threads_of_process(threads), read, entries)
 
     def search(
         self, sources: Sequence[Ids], config: SearchConfig, prefixes: Sequence[Ids] | None = None
@@ -133,34 +138,18 @@ class Onnx:
             state, previous = look.state, y[:, t : t + 1]
 
 
-def session(file: Path, threads: int) -> Any:
+def session(graph: bytes, file: Path, threads: int) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     try:
-        return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # ONNX Runtime has a class for each kind of fault, and no base of them
         reason, _, _ = str(error).partition("\n")
         raise ModelError(
             f"ONNX Runtime cannot read the graph: {reason}.",
             where=str(file),
-            hint="Export the model again: dragoman export MODEL --to onnx",
-        ) from None
-
-
-def read_state(file: Path) -> tuple[list[str], dict[str, str], bool]:
-    """The names of what is fixed, of what moves and becomes what, and whether there is attention."""
-    try:
-        facts = json.loads(file.read_text("utf-8"))
-        if facts["format"] != FORMAT:
-            raise ValueError("another format")
-        return list(facts["fixed"]), dict(facts["moving"]), bool(facts["attention"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ModelError(
-            f"What a state is made of cannot be read: {error}.",
-            where=str(file),
-            expected=f"the names of its tensors, in format {FORMAT}",
             hint="Export the model again: dragoman export MODEL --to onnx",
         ) from None
 

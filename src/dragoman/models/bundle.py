@@ -8,27 +8,35 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 
 from dragoman.config.dump import to_toml
 from dragoman.config.load import load_written
 from dragoman.config.paths import from_folder
 from dragoman.config.root import Config
-from dragoman.durable import MANIFEST, verify_folder, write_folder
+from dragoman.durable import write_folder
 from dragoman.errors import ModelError
+from dragoman.manifest import MANIFEST, SIGNATURE
 from dragoman.models.build import build_model
+from dragoman.models.calibration import FILE as CALIBRATION
 from dragoman.models.calibration import Calibration, read_calibration, write_calibration
+from dragoman.models.folder import (
+    CARD,
+    SETTINGS,
+    TEXT,
+    WEIGHTS,
+    open_folder,
+    refuse_oversized,
+    refuse_swollen,
+)
+from dragoman.models.header import Entry, entries
 from dragoman.models.seq2seq import Seq2Seq
-from dragoman.signature import SIGNATURE
 from dragoman.text.build import load as load_text
 from dragoman.text.build import save as save_text
 from dragoman.text.pair import TextPair
 from dragoman.text.spelling import spell
 
-WEIGHTS = "weights.safetensors"
-SETTINGS = "settings.toml"
-FEW = 1 << 20  # numbers: tables of places may outgrow the weights of a tiny model
+KINDS = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 
 
 @dataclass(frozen=True)
@@ -59,8 +67,8 @@ def save_bundle(
 ) -> None:
     def fill(new: Path) -> None:
         (new / SETTINGS).write_text(to_toml(from_folder(config, folder)), encoding="utf-8")
-        (new / "card.md").write_text(card, encoding="utf-8")
-        save_text(text, new / "text")
+        (new / CARD).write_text(card, encoding="utf-8")
+        save_text(text, new / TEXT)
         save_file({name: tensor.contiguous() for name, tensor in weights.items()}, new / WEIGHTS)
         if calibration:
             write_calibration(new, calibration)
@@ -70,20 +78,18 @@ def save_bundle(
 
 def load_bundle(folder: Path) -> Bundle:
     """The model in fp32, ready to run; ModelError where a file is not as it was written."""
-    texts = sorted(f"text/{file.name}" for file in (folder / "text").glob("*"))
-    if fault := verify_folder(folder, [SETTINGS, WEIGHTS, *texts]):
-        raise ModelError(
-            f"The model folder is damaged: {fault}.",
-            where=str(folder),
-            expected="a model/ folder as training wrote it",
-            hint="Copy the folder again, or train it again.",
-        )
-    config = load_written(folder / SETTINGS)
-    refuse_oversized(config, folder)
-    text = load_text(folder / "text")
+    manifest = open_folder(folder)
+    config = load_written(folder / SETTINGS, manifest.read)
+    text = load_text(folder / TEXT, manifest.read)
+    refuse_swollen(manifest, config.model, text.src.size, text.tgt.size)
+    weights = tensors(manifest.read_writable(folder / WEIGHTS), folder / WEIGHTS)
+    calibration = read_calibration(folder / CALIBRATION, manifest.read) if CALIBRATION in manifest else None
+    manifest.verify()
+    numbers = sum(tensor.numel() for tensor in weights.values())
+    refuse_oversized(config.model, numbers, folder / SETTINGS, text.src.size, text.tgt.size)
     model = new_model(config, text)
-    load_weights(model, read_weights(folder / WEIGHTS), folder / WEIGHTS)
-    return Bundle(config, text, model.eval(), read_calibration(folder))
+    load_weights(model, weights, folder / WEIGHTS)
+    return Bundle(config, text, model.eval(), calibration)
 
 
 def add_calibration(folder: Path, calibration: Calibration) -> None:
@@ -91,29 +97,15 @@ def add_calibration(folder: Path, calibration: Calibration) -> None:
 
     def outdated(place: str, names: list[str]) -> set[str]:
         """Neither the manifest nor a signature of it outlives a change; those of an export in it do."""
-        return {MANIFEST, SIGNATURE} if Path(place) == folder else set()
+        hidden = {name for name in names if name.startswith(".")}
+        return {MANIFEST, SIGNATURE, *hidden} if Path(place) == folder else set()
 
     def fill(new: Path) -> None:
+        open_folder(folder)
         shutil.copytree(folder, new, dirs_exist_ok=True, ignore=outdated)
         write_calibration(new, calibration)
 
     write_folder(folder, fill)
-
-
-def refuse_oversized(config: Config, folder: Path) -> None:
-    """A matrix that is far larger than all weights together would take the memory before it is compared."""
-    numbers = max((folder / WEIGHTS).stat().st_size // 2, FEW)  # two bytes each at least
-    for part in (config.model.encoder, config.model.decoder):
-        values = [value for _, value in part]
-        sizes = [n for v in values for n in (v if isinstance(v, tuple) else (v,)) if isinstance(n, int)]
-        width = max(part.width) if isinstance(part.width, tuple) else part.width
-        if width * max(sizes) > 16 * numbers:
-            raise ModelError(
-                f"The settings are those of a far larger model than the weights: {width:,} × {max(sizes):,}.",
-                where=str(folder / SETTINGS),
-                expected=f"{WEIGHTS} and {SETTINGS} of one model",
-                hint="Copy the folder again, or train it again.",
-            )
 
 
 def new_model(config: Config, text: TextPair) -> Seq2Seq:
@@ -128,15 +120,25 @@ def new_model(config: Config, text: TextPair) -> Seq2Seq:
     )
 
 
-def read_weights(file: Path) -> dict[str, torch.Tensor]:
+def tensors(raw: bytearray, file: Path) -> dict[str, torch.Tensor]:
+    """Those of a safetensors file, in the memory that it was read into."""
     try:
-        return load_file(file)
-    except (SafetensorError, OSError) as error:
+        found = entries(raw)
+    except ValueError as error:
         raise ModelError(
             f"The weights cannot be read: {error}.",
             where=str(file),
+            expected="a whole safetensors file",
             hint="Copy the folder again, or train it again.",
         ) from None
+    return {name: view(raw, entry) for name, entry in found.items()}
+
+
+def view(raw: bytearray, entry: Entry) -> torch.Tensor:
+    if not entry.numbers:
+        return torch.empty(entry.shape, dtype=KINDS[entry.kind])
+    flat = torch.frombuffer(raw, dtype=KINDS[entry.kind], count=entry.numbers, offset=entry.begin)
+    return flat.view(entry.shape)
 
 
 def load_weights(model: Seq2Seq, weights: Mapping[str, torch.Tensor], file: Path) -> None:

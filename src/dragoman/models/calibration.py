@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dragoman.errors import ModelError
+from dragoman.manifest import Read
 from dragoman.metrics.calibration import logistic, monotone
 
 FILE = "calibration.json"
@@ -39,19 +40,15 @@ class Calibration(BaseModel):
         return float(logistic(log_p / max(tokens, 1), self.slope, self.offset))
 
 
-def read_calibration(folder: Path) -> Calibration | None:
-    """None of a model that was never calibrated."""
-    file = folder / FILE
-    if not file.exists():
-        return None
+def read_calibration(file: Path, read: Read) -> Calibration:
     try:
-        return Calibration.model_validate_json(file.read_bytes())
-    except (OSError, ValidationError):
+        return Calibration.model_validate_json(read(file))
+    except ValidationError:
         raise ModelError(
             "The model's calibration cannot be read.",
             where=str(file),
             expected="the file as Dragoman wrote it",
-            hint=f"dragoman score {folder} dev.src dev.tgt --calibrate",
+            hint=f"dragoman score {file.parent} dev.src dev.tgt --calibrate",
         ) from None
 
 

@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError
 from dragoman.config.section import Section
 from dragoman.config.text import Kind, TextConfig, Units
 from dragoman.errors import DataError, ModelError
+from dragoman.manifest import Read
 from dragoman.text.bpe import Bpe
 from dragoman.text.byte import Byte
 from dragoman.text.char import Char
@@ -104,37 +105,37 @@ def save(pair: TextPair, folder: Path) -> None:
         pair.tgt.save(folder, "tgt")
 
 
-def load(folder: Path) -> TextPair:
-    facts = _read(folder / "text.json")
+def load(folder: Path, read: Read = Path.read_bytes) -> TextPair:
+    facts = _read(folder / "text.json", read)
     if facts.joint:
-        src = tgt = _load(folder, "joint", facts.src, facts)
+        src = tgt = _load(folder, "joint", facts.src, facts, read)
     else:
-        src = _load(folder, "src", facts.src, facts)
-        tgt = _load(folder, "tgt", facts.tgt, facts)
+        src = _load(folder, "src", facts.src, facts, read)
+        tgt = _load(folder, "tgt", facts.tgt, facts, read)
     return TextPair(src, tgt, facts.joint, facts.lowercase, facts.sampling)
 
 
-def _load(folder: Path, name: str, kind: Kind, facts: TextFile) -> Tokenizer:
+def _load(folder: Path, name: str, kind: Kind, facts: TextFile, read: Read) -> Tokenizer:
     tokenizer: Tokenizer
     match kind:
         case "bpe":
-            tokenizer = Bpe.load(folder, name, facts.sampling)
+            tokenizer = Bpe.load(folder, name, facts.sampling, read)
         case "unigram":
-            tokenizer = Unigram.load(folder, name, facts.sampling)
+            tokenizer = Unigram.load(folder, name, facts.sampling, read)
         case "word":
-            tokenizer = Word.load(folder, name)
+            tokenizer = Word.load(folder, name, read)
         case "char":
-            tokenizer = Char.load(folder, name)
+            tokenizer = Char.load(folder, name, read)
         case "byte":
             tokenizer = Byte()
         case "sentencepiece":
-            tokenizer = GivenPieces.load(folder, name)
+            tokenizer = GivenPieces.load(folder, name, read)
     return Lowercase(tokenizer) if facts.lowercase else tokenizer
 
 
-def _read(file: Path) -> TextFile:
+def _read(file: Path, read: Read) -> TextFile:
     try:
-        facts = json.loads(file.read_text(encoding="utf-8"))
+        facts = json.loads(read(file).decode("utf-8"))
     except FileNotFoundError:
         raise _not_ours(file, "The model folder has no text.json.") from None
     except (OSError, ValueError, RecursionError):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dragoman.manifest import Read
 from dragoman.text.specials import textual
 from dragoman.text.tokenizer import Ids
 from dragoman.text.vocabulary import Vocabulary
@@ -29,8 +30,8 @@ class Char:
         return cls(Vocabulary.most_frequent(counts, size))
 
     @classmethod
-    def load(cls, folder: Path, name: str) -> Char:
-        return cls(Vocabulary.load(folder / f"{name}.json"))
+    def load(cls, folder: Path, name: str, read: Read) -> Char:
+        return cls(Vocabulary.load(folder / f"{name}.json", read))
 
     def encode(self, text: str) -> list[int]:
         return [self.vocabulary.id(character) for character in text]

@@ -17,6 +17,7 @@ import numpy as np
 from sentencepiece import SentencePieceProcessor
 
 from dragoman.errors import ModelError
+from dragoman.manifest import Read
 from dragoman.text.specials import SPECIALS, UNK, UNKNOWN, check, textual
 from dragoman.text.tokenizer import Ids
 from dragoman.text.utf8 import utf8
@@ -48,9 +49,11 @@ class GivenPieces:
         return not (self._processor.is_control(id) or self._processor.is_unknown(id))
 
     @classmethod
-    def read(cls, file: Path, entries: Iterable[str] | None = None) -> GivenPieces:
+    def read(
+        cls, file: Path, entries: Iterable[str] | None = None, read: Read = Path.read_bytes
+    ) -> GivenPieces:
         try:
-            return cls(file.read_bytes(), entries)
+            return cls(read(file), entries)
         except (OSError, RuntimeError, ValueError):
             raise ModelError(
                 "The SentencePiece model cannot be read.",
@@ -60,9 +63,9 @@ class GivenPieces:
             ) from None
 
     @classmethod
-    def load(cls, folder: Path, name: str) -> GivenPieces:
-        entries = Vocabulary.load(folder / f"{name}.json").entries[len(SPECIALS) :]
-        return cls.read(folder / f"{name}.model", entries)
+    def load(cls, folder: Path, name: str, read: Read) -> GivenPieces:
+        entries = Vocabulary.load(folder / f"{name}.json", read).entries[len(SPECIALS) :]
+        return cls.read(folder / f"{name}.model", entries, read)
 
     def save(self, folder: Path, name: str) -> None:
         (folder / f"{name}.model").write_bytes(self._model)

@@ -8,17 +8,19 @@ from typing import NamedTuple
 
 from dragoman.text.boundary import folded, is_inside, is_letter, occurrences
 
-# In order: what an earlier kind has found, a later one does not see.
+# In order: what an earlier kind has found, a later one does not see. All take time linear in the line: a run
+# of characters is tried from its first one only, and given up as a whole (++).
 PATTERNS = {
     "tags": r"<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?></\1\s*>|</?[A-Za-z][\w:.-]*(?:\s[^<>]*)?/?>|&#?\w+;",
     "urls": r"(?:https?|ftp)://[^\s<>]*[^\s<>.,;:!?)\]'\"]|www\.[^\s<>]*[^\s<>.,;:!?)\]'\"]"
-    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
+    r"|(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)+",
     "placeholders": r"\[[A-Za-z]*\d+[A-Za-z]*\]|\$?\{\{?[^{}\s]*\}?\}"
-    r"|%(?:\(\w+\)|\d+\$)?[-+#0]*\d*(?:\.\d+)?(?:hh|ll|[hlzjtL])?[sdiufFeEgGxXocrap@]",
+    r"|%(?:\(\w++\)|\d++\$)?[-+#0]*+\d*+(?:\.\d++)?(?:hh|ll|[hlzjtL])?[sdiufFeEgGxXocrap@]",
     "numbers": r"(?<![^\W_])\d+(?:[.,:/-]\d+)*(?![^\W_])",
 }
 KINDS = tuple(PATTERNS)
 USUAL = ("tags", "urls", "placeholders")
+MOST = 300  # things of one line that are kept; what stands behind them is beyond what a model reads
 
 
 class Kept(NamedTuple):
@@ -31,13 +33,16 @@ class Kept(NamedTuple):
 
 
 def find_kept(text: str, kinds: Collection[str]) -> list[Kept]:
-    """From left to right."""
+    """From left to right, and no more than MOST."""
     found: list[Kept] = []
-    for kind in KINDS:
-        if kind in kinds:
-            matches = (Kept(kind, m[0], m.start(), m.end()) for m in re.finditer(PATTERNS[kind], text))
-            found += [m for m in matches if not any(m.begin < k.end and k.begin < m.end for k in found)]
-    return sorted(found, key=lambda kept: kept.begin)
+    taken = bytearray(len(text))  # by an earlier kind
+    for kind in [kind for kind in KINDS if kind in kinds]:
+        matches = (Kept(kind, m[0], m.start(), m.end()) for m in re.finditer(PATTERNS[kind], text))
+        new = [m for m in matches if not any(taken[m.begin : m.end])]
+        for one in new:
+            taken[one.begin : one.end] = b"\1" * (one.end - one.begin)
+        found += new
+    return sorted(found, key=lambda kept: kept.begin)[:MOST]
 
 
 def starts(kept: Kept, text: str) -> list[int]:
@@ -65,6 +70,7 @@ def mend(text: str, source: str, kept: Sequence[Kept], *, after: int = 0) -> str
     """`text` with each literal as often as in the source: one too many is taken out, and one that is missing
     is put between words, as far along as it stands in the source. Nothing before `after` is touched.
     """
+    source = source[: kept[-1].end] if len(kept) == MOST else source
     longest_first = sorted({k.literal: k for k in reversed(kept)}.values(), key=lambda k: -len(k.literal))
     for _ in longest_first:  # what is done for one may undo what was done for one within it
         before = text
@@ -74,7 +80,7 @@ def mend(text: str, source: str, kept: Sequence[Kept], *, after: int = 0) -> str
                 has_space = place > after and text[place - 1] == " "
                 text = text[: place - has_space] + text[place + len(one.literal) :]
             for _ in range(wanted - count(one, text)):
-                place = gap(text, kept, one.begin / len(source), after)
+                place = gap(text, longest_first, one.begin / len(source), after)
                 text = inserted(text, one.literal, place)
         if text == before:
             break
@@ -91,10 +97,12 @@ def last(kept: Kept, text: str, after: int, every: Sequence[Kept]) -> int:
 
 def gap(text: str, kept: Sequence[Kept], along: float, after: int) -> int:
     """The place between two words that is nearest to `along`, from the beginning (0) to the end (1)."""
-    places = [n for n in range(after, len(text) + 1) if n in (0, len(text)) or text[n] == " "]
-    taken = [(place, place + len(one.literal)) for one in kept for place in starts(one, text)]
-    free = [n for n in places if not any(begin < n < end for begin, end in taken)]
-    return min(free, key=lambda n: abs(n - along * len(text)))
+    taken = bytearray(len(text) + 1)  # within a literal
+    for one in kept:
+        for place in starts(one, text):
+            taken[place + 1 : place + len(one.literal)] = b"\1" * (len(one.literal) - 1)
+    places = (n for n in range(after, len(text) + 1) if n in (0, len(text)) or text[n] == " ")
+    return min((n for n in places if not taken[n]), key=lambda n: abs(n - along * len(text)))
 
 
 def inserted(text: str, literal: str, place: int) -> str:
@@ -119,7 +127,7 @@ def taken_out(text: str, kept: Sequence[Kept]) -> tuple[str, list[Hole]]:
     for one in kept:
         left += text[end : one.begin]
         end = one.end
-        before, behind = text[: one.begin][-1:].isspace(), text[one.end :][:1].isspace()
+        before, behind = text[: one.begin][-1:].isspace(), text[one.end : one.end + 1].isspace()
         if (before or not left) and behind:
             end += 1  # one of two spaces
         holes.append(Hole(one, len(left), before or not one.begin, behind or one.end == len(text)))

@@ -10,6 +10,7 @@ import numpy as np
 from sentencepiece import SentencePieceProcessor
 
 from dragoman.errors import ModelError
+from dragoman.manifest import Read
 from dragoman.text.piece_file import with_pieces
 from dragoman.text.specials import BOS, EOS, PAD, SPECIALS, UNK, check, textual
 from dragoman.text.tokenizer import Ids
@@ -35,10 +36,10 @@ class SentencePiece:
         self._pieces: list[str] = [self._processor.id_to_piece(id) for id in range(self.size)]
 
     @classmethod
-    def load(cls, folder: Path, name: str, rate: float) -> SentencePiece:
+    def load(cls, folder: Path, name: str, rate: float, read: Read) -> SentencePiece:
         file = folder / f"{name}.model"
         try:
-            tokenizer = cls(file.read_bytes(), rate)
+            tokenizer = cls(read(file), rate)
         except (OSError, RuntimeError, ValueError):
             raise _damaged(file, "The SentencePiece model cannot be read.") from None
         if not tokenizer._is_ours():

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dragoman.errors import ModelError
+from dragoman.manifest import Read
 from dragoman.text.specials import SPECIALS, UNK, UNKNOWN, check
 
 
@@ -24,9 +25,9 @@ class Vocabulary:
         return cls([*first, *ranked][: size - len(SPECIALS)])
 
     @classmethod
-    def load(cls, file: Path) -> Vocabulary:
+    def load(cls, file: Path, read: Read) -> Vocabulary:
         try:
-            entries = json.loads(file.read_text(encoding="utf-8"))
+            entries = json.loads(read(file).decode("utf-8"))
         except (OSError, ValueError, RecursionError):
             raise _damaged(file, "The vocabulary cannot be read.") from None
         if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):

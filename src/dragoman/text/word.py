@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dragoman.manifest import Read
 from dragoman.text.specials import textual
 from dragoman.text.tokenizer import Ids
 from dragoman.text.vocabulary import Vocabulary
@@ -28,8 +29,8 @@ class Word:
         return cls(Vocabulary.most_frequent(counts, size, always=[""]))
 
     @classmethod
-    def load(cls, folder: Path, name: str) -> Word:
-        return cls(Vocabulary.load(folder / f"{name}.json"))
+    def load(cls, folder: Path, name: str, read: Read) -> Word:
+        return cls(Vocabulary.load(folder / f"{name}.json", read))
 
     def encode(self, text: str) -> list[int]:
         return [self.vocabulary.id(word) for word in text.split(" ")] if text else []

@@ -24,10 +24,10 @@ from dragoman.config.paths import from_folder
 from dragoman.config.root import Config
 from dragoman.config.search import SearchConfig
 from dragoman.data.readers.build import open_lines, open_pairs
-from dragoman.durable import MANIFEST
 from dragoman.errors import DataError, UsageError
 from dragoman.inference.model import Model, load
 from dragoman.inference.result import Result
+from dragoman.manifest import MANIFEST
 
 BLOCK = 2048  # sources between two saves
 SOURCE, TARGET, STATE = "distilled.src", "distilled.tgt", "distilled.json"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,13 +10,15 @@ import onnxruntime
 from dragoman.config.exportable import reasons
 from dragoman.durable import write_folder
 from dragoman.errors import ModelError
-from dragoman.export.folder import KEPT, PROOF, Exported, copy, refuse_foreign
+from dragoman.export.folder import Exported, copy_kept, refuse_foreign, write_proof
 from dragoman.export.onnx.graphs import write
 from dragoman.export.samples import sentences
 from dragoman.export.verify import Proof, prove
 from dragoman.inference.folder import find_model
-from dragoman.inference.onnx import STEP, Onnx
+from dragoman.inference.onnx import Onnx
+from dragoman.inference.onnx_file import STEP
 from dragoman.models.bundle import Bundle, load_bundle
+from dragoman.models.folder import open_folder
 
 NAME = "onnx"
 
@@ -27,7 +28,7 @@ def export_onnx(model: str | Path, out: Path | None) -> Exported:
     source = find_model(model)
     folder = out or source / NAME
     refuse_foreign(folder, STEP)
-    bundle = load_bundle(source)
+    manifest, bundle = open_folder(source), load_bundle(source)
     refuse(bundle)
     proven: list[Proof] = []
 
@@ -35,9 +36,8 @@ def export_onnx(model: str | Path, out: Path | None) -> Exported:
         write(bundle.model, bundle.config.model.longest_source + 1, new)
         proven.append(prove(bundle, Onnx(new), new / STEP, sentences(bundle)))
         facts = {"engine": f"onnxruntime {onnxruntime.__version__}", "float32": asdict(proven[0])}
-        (new / PROOF).write_text(json.dumps(facts, indent=1) + "\n", "utf-8")
-        for name in KEPT:
-            copy(source / name, new / name)
+        write_proof(new, manifest, facts)
+        copy_kept(manifest, new)
 
     write_folder(folder, fill)
     return Exported(folder, proven[0], None)

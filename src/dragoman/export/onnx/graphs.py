@@ -22,7 +22,7 @@ from torch.export import Dim
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 
 from dragoman.export.onnx.twins import traceable
-from dragoman.inference.onnx import ENCODER, FORMAT, STATE, STEP
+from dragoman.inference.onnx_file import ENCODER, FORMAT, STATE, STEP
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.protocols import State
 from dragoman.shapes import Bool, Int, Tensor

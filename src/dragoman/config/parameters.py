@@ -1,0 +1,122 @@
+"""How many parameters a model has at least, by its settings alone: known before memory is taken for it.
+
+Counted are the matrices of each part; biases and norms come on top. A model folder whose weights are fewer is
+refused, so that a small file cannot ask for a large model.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from dragoman.config.model import DecoderPart, EncoderPart, ModelConfig
+from dragoman.config.parts.convolution import ConvPart, KalchbrennerPart
+from dragoman.config.parts.embedding import CharacterEmbeddingPart, EmbeddingPart
+from dragoman.config.parts.head import AdaptiveHeadPart
+from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart, RNNPart
+from dragoman.config.parts.transformer import TransformerPart
+
+GATES = {"elman": 1, "lstm": 4, "peephole-lstm": 4, "coupled-lstm": 3, "gru": 3, "reset-first-gru": 3}
+
+
+def least_parameters(model: ModelConfig, src_entries: int = 0, tgt_entries: int = 0) -> int:
+    """With vocabularies of so many entries."""
+    encoder, decoder = model.encoder, model.decoder
+    total = of_encoder(encoder) + of_decoder(decoder, encoder.memory_features)
+    total += of_embedding(model.tgt_embedding, tgt_entries, decoder.token_features)
+    if model.tied != "all":
+        total += of_embedding(model.src_embedding, src_entries, encoder.token_features)
+    if model.tied == "none" and not isinstance(model.head, AdaptiveHeadPart):
+        total += tgt_entries * decoder.features
+    return total
+
+
+def largest_table(model: ModelConfig) -> int:
+    """Numbers of the largest table of places that is computed, and not among the parameters."""
+    return max(
+        part.max_positions * part.width
+        if isinstance(part, TransformerPart) and part.positions in ("sinusoidal", "rotary")
+        else 0
+        for part in (model.encoder, model.decoder)
+    )
+
+
+def of_encoder(part: EncoderPart) -> int:
+    match part:
+        case TransformerPart():
+            return part.layers * (of_self_attention(part) + of_feed_forward(part)) + of_places(part)
+        case RNNEncoderPart():
+            reads = (part.embedding, *part.gives)
+            both = [1 + part.reads_both_ways(layer) for layer in range(part.layers)]
+            return sum(n * of_cell(part, reads[k], part.widths[k]) for k, n in enumerate(both))
+        case ConvPart():
+            return of_convolutions(part)
+        case KalchbrennerPart():
+            widest = part.layers + 1
+            return 2 * part.embedding * (widest * (widest + 1) // 2 - 1)
+
+
+def of_decoder(part: DecoderPart, memory: int) -> int:
+    match part:
+        case TransformerPart():
+            layer = of_self_attention(part) + of_cross_attention(part, memory) + of_feed_forward(part)
+            return part.layers * layer + of_places(part)
+        case RNNDecoderPart():
+            return of_recurrent_decoder(part, memory)
+        case ConvPart():
+            looks = 2 * sum(part.widths) * part.embedding
+            return of_convolutions(part) + looks + (memory != part.embedding) * memory * part.embedding
+
+
+def of_recurrent_decoder(part: RNNDecoderPart, memory: int) -> int:
+    reads = (part.embedding, *part.widths)
+    layers = enumerate(part.widths)
+    total = sum(of_cell(part, reads[k] + part.beside(k, memory), width) for k, width in layers)
+    if part.share_cells:  # they are the encoder's
+        total = 0
+    if part.bridge == "projected" and part.form != "cho":
+        total += memory * sum(part.widths)
+    if part.form == "cho":
+        total += memory * part.widths[-1]
+    if part.form in ("luong", "joined"):
+        total += (memory + part.widths[-1]) * part.embedding
+    return total
+
+
+def of_cell(part: RNNPart, read: int, width: int) -> int:
+    return GATES[part.cell] * width * (read + width)
+
+
+def of_self_attention(part: TransformerPart) -> int:
+    return 2 * part.width * (part.width + shared(part))
+
+
+def of_cross_attention(part: TransformerPart, memory: int) -> int:
+    return 2 * part.width * part.width + 2 * memory * shared(part)
+
+
+def shared(part: TransformerPart) -> int:
+    """Features of all keys, and of all values."""
+    return part.width // part.heads * (part.kv_heads or part.heads)
+
+
+def of_feed_forward(part: TransformerPart) -> int:
+    return (3 if part.activation == "swiglu" else 2) * part.width * part.ffn
+
+
+def of_places(part: TransformerPart) -> int:
+    return part.max_positions * part.width if part.positions == "learned" else 0
+
+
+def of_convolutions(part: ConvPart) -> int:
+    steps = zip(pairwise((part.widths[0], *part.widths)), part.kernels, strict=True)
+    blocks = sum(2 * kernel * below * width for (below, width), kernel in steps)
+    ends = part.embedding * (part.widths[0] + part.widths[-1])
+    return blocks + ends + part.max_positions * part.embedding
+
+
+def of_embedding(part: EmbeddingPart, entries: int, size: int) -> int:
+    if not isinstance(part, CharacterEmbeddingPart):
+        return entries * size
+    filters = sum(part.filters * width * width * part.features for width in part.widths)
+    count = part.filters * sum(part.widths)
+    return filters + part.highways * 2 * count * count + count * size

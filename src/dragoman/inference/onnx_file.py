@@ -1,0 +1,164 @@
+"""The graphs of an ONNX directory, looked through before ONNX Runtime sees them.
+
+Each must hold all its weights itself, use no operators but those of ONNX, have no graphs within, and read and
+give what state.json and the vocabulary say. What its operators do with it is left to ONNX Runtime.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dragoman.errors import ModelError
+from dragoman.manifest import Read
+from dragoman.protobuf import Field, fields, varints
+
+ENCODER, STEP, STATE = "encoder.onnx", "step.onnx", "state.json"
+FORMAT = 1
+MOST_NODES, DEEPEST = 100_000, 8
+# Numbers of fields in onnx.proto, and of its types: how many bytes a number has.
+GRAPH, OPSET, FUNCTIONS, TRAINING = 7, 8, 25, 20
+NODE, TENSOR, INPUT, OUTPUT, SPARSE = 1, 5, 11, 12, 15
+SIZES = {1: 4, 2: 1, 3: 1, 6: 4, 7: 8, 9: 1, 10: 2, 11: 8, 16: 2}
+OWN = ("", "ai.onnx")  # names of ONNX's own operators
+
+
+class State(NamedTuple):
+    """The names of its tensors: what stays, what moves and becomes what; and whether there is attention."""
+
+    fixed: list[str]
+    moving: dict[str, str]
+    attends: bool
+
+
+def read_onnx(folder: Path, read: Read, entries: int | None) -> tuple[State, dict[str, bytes]]:
+    """What a state is made of, and both graphs; a ModelError where they are not what the exporter writes.
+
+    `entries` are those of the target's vocabulary, where they are known.
+    """
+    files = {name: read(folder / name) for name in (STATE, ENCODER, STEP)}
+    try:
+        name = STATE
+        state = state_of(json.loads(files[STATE].decode("utf-8")))
+        tensors = [*state.fixed, *state.moving]
+        outputs = ["log_p", *state.moving.values(), *["attention"] * state.attends]
+        name = ENCODER
+        refuse_other_graph(files[ENCODER], ["src", "keep"], tensors)
+        name = STEP
+        found = refuse_other_graph(files[STEP], ["y", *tensors], outputs)
+        if entries is not None and found["log_p"][-1:] != [entries]:
+            raise ValueError(f"log_p has the shape {found['log_p']}, and the vocabulary {entries:,} entries")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ModelError(
+            f"{name} is not as dragoman export writes it: {error}.",
+            where=str(folder / name),
+            expected="a graph of this model; ONNX Runtime was not given it",
+            hint="Export the model again: dragoman export MODEL --to onnx",
+        ) from None
+    return state, {name: files[name] for name in (ENCODER, STEP)}
+
+
+def state_of(facts: Any) -> State:
+    fixed, moving = facts["fixed"], facts["moving"]
+    words = [*fixed, *moving, *moving.values()]
+    if facts["format"] != FORMAT or not isinstance(fixed, list) or type(facts["attention"]) is not bool:
+        raise ValueError("it has another format")
+    if len(set(words)) < len(words) or not all(isinstance(word, str) for word in words):
+        raise ValueError("a name of a tensor is none, or stands twice")
+    return State(fixed, moving, facts["attention"])
+
+
+def refuse_other_graph(
+    raw: bytes, inputs: Iterable[str], outputs: Iterable[str]
+) -> dict[str, list[int | None]]:
+    """The shape of each input and output; None is a size that is free."""
+    graphs = []
+    for field in fields(raw):
+        match field.number:
+            case number if number in (FUNCTIONS, TRAINING):
+                raise ValueError("it holds functions of its own")
+            case number if number == OPSET and domain(field, 1) not in OWN:
+                raise ValueError(f"it needs the operators of {domain(field, 1)[:40]}")
+            case number if number == GRAPH:
+                graphs.append(field.inner)
+    (graph,) = graphs
+    given: dict[str, list[int | None]] = {}
+    names: dict[int, list[str]] = {INPUT: [], OUTPUT: []}
+    nodes = 0
+    for field in fields(graph):
+        if field.number == NODE:
+            nodes += 1
+            refuse_other_node(field)
+        elif field.number == TENSOR:
+            refuse_other_tensor(field)
+        elif field.number == SPARSE or nodes > MOST_NODES:
+            raise ValueError("it holds sparse weights, or too many nodes")
+        elif field.number in names:
+            name, shape = value_of(field)
+            names[field.number].append(name)
+            given[name] = shape
+    if (names[INPUT], names[OUTPUT]) != ([*inputs], [*outputs]):
+        raise ValueError(f"it reads {', '.join(names[INPUT])[:80]} and gives {', '.join(names[OUTPUT])[:80]}")
+    return given
+
+
+def domain(field: Field, number: int) -> str:
+    return next((inner.text for inner in fields(field.inner) if inner.number == number), "")
+
+
+def refuse_other_node(node: Field) -> None:
+    for field in fields(node.inner):
+        if field.number == 7 and field.text not in OWN:
+            raise ValueError(f"it needs an operator of {field.text[:40]}")
+        if field.number == 5:  # an attribute
+            for inner in fields(field.inner):
+                if inner.number in (6, 11, 22, 23):
+                    raise ValueError("it holds graphs within its graph, or sparse weights")
+                if inner.number in (5, 10):
+                    refuse_other_tensor(inner)
+
+
+def refuse_other_tensor(tensor: Field) -> None:
+    shape: list[int] = []
+    kind, size, name = 0, 0, ""  # of weights as raw bytes, which is how they are written
+    for field in fields(tensor.inner):
+        match field.number, field.value:
+            case 1, int() as one:
+                shape.append(one)
+            case 1, _:
+                shape += varints(field.inner)
+            case 2, int() as found:
+                kind = found
+            case 8, _:
+                name = field.text
+            case ((13 | 14), value) if value != 0:
+                raise ValueError(f"{name[:80] or 'a tensor'} is in another file")
+            case 9, _:
+                size = len(field.inner)
+    if kind not in SIZES or len(shape) > DEEPEST or size != math.prod(shape) * SIZES[kind]:
+        raise ValueError(f"{name[:80] or 'a tensor'} has {size:,} bytes, which do not make its shape")
+
+
+def value_of(field: Field) -> tuple[str, list[int | None]]:
+    """The name and the shape of an input or output, which must be a tensor."""
+    name, shape = "", None
+    for inner in fields(field.inner):
+        if inner.number == 1:
+            name = inner.text
+        elif inner.number == 2:
+            shape = list(shape_of(inner))
+    if not name or shape is None:
+        raise ValueError("an input or output is no tensor")
+    return name, shape
+
+
+def shape_of(type: Field) -> Iterator[int | None]:
+    for tensor in fields(type.inner):
+        for part in fields(tensor.inner):
+            if (tensor.number, part.number) == (1, 2):
+                for axis in fields(part.inner):
+                    sizes = [s.value for s in fields(axis.inner) if s.number == 1]
+                    yield sizes[0] if sizes and isinstance(sizes[0], int) else None
