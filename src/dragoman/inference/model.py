@@ -149,7 +149,6 @@ def load(
     others = paths_of(ensemble, "ensemble")
     back = None if reverse is None else path_of(reverse, "reverse")
     refuse_no_count(workers)
-    open_folder(folder)  # what is wrong with it is known before an engine is imported
     is_forced, is_alone = runtime is not None, not others and back is None
     chosen: Name = runtime or (runnable(folder) if is_alone else None) or "torch"
     if chosen == "torch":
@@ -202,6 +201,7 @@ def open_torch(
     if same_bits:
         ask_for_same_bits()
     more = [find_model(other) for other in ensemble], None if reverse is None else find_model(reverse)
+    open_folder(folder)  # what is wrong with it is known before torch is imported
     translator: Translator
     if workers > 1:
         translator = import_module("dragoman.inference.crew").load_crew(workers, folder, *more)
