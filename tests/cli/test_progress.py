@@ -394,7 +394,14 @@ def test_nothing_lost_is_nothing_said() -> None:
 def finished(tmp_path: Path, **facts: Any) -> Event:
     (tmp_path / "model").mkdir(exist_ok=True)
     (tmp_path / "model" / "weights").write_bytes(b"0" * 2_000_000)
-    event = {"event": "finished", "step": 3000, "reason": "done", "seconds": 1.0, "chosen": "average"}
+    event = {
+        "event": "finished",
+        "step": 3000,
+        "reason": "done",
+        "seconds": 1.0,
+        "chosen": "average",
+        "averaged": 3,
+    }
     scores = {"loss": 2.0, "chrf": 46.8, "bleu": 24.3, "exact_match": 0.125}
     return {
         **event,
@@ -406,8 +413,6 @@ def finished(tmp_path: Path, **facts: Any) -> Event:
 
 
 def test_end_says_scores_weights_folder_and_what_to_type(tmp_path: Path) -> None:
-    for number in (1, 2, 3):
-        (tmp_path / "checkpoints" / f"step-{number}").mkdir(parents=True)
     tested = config(data={"train": ["a.en", "a.de"], "test": ["out/../my test.en", "t.de"]})
     text = "\n".join(ending.finished(finished(tmp_path), 5820.0, 6600.0, tested, tmp_path))
     assert text.startswith("Finished: 3,000 updates in 1 h 37 (planned 1 h 50).\n")

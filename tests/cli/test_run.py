@@ -5,6 +5,10 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
+import signal
+import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -72,6 +76,27 @@ def test_a_file_goes_to_a_file(model: str, tmp_path: Path, capsys: pytest.Captur
     main(["run", model, "a b", "c d e"])
     assert target.read_text() == capsys.readouterr().out
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.txt"]
+
+
+def test_a_command_that_is_ended_leaves_no_part_of_its_output(
+    model: str, tmp_path: Path, dragoman: list[str]
+) -> None:
+    target = tmp_path / "out.txt"
+    command = [*dragoman, "run", model, "-o", str(target)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdin is not None
+    process.stdin.write(b"a b c\n")
+    process.stdin.flush()
+    end = time.monotonic() + 120
+    while not any(file.stat().st_size for file in tmp_path.iterdir()):
+        assert time.monotonic() < end, "nothing was written"
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert b"Traceback" not in err
+    assert os.listdir(tmp_path) == []
 
 
 def test_a_gzip_file_is_read(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

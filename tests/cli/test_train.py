@@ -327,6 +327,20 @@ def test_enter_starts_and_the_picture_lives_until_ctrl_c(reverse: Path, tmp_path
     assert shown > hidden  # the cursor is back
 
 
+def test_closing_the_terminal_saves(reverse: Path, tmp_path: Path) -> None:
+    out, rare = (
+        tmp_path / "out",
+        ["training.updates=100000", "training.threads=1", "training.validate_every=10"],
+    )
+    terminal = Terminal([*COMMAND, str(reverse), "-o", str(out), "--yes", *rare])
+    terminal.read_until("★")
+    os.close(terminal.fd)
+    assert os.waitstatus_to_exitcode(os.waitpid(terminal.pid, 0)[1]) == 128 + signal.SIGHUP
+    last = json.loads((out / "events.jsonl").read_text(encoding="utf-8").rstrip("\n").split("\n")[-1])
+    assert last["event"] == "stopped"
+    assert (out / "checkpoints" / f"step-{last['step']:08d}" / "MANIFEST.json").is_file()
+
+
 @pytest.mark.parametrize("saved", [False, True])
 def test_ctrl_c_before_the_loop_ends_at_once(
     saved: bool, reverse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, train: Train

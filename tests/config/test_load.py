@@ -196,6 +196,14 @@ def test_wrong_type_is_refused_with_what_was_expected(text: str) -> None:
     assert error.expected
 
 
+def test_weight_that_times_its_pairs_is_no_number_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text('[data]\ntrain = [{ files = ["a.tsv"] }, { files = ["b.tsv"], weight = 1e308 }]\n')
+    with pytest.raises(ConfigError, match="weight") as caught:
+        load(file)
+    assert "1000000" in caught.value.expected.replace(",", "")
+
+
 def test_number_out_of_range_says_the_range(tmp_path: Path) -> None:
     error = settings(tmp_path, "[training]\nlr = -1\n")
     assert error.what == "The setting training.lr cannot be -1."

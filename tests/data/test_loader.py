@@ -141,9 +141,20 @@ def test_the_mixture_has_its_weights(stores: list[Reader]):
 
 
 def test_a_position_inside_a_batch_goes_on_with_the_next(stores: list[Reader]):
-    """As after a change of batch_tokens: no error, nothing twice."""
     first, second = take(make(stores), 2)
     assert take(make(stores), 1, first.position + 1)[0].position == second.position
+
+
+def test_another_batch_size_cuts_the_window_anew_so_that_rows_come_twice(stores: list[Reader]):
+    """Which is why a resumed run may not change it."""
+    before = take(make(stores[:1], [1]), 5)
+    after = take(make(stores[:1], [1], batch_tokens=300), 5, before[-1].next_position)
+    seen, again = (
+        {name for batch in half for micro in batch.micro for name in names(micro)} for half in (before, after)
+    )
+    assert after[0].position >= before[-1].next_position
+    assert after[-1].next_position <= SIZES[0]  # the same pass over the data
+    assert seen & again
 
 
 def test_fewer_rows_than_micro_batches_leaves_none(stores: list[Reader], tmp_path: Path):

@@ -234,21 +234,15 @@ def test_a_store_is_current_only_for_what_it_was_made_from(tmp_path: Path):
     assert open_current(tmp_path, "x") is None
 
 
-def test_the_fingerprint_follows_sources_text_model_and_settings(tmp_path: Path):
-    source, model = tmp_path / "a.en", tmp_path / "text"
-    model.mkdir()
-    source.write_text("one\n")
-    (model / "vocabulary.txt").write_text("a\n")
-    first = fingerprint([source], model, {"max_length": 10})
-    assert first == fingerprint([source], model, {"max_length": 10})
-    assert first != fingerprint([source], model, {"max_length": 11})
-    (model / "vocabulary.txt").write_text("b\n")
-    second = fingerprint([source], model, {"max_length": 10})
-    assert second != first
-    os.utime(source, ns=(1, 1))
-    assert fingerprint([source], model, {"max_length": 10}) != second
-    with pytest.raises(DataError, match="cannot be read"):
-        fingerprint([tmp_path / "none"], model, {})
+def test_the_fingerprint_follows_sources_vocabulary_and_settings():
+    first = fingerprint(["a1", "b2"], {"joint.model": "c3"}, [10])
+    assert first == fingerprint(["a1", "b2"], {"joint.model": "c3"}, [10])
+    others = [
+        fingerprint(["b2", "a1"], {"joint.model": "c3"}, [10]),
+        fingerprint(["a1", "b2"], {"joint.model": "c4"}, [10]),
+        fingerprint(["a1", "b2"], {"joint.model": "c3"}, [11]),
+    ]
+    assert len({first, *others}) == 4
 
 
 def test_rows_outside_of_the_store_are_refused(tmp_path: Path):

@@ -17,7 +17,7 @@ from dragoman.training.build import build_schedule
 from dragoman.training.checkpoint import Progress
 from dragoman.training.events import Events
 from dragoman.training.parallel import Ranks
-from dragoman.training.resume import facts, resume
+from dragoman.training.resume import facts, find, resume
 from dragoman.training.run import Run
 from dragoman.training.step import Stepper
 from models.pairs import PAIRS, parts_of
@@ -99,13 +99,16 @@ def test_stopped_and_resumed_equals_uninterrupted(
 ) -> None:
     """By the parts that a run is made of: stepper, loader, schedule and checkpoints."""
     run = Run(settings(pair, train), tmp_path, [], lambda _: True)
-    whole, progress = run.stepper(data, Ranks()), Progress(run=facts(run.config, Ranks(), UPDATES))
+    known = facts(run.config, Ranks(), UPDATES, data.identity)
+    whole, progress = run.stepper(data, Ranks()), Progress(run=known)
     go_on(run, data, whole, progress, STOP)
     checkpoint.save(tmp_path, progress, whole.flat, whole.adam)
     begun = whole.flat.master.clone()
     go_on(run, data, whole, progress, UPDATES)
     resumed = run.stepper(data, Ranks())
-    go_on(run, data, resumed, resume(tmp_path, run.config, resumed), UPDATES)
+    saved = find(tmp_path, Ranks())
+    assert saved is not None
+    go_on(run, data, resumed, resume(saved, run.config, resumed, data.identity)[0], UPDATES)
     assert not torch.equal(whole.flat.master, begun)
     assert torch.equal(resumed.flat.master, whole.flat.master)
     for name, moment in whole.adam.moments.items():

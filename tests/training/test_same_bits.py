@@ -14,6 +14,7 @@ from safetensors.numpy import load_file
 
 from dragoman.config.load import load
 from dragoman.data.recipes.reverse import splits
+from dragoman.errors import UsageError
 from dragoman.training.run import Run
 
 UPDATES = 14
@@ -141,10 +142,19 @@ def test_two_ranks_give_the_bits_of_one(
     assert record(tmp_path / "two") == record(tmp_path / "one")
 
 
-def test_other_settings_are_refused(words: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("other", "words_of_it"),
+    [
+        ({"lr": 0.5}, r"training\.lr was 0\.001, is 0\.5"),
+        ({"batch_tokens": 200}, r"batch_tokens was 300, is 200"),
+    ],
+)
+def test_other_settings_are_refused(
+    words: Path, tmp_path: Path, other: dict[str, Any], words_of_it: str
+) -> None:
     Run(load(None, base=settings(words, TRANSFORMER)), tmp_path, [StopAt(4)], lambda _: True).train()
-    with pytest.raises(Exception, match=r"training\.lr was 0\.001, is 0\.5"):
-        Run(load(None, base=settings(words, TRANSFORMER, lr=0.5)), tmp_path, [], lambda _: True).train()
+    with pytest.raises(UsageError, match=words_of_it):
+        Run(load(None, base=settings(words, TRANSFORMER, **other)), tmp_path, [], lambda _: True).train()
 
 
 def test_subword_regularisation_resumes_too(words: Path, tmp_path: Path) -> None:

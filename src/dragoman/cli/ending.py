@@ -20,7 +20,7 @@ def finished(event: Event, seconds: float, planned: float | None, config: Config
     plan = f" (planned {duration(planned)})" if planned is not None else ""
     yield f"{why(event, config)} {duration(seconds)}{plan}."
     yield f"  dev     {scores(event['valid'])}"
-    yield f"  chosen  {weights(event['chosen'], config, out)}"
+    yield f"  chosen  {weights(event, config)}"
     folder = Path(event["folder"])
     yield f"  model   {shlex.quote(str(folder))}   {size(folder_size(folder))}"
     name = shlex.quote(str(out))
@@ -40,11 +40,13 @@ def scores(valid: dict[str, float]) -> str:
     return "   ".join([*named, f"ppl {perplexity(valid['loss'])}"])
 
 
-def weights(chosen: str, config: Config, out: Path) -> str:
-    if chosen == "best":
-        return f"the best checkpoint, by {HEADINGS[config.training.valid_metric]}"
-    count = min(config.training.average, len(list((out / "checkpoints").glob("step-*"))))
-    return "the last checkpoint" if count <= 1 else f"the mean of the last {count} checkpoints"
+def weights(event: Event, config: Config) -> str:
+    match event["chosen"]:
+        case "best":
+            return f"the best checkpoint, by {HEADINGS[config.training.valid_metric]}"
+        case "average":
+            return f"the mean of the last {event['averaged']} checkpoints"
+    return "the last checkpoint"
 
 
 def folder_size(folder: Path) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
@@ -14,7 +15,7 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from dragoman.cli.frame import Frame
-from dragoman.cli.preparing import Preparing, resumed
+from dragoman.cli.preparing import Preparing, resumed, unlocked, unsaved
 from dragoman.cli.wording import printable
 
 Event = dict[str, Any]
@@ -67,6 +68,10 @@ class LiveView:
         self._preparing(event)
         self._frame.progress(event)
         match event["event"]:
+            case "unlocked":
+                self.say(unlocked(event))
+            case "unsaved":
+                self._print(unsaved(event))  # above the picture
             case "reading" | "timing":
                 self._show(Status(self._preparing), transient=True)
             case "start" | "resume":
@@ -77,8 +82,12 @@ class LiveView:
 
     def say(self, lines: Iterable[str]) -> None:
         self._stop()
-        for line in lines:
-            self._console.print(Text(printable(line)), soft_wrap=True)
+        self._print(lines)
+
+    def _print(self, lines: Iterable[str]) -> None:
+        with suppress(OSError):  # a closed terminal is no reason to stop training
+            for line in lines:
+                self._console.print(Text(printable(line)), soft_wrap=True)
 
     def _show(self, picture: Any, *, transient: bool) -> None:
         self._stop()
@@ -89,4 +98,5 @@ class LiveView:
     def _stop(self) -> None:
         live, self._live = self._live, None
         if live:
-            live.stop()
+            with suppress(OSError):
+                live.stop()

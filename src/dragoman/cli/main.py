@@ -9,9 +9,12 @@ import errno
 import importlib
 import io
 import os
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from types import FrameType
 from typing import NoReturn
 
 from dragoman.errors import DragomanError, UsageError
@@ -76,10 +79,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # results are UTF-8 whatever the terminal's locale
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
     try:
-        code = dispatch(arguments)
-        sys.stdout.flush()  # so that a closed pipe or a full disk is noticed here
+        with ending_at_signals():
+            code = dispatch(arguments)
+            sys.stdout.flush()  # so that a closed pipe or a full disk is noticed here
         return code
-    except SystemExit as stop:  # argparse, after --help
+    except SystemExit as stop:  # argparse, after --help; or a signal
         return stop.code if isinstance(stop.code, int) else 0
     except BrokenPipeError:
         with contextlib.suppress(OSError):  # so that the flush at exit stays quiet
@@ -92,6 +96,25 @@ def main(argv: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         complain(in_our_words(error))
         return error.exit_code if isinstance(error, DragomanError) else 1
+
+
+@contextlib.contextmanager
+def ending_at_signals() -> Iterator[None]:
+    """SIGTERM and SIGHUP end a command as Ctrl-C does: it clears away what it began to write."""
+
+    def end(number: int, frame: FrameType | None) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():  # signals are another's business
+        yield
+        return
+    numbers = [signal.SIGTERM] if sys.platform == "win32" else [signal.SIGTERM, signal.SIGHUP]
+    before = {n: signal.signal(n, end) for n in numbers if signal.getsignal(n) == signal.SIG_DFL}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def dispatch(arguments: list[str]) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any
 
-from dragoman.cli.preparing import Preparing, resumed
+from dragoman.cli.preparing import Preparing, resumed, unlocked, unsaved
 from dragoman.cli.progress import Progress
 from dragoman.cli.wording import HEADINGS, clock, duration, measured, number, perplexity, printable
 
@@ -41,6 +41,10 @@ class PlainView:
                 self._regularly(self._preparing.text, at_once=True)
             case "prepare":
                 self._regularly(self._preparing.text)
+            case "unlocked":
+                self.say(unlocked(event))
+            case "unsaved":
+                self.say(unsaved(event))
             case "resume":
                 self.say(resumed(event))
             case "step":

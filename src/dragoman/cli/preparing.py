@@ -54,4 +54,21 @@ def left_out(event: Event) -> list[str]:
 def resumed(event: Event) -> list[str]:
     if not event["step"]:
         return []
-    return [f"Going on with an unfinished run at update {event['step']:,} of {event['updates']:,}."]
+    place = f"{event['step']:,} of {event['updates']:,}"
+    return [f"Going on with an unfinished run at update {place}.", *event["notes"]]
+
+
+def unsaved(event: Event) -> list[str]:
+    needs = (
+        f" ({event['where']}; it needs {event['expected']})"
+        if event.get("expected")
+        else f" ({event['where']})"
+    )
+    again = f" Tried again at update {event['again']:,}." if event.get("again") else ""
+    return [f"Not saved: {event['what'].rstrip('.')}{needs}.{again}"]
+
+
+def unlocked(event: Event) -> list[str]:
+    return [
+        f"There are no locks on the disk of {event['out']}: see to it that no other run is started there."
+    ]

@@ -7,12 +7,10 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 from dragoman.cli import ending
 from dragoman.cli.frame import Frame
@@ -25,8 +23,9 @@ from dragoman.cli.wording import clock, printable
 from dragoman.config.root import Config
 from dragoman.errors import MissingExtra
 from dragoman.memory import keep_freed_memory
-from dragoman.training import checkpoint
+from dragoman.training import checkpoint, resume
 from dragoman.training.events import Listener, line_of
+from dragoman.training.parallel import Ranks
 from dragoman.training.plan import Plan
 from dragoman.training.run import Outcome, Run
 
@@ -47,7 +46,6 @@ class Session:
         keep_freed_memory()
         try:
             with ExitStack() as stack:
-                stack.enter_context(ending_at_sigterm())
                 stack.enter_context(self.view)
                 run = Run(self.config, self.out, self._listeners(stack), self.confirm)
                 outcome = run.train(force=self.args.force)
@@ -105,10 +103,10 @@ class Session:
         return 0
 
     def _tell_unfinished(self) -> bool:
-        folder = checkpoint.newest(self.out / "checkpoints")
-        if folder is None or (self.out / "model").exists():
+        begun = None if (self.out / "model").exists() else resume.find(self.out / "checkpoints", Ranks())
+        if begun is None:
             return False
-        state = checkpoint.read_progress(folder)
+        state = begun.progress
         left = (state.run["updates"] - state.step) * state.seconds / max(state.step, 1)
         place = f"{state.step:,} of {state.run['updates']:,}"
         self._say(f"An unfinished run is at update {place}, about {clock(left)} before its end.")
@@ -145,17 +143,3 @@ def write_json(event: Event) -> None:
         sys.stdout.flush()
     except BrokenPipeError:  # whoever read along has left: no reason to stop training
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-
-
-@contextmanager
-def ending_at_sigterm() -> Iterator[None]:
-    """Before there is anything to save, SIGTERM ends the run as Ctrl-C does: the terminal is put in order."""
-
-    def end(number: int, frame: FrameType | None) -> NoReturn:
-        raise SystemExit(128 + number)
-
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -20,6 +20,7 @@ class Corpus(Section):
     weight: float = Field(
         default=1.0,
         gt=0,
+        le=1_000_000,
         description="How often its pairs are seen, relative to other corpora: 3 is three times as often.",
     )
 

@@ -80,7 +80,12 @@ class TrainingConfig(Section):
     checkpoint_every: int | None = Field(default=None, ge=1, description="Updates between saves.")
     keep: int = Field(default=2, ge=2, description="Newest checkpoints kept besides those for averaging.")
     average: int = Field(
-        default=5, ge=1, description="Best-and-last checkpoints averaged into the final model."
+        default=5,
+        ge=1,
+        description=(
+            "Last checkpoints whose mean is compared with the best and the last weights on the validation "
+            "pairs; the model is what does best."
+        ),
     )
     patience: int = Field(
         default=0, ge=0, description="Validations without progress before stopping; 0 never stops."

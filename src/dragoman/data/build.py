@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -15,14 +15,25 @@ from dragoman.config.data import Corpus, DataConfig
 from dragoman.config.text import TextConfig
 from dragoman.data.clean.clean import clean
 from dragoman.data.garbage import uncollected
-from dragoman.data.holdout import HeldOut, hold_out
+from dragoman.data.holdout import HeldOut, hold_out, read_held_out, write_held_out
+from dragoman.data.identity import (
+    Given,
+    Identity,
+    Rows,
+    hash_of,
+    refuse_other_rows,
+    refuse_other_sources,
+    refuse_other_valid,
+    refuse_other_vocabulary,
+)
 from dragoman.data.pair import Pair
 from dragoman.data.prepare import Wanted, prepare
 from dragoman.data.readers.bad import OnBad, Skipped, refuse
 from dragoman.data.readers.build import open_pairs
-from dragoman.data.store.layout import digest, fingerprint, stamp
+from dragoman.data.sources import Sources, is_current
+from dragoman.data.store.layout import contents, digest, fingerprint
 from dragoman.data.store.reader import Reader, open_current
-from dragoman.durable import verify_folder, write_folder
+from dragoman.durable import MANIFEST, verify_folder, write_folder
 from dragoman.errors import DataError
 from dragoman.text.build import learn
 from dragoman.text.build import load as load_text
@@ -30,6 +41,7 @@ from dragoman.text.build import save as save_text
 from dragoman.text.pair import TextPair
 
 WATCHED = 10_000  # validation pairs held in memory at most
+ORIGIN = "origin"  # a file that says what a folder was made from
 
 Progress = Callable[[str, int, int], None]  # corpus, pairs and bytes of text done so far
 
@@ -41,6 +53,7 @@ class TrainingData:
     weights: list[float]
     valid: list[Pair]
     skipped: Skipped
+    identity: Identity
 
     @property
     def pairs(self) -> int:
@@ -68,41 +81,113 @@ class TrainingData:
 
 @uncollected()
 def build_data(
-    data: DataConfig, text: TextConfig, folder: Path, *, seed: int, progress: Progress | None = None
+    data: DataConfig,
+    text: TextConfig,
+    folder: Path,
+    *,
+    seed: int,
+    progress: Progress | None = None,
+    began: Identity | None = None,
 ) -> TrainingData:
-    """Made once in `folder`; used again as long as files and settings are the same."""
+    """Made once in `folder`; used again as long as content and settings are the same. `began` is what an
+    unfinished run there began with: anything else is refused before it is used."""
     skipped = Skipped()
     on_bad: OnBad = skipped if data.skip_bad else refuse
-    with naming_files(data):
-        held_out = None if data.valid else hold_out(partial(all_pairs, data, on_bad), data.hold_out, seed)
+    sources = Sources(folder / "sources.json")
+    given = given_now(data, sources)
+    held_out = None if data.valid else build_held_out(data, given, folder / "held-out", seed, on_bad)
     watched = pairs_of(data.valid, on_bad) if data.valid else iter(held_out.valid if held_out else ())
     valid = list(islice(watched, WATCHED))
-    settings = [
-        data.max_length,
-        data.shard_pairs,
-        data.clean,
-        data.skip_bad,
-        held_out and (data.hold_out, seed),
-    ]
-    texts = build_text(data, text, folder / "text", held_out, seed, on_bad)
-    skip = held_out.skips if held_out else None
+    if began:
+        refuse_other_valid(began, valid, data.valid.files if data.valid else ())
+    held_by = held_out and (data.hold_out, seed)
+    units = text.model_dump(mode="json", exclude={"file": True, "src": {"file"}, "tgt": {"file"}})
+    origin = digest([digests(given), units, given_pieces(text, sources), held_by])
+    texts = build_text(data, text, folder / "text", origin, held_out, on_bad, began)
+    vocabulary = vocabulary_of(folder / "text")
+    if began:
+        refuse_other_vocabulary(began, vocabulary, str(folder / "text"))
     stores = []
     for number, corpus in enumerate(data.train):
-        home = folder / f"corpus-{number}"
-        made_from = fingerprint(list(map(Path, corpus.files)), folder / "text", {"settings": settings})
+        settings = [data.max_length, data.shard_pairs, data.clean, data.skip_bad, held_by]
+        made_from = fingerprint(given[number].sha256, vocabulary, settings)
+        home, skip = folder / f"corpus-{number}", held_out.skips if held_out else None
         ready = open_current(home, made_from)
         stores.append(ready or build_store(data, corpus, texts, home, made_from, skip, on_bad, progress))
+    sources.refuse_changed()
+    identity = Identity(given, [rows_of(store) for store in stores], len(valid), hash_of(valid), vocabulary)
+    if began:
+        refuse_other_rows(began, identity)
     weights = [corpus.weight * len(store) for corpus, store in zip(data.train, stores, strict=True)]
-    return TrainingData(texts, stores, weights, valid, skipped)
+    return TrainingData(texts, stores, weights, valid, skipped, identity)
+
+
+def refuse_other_data(data: DataConfig, folder: Path, began: Identity) -> None:
+    """Before anything in `folder` is touched."""
+
+    def count(number: int) -> int | None:
+        try:
+            return sum(1 for _ in cleaned(data, data.train[number], Skipped()))
+        except DataError:  # two files of different lengths
+            return None
+
+    refuse_other_sources(began, given_now(data, Sources(folder / "sources.json")), count)
+
+
+def given_now(data: DataConfig, sources: Sources) -> list[Given]:
+    return [Given(list(corpus.files), sources.all_of(corpus.files), corpus.weight) for corpus in data.train]
+
+
+def digests(given: Sequence[Given]) -> list[list[str]]:
+    return [corpus.sha256 for corpus in given]
+
+
+def given_pieces(text: TextConfig, sources: Sources) -> list[str]:
+    """The content of SentencePiece models that are used as they are."""
+    return [sources.sha256(units.file) for units in (text.src_units, text.tgt_units) if units.file]
+
+
+def rows_of(store: Reader) -> Rows:
+    manifest = store.manifest
+    return Rows(manifest.counts["read"], len(store), manifest.src_tokens, manifest.tgt_tokens)
+
+
+def vocabulary_of(folder: Path) -> dict[str, str]:
+    """The SHA-256 of each file."""
+    return {name: digest for name, digest in contents(folder) if name not in (ORIGIN, MANIFEST)}
+
+
+def build_held_out(
+    data: DataConfig, given: Sequence[Given], folder: Path, seed: int, on_bad: OnBad
+) -> HeldOut:
+    """Kept, since the choice takes two passes over all pairs."""
+    origin = digest([digests(given), data.hold_out, seed, data.skip_bad])
+    if is_current(folder, origin):
+        return read_held_out(folder)
+    with naming_files(data):
+        held_out = hold_out(partial(all_pairs, data, on_bad), data.hold_out, seed)
+
+    def fill(new: Path) -> None:
+        write_held_out(held_out, new)
+        (new / ORIGIN).write_text(origin, encoding="utf-8")
+
+    write_folder(folder, fill)
+    return held_out
 
 
 def build_text(
-    data: DataConfig, text: TextConfig, folder: Path, held_out: HeldOut | None, seed: int, on_bad: OnBad
+    data: DataConfig,
+    text: TextConfig,
+    folder: Path,
+    origin: str,
+    held_out: HeldOut | None,
+    on_bad: OnBad,
+    began: Identity | None,
 ) -> TextPair:
-    sources = [stamp(Path(file)) for corpus in data.train for file in corpus.files]
-    origin = digest([sources, text.model_dump(mode="json"), held_out and (data.hold_out, seed)])
-    note = folder / "origin"
-    if verify_folder(folder) is None and note.read_text(encoding="utf-8") == origin:
+    is_ready = is_current(folder, origin)
+    if began:  # the vocabulary of an unfinished run, and no other
+        is_ready = verify_folder(folder) is None and vocabulary_of(folder) == began.vocabulary
+    if is_ready:
         return load_text(folder)
 
     def trained_on() -> Iterator[Pair]:
@@ -115,7 +200,7 @@ def build_text(
 
     def fill(new: Path) -> None:
         save_text(learned, new)
-        (new / "origin").write_text(origin, encoding="utf-8")
+        (new / ORIGIN).write_text(origin, encoding="utf-8")
 
     write_folder(folder, fill)
     return learned
@@ -132,9 +217,8 @@ def build_store(
     progress: Progress | None,
 ) -> Reader:
     name = " ".join(corpus.files)
-    pairs = partial(pairs_of, corpus, on_bad)
     return prepare(
-        clean(pairs) if data.clean else pairs(),
+        cleaned(data, corpus, on_bad),
         text,
         folder,
         wanted=Wanted(data.max_length, skip),
@@ -153,6 +237,11 @@ def naming_files(data: DataConfig) -> Iterator[None]:
     except DataError as error:
         error.where = error.where or " ".join(file for corpus in data.train for file in corpus.files)
         raise
+
+
+def cleaned(data: DataConfig, corpus: Corpus, on_bad: OnBad) -> Iterator[Pair]:
+    pairs = partial(pairs_of, corpus, on_bad)
+    return clean(pairs) if data.clean else pairs()
 
 
 def pairs_of(corpus: Corpus, on_bad: OnBad) -> Iterator[Pair]:

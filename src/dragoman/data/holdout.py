@@ -8,8 +8,10 @@ target with one of them. Memory is that of the held-out pairs.
 from __future__ import annotations
 
 import heapq
+import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from dragoman.data.clean.leakage import Key, key
 from dragoman.data.clean.normal import hash64, normal
@@ -66,25 +68,43 @@ def choose(pairs: Iterable[Pair], count: int, seed: int) -> tuple[list[Pair], in
 
 def apart(pairs: Pairs, chosen: Iterable[Pair]) -> HeldOut:
     """Hold these pairs out, and whatever shares a side with them unless that side holds labels."""
-    valid = sorted(chosen, key=lambda pair: pair.line)
-    keys = [key(pair) for pair in valid]
-    both = frozenset((k.src, k.tgt) for k in keys)
-    sources, targets = frozenset(k.src for k in keys), frozenset(k.tgt for k in keys)
+    held = held_apart(sorted(chosen, key=lambda pair: pair.line))
     left = source_shared = target_shared = 0
-    others: Iterator[Key] = (k for pair in pairs() if not is_empty(pair) and (k := key(pair))[:2] not in both)
+    others: Iterator[Key] = (
+        k for pair in pairs() if not is_empty(pair) and (k := key(pair))[:2] not in held.both
+    )
     for k in others:
         left += 1
-        source_shared += k.src in sources
-        target_shared += k.tgt in targets
+        source_shared += k.src in held.sources
+        target_shared += k.tgt in held.targets
     if not left:
         raise DataError(
-            f"There are too few different pairs to hold any out: {len(valid):,} held out, none left.",
+            f"There are too few different pairs to hold any out: {len(held.valid):,} held out, none left.",
             expected="at least two different pairs with text on both sides",
             hint="Give validation files of your own: --valid val.src val.tgt",
         )
+    return held_apart(held.valid, source_shared * LABELS > left, target_shared * LABELS > left)
+
+
+def held_apart(
+    valid: list[Pair], sources_are_labels: bool = False, targets_are_labels: bool = False
+) -> HeldOut:
+    keys = [key(pair) for pair in valid]
     return HeldOut(
         valid,
-        both,
-        frozenset() if source_shared * LABELS > left else sources,
-        frozenset() if target_shared * LABELS > left else targets,
+        frozenset((k.src, k.tgt) for k in keys),
+        frozenset() if sources_are_labels else frozenset(k.src for k in keys),
+        frozenset() if targets_are_labels else frozenset(k.tgt for k in keys),
     )
+
+
+def write_held_out(held: HeldOut, folder: Path) -> None:
+    labels = {"sources_are_labels": not held.sources, "targets_are_labels": not held.targets}
+    facts = {"pairs": [list(pair) for pair in held.valid], **labels}
+    (folder / "held-out.json").write_text(json.dumps(facts) + "\n", encoding="utf-8")
+
+
+def read_held_out(folder: Path) -> HeldOut:
+    facts = json.loads((folder / "held-out.json").read_text(encoding="utf-8"))
+    pairs = [Pair(*pair) for pair in facts.pop("pairs")]
+    return held_apart(pairs, **facts)

@@ -31,8 +31,8 @@ class Order:
                 expected="at least one pair in each corpus of the mixture",
                 hint="Remove the empty corpus from data.train.",
             )
-        if len(weights) != len(sizes) or min(weights) <= 0:
-            raise ValueError("each corpus needs one positive weight")
+        if len(weights) != len(sizes) or min(weights) <= 0 or not all(map(math.isfinite, weights)):
+            raise ValueError("each corpus needs one positive, finite weight")
         self.sizes = tuple(sizes)
         self.total = sum(sizes)
         self.seed = seed

@@ -11,9 +11,10 @@ from safetensors.numpy import load_file, save_file
 
 from dragoman.data.collate import IdPair
 from dragoman.data.padding import pad
+from dragoman.data.sources import is_current
 from dragoman.data.store.layout import digest
 from dragoman.data.store.reader import Reader
-from dragoman.durable import verify_folder, write_folder
+from dragoman.durable import write_folder
 from dragoman.models.ibm1 import Sentences, Table, learn
 from dragoman.text.specials import EOS
 
@@ -26,7 +27,7 @@ FORMAT = 1
 def learned_table(stores: Sequence[Reader], vocabulary: int, folder: Path) -> Table:
     """The table that stands in `folder` if it was made from these stores, else a new one."""
     origin = digest([FORMAT, PAIRS, ITERATIONS, [store.manifest.fingerprint for store in stores]])
-    if verify_folder(folder) is None and (folder / "origin").read_text(encoding="utf-8") == origin:
+    if is_current(folder, origin):
         saved = load_file(folder / "table.safetensors")
         return Table(saved["keys"], saved["t"])
     table = learn(partial(sentences, stores), vocabulary, ITERATIONS)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
 
-from dragoman.durable import verify_folder, write_folder
+from dragoman.durable import remove_folder, write_folder
+from dragoman.errors import CheckpointError
 from dragoman.training.flat import FlatParameters
 from dragoman.training.optim import Adam
 
@@ -35,7 +35,7 @@ class Progress:
 
 
 def save(home: Path, progress: Progress, flat: FlatParameters, adam: Adam) -> Path:
-    folder = home / f"step-{progress.step:08d}"
+    folder = folder_of(home, progress.step)
 
     def fill(new: Path) -> None:
         save_file(copies(flat.views(flat.master)), new / WEIGHTS)
@@ -54,11 +54,6 @@ def copies(views: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     return {name: view.clone() for name, view in views.items()}
 
 
-def newest(home: Path) -> Path | None:
-    """The newest whole checkpoint; a damaged one is passed over."""
-    return next((folder for folder in reversed(all_of(home)) if verify_folder(folder) is None), None)
-
-
 def all_of(home: Path) -> list[Path]:
     if not home.is_dir():
         return []
@@ -66,7 +61,16 @@ def all_of(home: Path) -> list[Path]:
 
 
 def read_progress(folder: Path) -> Progress:
-    return Progress(**json.loads((folder / STATE).read_text(encoding="utf-8")))
+    body = json.loads((folder / STATE).read_text(encoding="utf-8"))
+    unknown = body.keys() - {known.name for known in fields(Progress)}
+    if unknown:
+        raise CheckpointError(
+            f"{STATE} holds what this Dragoman does not know: {', '.join(sorted(unknown))}.",
+            where=str(folder / STATE),
+            expected="a checkpoint of this version or an older one",
+            hint="pip install --upgrade dragoman",
+        )
+    return Progress(**body)
 
 
 def load(folder: Path, progress: Progress, flat: FlatParameters, adam: Adam) -> None:
@@ -98,6 +102,10 @@ def regular(home: Path, every: int) -> list[Path]:
     return [folder for folder in all_of(home) if step_of(folder) % every == 0]
 
 
+def folder_of(home: Path, step: int) -> Path:
+    return home / f"step-{step:08d}"
+
+
 def step_of(folder: Path) -> int:
     return int(folder.name.removeprefix("step-"))
 
@@ -108,4 +116,4 @@ def prune(home: Path, every: int, newest_kept: int, best_step: int) -> None:
     kept = {*regular(home, every)[-newest_kept:], *folders[-1:]}
     for folder in folders:
         if folder not in kept and step_of(folder) != best_step:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_folder(folder)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +15,48 @@ Listener = Callable[[Event], None]
 
 
 class Events:
-    """Appends to the file (rank 0 only, where a path is given) and tells every listener."""
+    """Appends to the file (rank 0 only, where a path is given) and tells every listener.
+
+    Lines for which the disk has no room wait in memory: a full disk is no reason to stop training.
+    """
 
     def __init__(self, file: Path | None, listeners: list[Listener]) -> None:
-        self._file = file.open("a", encoding="utf-8") if file else None
+        self._path = file
+        self._file: FileIO | None = None
+        self._waiting = b""
+        self._is_full = False
         self._listeners = listeners
 
     def tell(self, event: str, **facts: Any) -> None:
         record = {"event": event, **facts}
-        if self._file:
-            self._file.write(line_of(record))
-            self._file.flush()
+        if self._path:
+            self._waiting += line_of(record).encode()
+            self._write(self._path)
         for listener in self._listeners:
             listener(record)
 
     def close(self) -> None:
+        if self._path and self._waiting:
+            self._write(self._path)
         if self._file:
             self._file.close()
+
+    def _write(self, path: Path) -> None:
+        try:
+            self._file = self._file or path.open("ab", buffering=0)
+            while self._waiting:
+                self._waiting = self._waiting[self._file.write(self._waiting) :]
+            self._is_full = False
+        except OSError as error:
+            if not self._is_full:  # it is said once
+                self._is_full = True
+                for listener in self._listeners:
+                    listener(unsaved(path, error))
+
+
+def unsaved(path: Path, error: OSError) -> Event:
+    what = f"{path.name} could not be written: {error.strerror}."
+    return {"event": "unsaved", "what": what, "where": str(path.absolute())}
 
 
 def line_of(event: Event) -> str:
@@ -42,18 +69,20 @@ def line_of(event: Event) -> str:
 
 
 def rewind(file: Path, step: int) -> None:
-    """Forget what a killed run did after the checkpoint that it is resumed from."""
+    """Forget what a killed run did after the checkpoint that it is resumed from: the end of the file."""
     if not file.exists():
         return
-    kept = [line for line in file.read_text(encoding="utf-8").split("\n") if is_before(line, step)]
-    new = file.with_suffix(".tmp")
-    new.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
-    new.replace(file)
+    kept = 0
+    with file.open("rb") as lines:
+        for line in lines:
+            if not is_before(line, step):
+                break
+            kept += len(line)
+    os.truncate(file, kept)
 
 
-def is_before(line: str, step: int) -> bool:
+def is_before(line: bytes, step: int) -> bool:
     try:
-        event = json.loads(line)
-    except ValueError:  # the half line of a killed run
+        return line.endswith(b"\n") and bool(json.loads(line).get("step", 0) <= step)
+    except (ValueError, AttributeError, TypeError):  # what a killed machine left
         return False
-    return bool(event.get("step", 0) <= step)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -20,36 +21,62 @@ from dragoman.training import checkpoint
 from dragoman.training.card import model_card
 from dragoman.training.checkpoint import Progress
 from dragoman.training.loop import Loop
+from dragoman.training.validate import Verdict
+
+
+class Chosen(NamedTuple):
+    name: str  # "average", "best" or "last"
+    weights: dict[str, Tensor]
+    averaged: int  # checkpoints whose mean these are
+    verdict: Verdict
 
 
 def finish(
     config: Config, out: Path, data: TrainingData, loop: Loop, progress: Progress, reason: str
 ) -> None:
-    """The mean of the last checkpoints, or the best one where that is better on the held-out pairs."""
-    flat = loop.stepper.flat
-    last = {name: view.clone() for name, view in flat.views(flat.master).items()}
-    folders = [f for f in checkpoint.regular(loop.home, loop.checkpoint_every) if verify_folder(f) is None]
-    before = [f for f in folders if checkpoint.step_of(f) < progress.step]
-    choices = {
-        "average": checkpoint.average(last, before[max(0, len(before) + 1 - config.training.average) :])
-    }
-    for folder in folders:
-        if checkpoint.step_of(folder) == progress.best_step:
-            choices["best"] = checkpoint.weights_of(folder)
-    verdicts = {name: loop.validator(weights) for name, weights in choices.items()}
-    chosen = max(verdicts, key=lambda name: verdicts[name].value(config.training.valid_metric))
+    """The weights that do best on the held-out pairs become the model."""
+    chosen = choose(config, loop, progress)
     facts: dict[str, Any] = {
         "step": progress.step,
         "reason": reason,
         "seconds": progress.seconds,
-        "chosen": chosen,
-        "valid": {"loss": verdicts[chosen].loss, **verdicts[chosen].metrics},
-        "sample": verdicts[chosen].sample,
+        "chosen": chosen.name,
+        "averaged": chosen.averaged,
+        "valid": {"loss": chosen.verdict.loss, **chosen.verdict.metrics},
+        "sample": chosen.verdict.sample,
     }
-    calibration = calibrated(config, loop, choices[chosen])
+    calibration = calibrated(config, loop, chosen.weights)
     card = model_card(config, {**facts, **data.facts(), "parameters": len(loop.stepper.flat)})
-    save_bundle(out / "model", config, data.text, choices[chosen], card, calibration)
+    save_bundle(out / "model", config, data.text, chosen.weights, card, calibration)
     loop.events.tell("finished", **facts, folder=str(out / "model"))
+
+
+def choose(config: Config, loop: Loop, progress: Progress) -> Chosen:
+    """The mean of the last checkpoints, the best one, or the last weights; where they tie, the lower loss."""
+
+    def worth(chosen: Chosen) -> tuple[float, float]:
+        value, loss = chosen.verdict.value(config.training.valid_metric), chosen.verdict.loss
+        return -math.inf if math.isnan(value) else value, -math.inf if math.isnan(loss) else -loss
+
+    candidates = (Chosen(*found, loop.validator(found[1])) for found in candidates_of(config, loop, progress))
+    return max(candidates, key=worth)
+
+
+def candidates_of(
+    config: Config, loop: Loop, progress: Progress
+) -> Iterator[tuple[str, dict[str, Tensor], int]]:
+    """One at a time: each has the size of the model. The best and the last weights are always among them."""
+    flat = loop.stepper.flat
+    last = {name: view.clone() for name, view in flat.views(flat.master).items()}
+    regular = checkpoint.regular(loop.home, loop.checkpoint_every)
+    before = [f for f in regular if checkpoint.step_of(f) < progress.step and verify_folder(f) is None]
+    before = before[max(0, len(before) + 1 - config.training.average) :]
+    if before:
+        yield "average", checkpoint.average(last, before), len(before) + 1
+    best = checkpoint.folder_of(loop.home, progress.best_step)
+    if progress.best_step < progress.step and verify_folder(best) is None:
+        yield "best", checkpoint.weights_of(best), 1
+    yield "best" if progress.best_step == progress.step else "last", last, 1
 
 
 def calibrated(config: Config, loop: Loop, weights: Mapping[str, Tensor]) -> Calibration | None:

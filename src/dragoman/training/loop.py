@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dragoman.config.training import TrainingConfig
 from dragoman.data.loader import GlobalBatch, Loader
-from dragoman.errors import TrainingError
+from dragoman.errors import CheckpointError, TrainingError
 from dragoman.training import checkpoint
 from dragoman.training.checkpoint import Progress
 from dragoman.training.events import Events
@@ -20,7 +21,7 @@ from dragoman.training.validate import Validator
 SKIPPED = 10  # updates in a row that may be skipped for a gradient that is not finite
 
 
-@dataclass(frozen=True)
+@dataclass
 class Loop:
     config: TrainingConfig
     updates: int
@@ -33,17 +34,25 @@ class Loop:
     events: Events
     home: Path  # of the checkpoints
     asked_to_stop: Callable[[], bool]
+    unsaved: CheckpointError | None = field(default=None, init=False)  # why the last save failed
 
     def run(self, progress: Progress) -> str:
         """Why it ended: "done", "early" (no progress any more) or "asked"."""
         batches = self.loader.batches(progress.position)
         try:
-            reason = "done" if progress.step >= self.updates else ""
+            reason = self.over(progress)
             while not reason:
                 reason = self.one_update(batches, progress)
             return reason
         finally:
             batches.close()
+
+    def over(self, progress: Progress) -> str:
+        """Also asked before the first update: a run may have been killed after its last."""
+        if progress.step >= self.updates:
+            return "done"
+        patience = self.config.patience
+        return "early" if patience and progress.since_best >= patience else ""
 
     def one_update(self, batches: Iterator[GlobalBatch], progress: Progress) -> str:
         start = time.perf_counter()
@@ -69,13 +78,13 @@ class Loop:
 
     def look(self, progress: Progress, *, stop: bool) -> str:
         """What the first rank does between two updates, and whether there is another one."""
-        last = progress.step >= self.updates
-        if last or progress.step % self.validate_every == 0:
+        step = progress.step
+        if step >= self.updates or step % self.validate_every == 0:
             self.validate(progress)
-        early = bool(self.config.patience) and progress.since_best >= self.config.patience
-        if last or early or stop or progress.step % self.checkpoint_every == 0:
+        reason = self.over(progress) or ("asked" if stop else "")
+        if reason or step % self.checkpoint_every == 0 or progress.best_step == step:
             self.save(progress)
-        return "done" if last else "early" if early else "asked" if stop else ""
+        return reason
 
     def note(self, batch: GlobalBatch, updated: Updated, step: int, lr: float, seconds: float) -> None:
         self.events.tell(
@@ -108,7 +117,8 @@ class Loop:
         flat = self.stepper.flat
         verdict = self.validator(flat.views(flat.master))
         value = verdict.value(self.config.valid_metric)
-        best = progress.best_value is None or value > progress.best_value
+        # what is not a number is never best, and anything is better than it
+        best = not math.isnan(value) and (progress.best_value is None or not value <= progress.best_value)
         if best:
             progress.best_step, progress.best_value, progress.since_best = progress.step, value, 0
         else:
@@ -126,7 +136,15 @@ class Loop:
 
     def save(self, progress: Progress) -> None:
         start = time.perf_counter()
-        folder = checkpoint.save(self.home, progress, self.stepper.flat, self.stepper.adam)
+        try:
+            folder = checkpoint.save(self.home, progress, self.stepper.flat, self.stepper.adam)
+        except CheckpointError as error:  # older checkpoints are whole, and a full disk may have room later
+            self.unsaved = error
+            again = min(self.updates, (progress.step // self.checkpoint_every + 1) * self.checkpoint_every)
+            facts = {"what": error.what, "where": error.where, "expected": error.expected, "again": again}
+            self.events.tell("unsaved", step=progress.step, **facts)
+            return
+        self.unsaved = None
         kept = max(self.config.keep, self.config.average)
         checkpoint.prune(self.home, self.checkpoint_every, kept, progress.best_step)
         seconds = round(time.perf_counter() - start, 3)

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic_core import to_jsonable_python
 
+from dragoman.config.objective import MinimumRiskPart
 from dragoman.config.root import Config
+from dragoman.config.section import Section
+from dragoman.data.identity import Identity, from_json
+from dragoman.durable import verify_folder
 from dragoman.errors import CheckpointError, UsageError
 from dragoman.training import checkpoint
 from dragoman.training.checkpoint import Progress
 from dragoman.training.parallel import Ranks
 from dragoman.training.step import Stepper
 
-FORMAT = 1
+FORMAT = 2  # of the facts; 1 said nothing of the data
 # What may change on the way: it decides what is kept and measured, not what is learned.
 FREE = {
     "keep",
@@ -27,67 +34,194 @@ FREE = {
     "threads",
     "timeout",
 }
+VERSIONS = ("threads", "torch", "dragoman")  # others give other bits, and nothing worse
+
+Facts = dict[str, Any]
 
 
-def facts(config: Config, ranks: Ranks, updates: int) -> dict[str, Any]:
+def facts(config: Config, ranks: Ranks, updates: int, data: Identity) -> Facts:
     """What decides every bit of a run."""
-    training = config.training.model_dump(mode="json", exclude={*FREE, "updates", "budget"})
-    training["micro_batches"] = config.training.micro_batches or ranks.count
-    settings = {"training": training, **config.model_dump(mode="json", include={"text", "model"})}
     return {
         "format": FORMAT,
         "updates": updates,
+        "budget": config.training.budget,
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,
-        "settings": {".".join(path): value for path, value in leaves(settings)},
+        "dragoman": version("dragoman"),
+        "settings": settings(config, ranks),
+        "best_by": best_by(config),
+        "data": data.to_json(),
     }
 
 
-def leaves(table: dict[str, Any], path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Any]]:
+def settings(config: Config, ranks: Ranks) -> Facts:
+    training = config.training.model_dump(mode="json", exclude={*FREE, "updates", "budget"})
+    training["micro_batches"] = config.training.micro_batches or ranks.count
+    data: Facts = {
+        "max_length": config.longest_side,
+        "clean": config.data.clean,
+        "skip_bad": config.data.skip_bad,
+    }
+    if not config.data.valid:
+        data["hold_out"] = config.data.hold_out
+    risk = isinstance(config.training.objective, MinimumRiskPart)
+    tables = {
+        "training": training,
+        # what is in a file is in the vocabulary
+        "text": config.text.model_dump(mode="json", exclude={"file": True, "src": {"file"}, "tgt": {"file"}}),
+        "model": config.model.model_dump(mode="json", exclude={"why"}),
+        "data": data,
+        "search": {"max_length": config.search.max_length} if risk else {},
+    }
+    return {".".join(path): value for path, value in leaves(tables)}
+
+
+def best_by(config: Config) -> Facts:
+    """What decides which weights are the best so far: values by another measure cannot be compared."""
+    training = config.training
+    if training.valid_metric == "loss" or not training.valid_decode:
+        return {"training.valid_metric": "loss"}
+    search = {f"search.{name}": value for name, value in config.search.model_dump(mode="json").items()}
+    measured = {
+        "training.valid_metric": training.valid_metric,
+        "training.valid_decode": training.valid_decode,
+    }
+    return {**measured, **search}
+
+
+def leaves(table: Facts, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Any]]:
     out = []
     for key, value in table.items():
         out += leaves(value, (*path, key)) if isinstance(value, dict) else [((*path, key), value)]
     return out
 
 
-def resume(home: Path, config: Config, stepper: Stepper) -> Progress:
-    """The newest whole checkpoint, loaded; or a fresh start where there is none."""
-    name = stepper.ranks.from_first("the newest checkpoint", lambda: name_of(checkpoint.newest(home)))
-    if name is None:
-        return Progress()
-    folder = home / name
+def defaults(section: Section, path: tuple[str, ...] = ()) -> Facts:
+    out: Facts = {}
+    for name, field in type(section).model_fields.items():
+        value = getattr(section, name)
+        if isinstance(value, Section):
+            out |= defaults(value, (*path, name))
+        elif not field.is_required():
+            out[".".join((*path, name))] = to_jsonable_python(field.get_default(call_default_factory=True))
+    return out
+
+
+@dataclass(frozen=True)
+class Begun:
+    """An unfinished run: its newest whole checkpoint, and what has to be said about it."""
+
+    folder: Path
+    progress: Progress
+    notes: list[str]
+
+    @property
+    def data(self) -> Identity | None:
+        """What it began with; not known of a run that an older Dragoman began."""
+        known = self.progress.run.get("data")
+        return from_json(known) if known else None
+
+
+def find(home: Path, ranks: Ranks) -> Begun | None:
+    """The run whose checkpoints are in `home`, if there are any. The first rank says which one is newest."""
+    found = ranks.from_first("the newest checkpoint", lambda: newest(home))
+    if found is None:
+        return None
+    folder = home / found[0]
     progress = checkpoint.read_progress(folder)
-    refuse_other_settings(progress, config, stepper.ranks, folder)
-    try:
-        checkpoint.load(folder, progress, stepper.flat, stepper.adam)
-    except (KeyError, RuntimeError) as error:
+    refuse_newer(progress, folder)
+    return Begun(folder, progress, found[1:])
+
+
+def newest(home: Path) -> list[str] | None:
+    """The name of the newest whole checkpoint, and what to say of damaged ones that are passed over."""
+    faults: list[tuple[str, str]] = []
+    for folder in reversed(checkpoint.all_of(home)):
+        fault = verify_folder(folder)
+        if fault is None:
+            return [folder.name, *(f"{name} is damaged and passed over: {what}." for name, what in faults)]
+        faults.append((folder.name, fault))
+    if faults:
         raise CheckpointError(
-            f"The checkpoint does not fit the model: {error}.",
+            f"No checkpoint of this run is whole. Of the newest: {faults[0][1]}.",
+            where=str(home / faults[0][0]),
+            expected="a checkpoint as training wrote it",
+            hint="Bring one back from a copy, or start over with --force.",
+        )
+    return None
+
+
+def refuse_newer(progress: Progress, folder: Path) -> None:
+    if progress.run["format"] > FORMAT:
+        raise CheckpointError(
+            f"This run was begun by a newer Dragoman ({progress.run.get('dragoman', 'unknown')}).",
             where=str(folder),
-            expected="the data and settings that the run was started with",
-            hint="Start over with --force.",
-        ) from None
-    return progress
+            expected=f"format {FORMAT} or older, not {progress.run['format']}",
+            hint="pip install --upgrade dragoman",
+        )
 
 
-def name_of(folder: Path | None) -> str | None:
-    return folder.name if folder else None
-
-
-def refuse_other_settings(progress: Progress, config: Config, ranks: Ranks, folder: Path) -> None:
-    was = progress.run
-    now = facts(config, ranks, config.training.updates or was["updates"])
-    changed = [
-        f"{name} was {was['settings'].get(name)!r}, is {value!r}"
-        for name, value in now["settings"].items()
-        if was["settings"].get(name) != value
-    ]
-    if now["updates"] != was["updates"]:
-        changed.append(f"training.updates was {was['updates']}, is {now['updates']}")
+def refuse_other_settings(begun: Begun, config: Config, ranks: Ranks) -> None:
+    was, usual = begun.progress.run, defaults(config)
+    changed = []
+    for name, value in settings(config, ranks).items():
+        if name.startswith("data.") and not begun.data:
+            continue  # format 1
+        before = was["settings"].get(name, usual.get(name))  # a setting that is newer than the run
+        if before != value:
+            changed.append(f"{name} was {before!r}, is {value!r}")
+    updates = config.training.updates or was["updates"]
+    if updates != was["updates"]:
+        changed.append(f"training.updates was {was['updates']}, is {updates}")
     if changed:
         raise UsageError(
             f"This unfinished run was started with other settings: {'; '.join(changed[:3])}.",
-            where=str(folder),
+            where=str(begun.folder),
             expected="the same settings, so that it goes on as if it had never stopped",
             hint="Set them back to go on, take another -o, or start over with --force.",
         )
+
+
+def resume(begun: Begun, config: Config, stepper: Stepper, data: Identity) -> tuple[Progress, list[str]]:
+    """The checkpoint, loaded; and what is other than before without being wrong."""
+    try:
+        checkpoint.load(begun.folder, begun.progress, stepper.flat, stepper.adam)
+    except (KeyError, RuntimeError) as error:
+        raise CheckpointError(
+            f"The checkpoint does not fit the model: {error}.",
+            where=str(begun.folder),
+            expected="the data and settings that the run was started with",
+            hint="Start over with --force.",
+        ) from None
+    was = begun.progress.run
+    now = facts(config, stepper.ranks, was["updates"], data) | {"budget": was.get("budget")}
+    progress, notes = replace(begun.progress, run=now), [*begun.notes, *changes(was, now, config)]
+    if was.get("best_by", now["best_by"]) != now["best_by"]:
+        progress = replace(progress, best_step=0, best_value=None, since_best=0)
+    return progress, notes
+
+
+def changes(was: Facts, now: Facts, config: Config) -> list[str]:
+    """What is other than before and not refused, in words."""
+    notes = []
+    if "data" not in was:
+        notes.append("An older Dragoman began this run: whether its data has changed since is not known.")
+    versions = [
+        f"{name} {was[name]} → {now[name]}" for name in VERSIONS if was.get(name, now[name]) != now[name]
+    ]
+    if versions:
+        notes.append(f"{', '.join(versions)}: from here on it is not rounded as in an undisturbed run.")
+    budget = config.training.budget
+    if budget and budget != was.get("budget", budget):
+        notes.append(
+            f"The budget of {budget} is not used: {was['updates']:,} updates were planned at the start."
+        )
+    before: Facts = was.get("best_by") or now["best_by"]
+    measures = [
+        f"{name} {before.get(name)} → {value}"
+        for name, value in now["best_by"].items()
+        if before.get(name) != value
+    ]
+    if measures:
+        notes.append(f"{', '.join(measures)}: which weights are best is judged anew.")
+    return notes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,23 +17,26 @@ from dragoman.config.objective import Looking
 from dragoman.config.paths import from_folder
 from dragoman.config.root import Config
 from dragoman.cores import threads
-from dragoman.data.build import TrainingData, build_data
+from dragoman.data.build import TrainingData, build_data, refuse_other_data
 from dragoman.data.loader import Loader
-from dragoman.errors import UsageError
+from dragoman.durable import make_parents, recover, remove_folder, sweep, write_file
+from dragoman.errors import CheckpointError, UsageError
 from dragoman.models.bundle import new_model
+from dragoman.training import checkpoint
 from dragoman.training.align import learned_table
 from dragoman.training.build import build_adam, build_objective, build_schedule
 from dragoman.training.checkpoint import Progress
-from dragoman.training.events import Events, Listener, rewind
+from dragoman.training.events import Events, Listener, rewind, unsaved
 from dragoman.training.finish import finish
 from dragoman.training.flat import FlatParameters
+from dragoman.training.lock import locked
 from dragoman.training.loop import Loop
 from dragoman.training.objectives.looking import Astray
 from dragoman.training.parallel import Ranks, connect
 from dragoman.training.plan import Plan, Timing, make_plan, time_updates
 from dragoman.training.precision import resolve
-from dragoman.training.resume import facts, resume
-from dragoman.training.signals import StopRequest, stop_on_signals
+from dragoman.training.resume import Begun, facts, find, refuse_other_settings, resume
+from dragoman.training.signals import Interrupted, StopRequest, stop_on_signals
 from dragoman.training.step import Stepper
 from dragoman.training.validate import Validator
 
@@ -70,7 +72,8 @@ class Run:
         with as_many_threads(threads(self.config.training.threads)):
             ranks = connect(timeout=self.config.training.timeout, again=self._again())
             try:
-                outcome = self._train(ranks, force)
+                with self._folder(ranks, force):
+                    outcome = self._train(ranks, force)
             except BaseException as error:
                 ranks.leave(error)
                 raise
@@ -84,40 +87,51 @@ class Run:
         out = shlex.quote(str(self.out))
         return f"torchrun --nproc-per-node {local}{nodes} -m dragoman train -o {out}"
 
-    def _train(self, ranks: Ranks, force: bool) -> Outcome:
-        if ranks.is_first:
+    @contextmanager
+    def _folder(self, ranks: Ranks, force: bool) -> Iterator[None]:
+        """The run's folder, ours alone, and without what killed processes left in it."""
+        if not ranks.is_first:
+            yield
+            return
+        make_parents(self.out / "model")
+        with locked(self.out) as is_ours:
+            if not is_ours:
+                Events(None, self.listeners).tell("unlocked", out=str(self.out))
+            for home in (self.out, self.out / "store", self.out / "checkpoints"):
+                recover(home)
+                sweep(home)
             if not force:
                 self._refuse_finished()
-            self.out.mkdir(parents=True, exist_ok=True)
+            yield
+
+    def _train(self, ranks: Ranks, force: bool) -> Outcome:
+        begun = None if force else find(self.out / "checkpoints", ranks)
         events = Events(None, self.listeners if ranks.is_first else [])
         events.tell("reading")
-        data = self.data(ranks, events)
+        data = self.data(ranks, events, begun)
         events.tell("prepared", **data.facts())
         stepper = self.stepper(data, ranks)
         loader = self.loader(data, ranks)
-        progress = Progress() if force else resume(self.out / "checkpoints", self.config, stepper)
+        if begun:
+            progress, notes = resume(begun, self.config, stepper, data.identity)
         ranks.join()
-        if not progress.run:
+        if not begun:
             events.tell("timing")
             timing = time_updates(stepper, loader)
             updates = ranks.from_first("the plan", lambda: self._plan(data, stepper, timing))
             if not updates:
                 return Outcome("planned", 0, None)
-            progress.run = facts(self.config, ranks, updates)
+            progress, notes = Progress(run=facts(self.config, ranks, updates, data.identity)), []
         if ranks.is_first:
             if force:  # only now: a plan that is refused leaves the old run as it was
                 self._forget()
             rewind(self.out / "events.jsonl", progress.step)
-            (self.out / "settings.toml").write_text(
-                to_toml(from_folder(self.config, self.out)), encoding="utf-8"
-            )
-        events = Events(
-            self.out / "events.jsonl" if ranks.is_first else None, self.listeners if ranks.is_first else []
-        )
+            events = Events(self.out / "events.jsonl", self.listeners)
+            self._write_settings(events)
         try:
             with stop_on_signals() as asked:
                 ranks.heed(asked)
-                return self._loop(data, stepper, loader, progress, events, asked)
+                return self._loop(data, stepper, loader, progress, events, asked, notes)
         finally:
             events.close()
 
@@ -141,6 +155,7 @@ class Run:
         progress: Progress,
         events: Events,
         asked: StopRequest,
+        notes: list[str],
     ) -> Outcome:
         config, ranks, updates = self.config.training, stepper.ranks, int(progress.run["updates"])
         every = config.checkpoint_every or max(1, updates // 20)
@@ -166,25 +181,60 @@ class Run:
             seconds=progress.seconds,
             out=str(self.out),
             run=progress.run,
+            notes=notes,
         )
         reason = loop.run(progress)
-        if reason == "asked":
-            events.tell("stopped", step=progress.step, reason=reason)
-        else:
-            ranks.from_first("the end", partial(finish, self.config, self.out, data, loop, progress, reason))
+        reason = ranks.from_first("the end", partial(self._end, data, loop, progress, asked, reason))
         return Outcome(reason, progress.step, asked.signal)
 
-    def data(self, ranks: Ranks, events: Events) -> TrainingData:
+    def _end(
+        self, data: TrainingData, loop: Loop, progress: Progress, asked: StopRequest, reason: str
+    ) -> str:
+        """Finished; or stopped, also while finishing: the last checkpoint finishes to the same model."""
+        try:
+            if reason != "asked":
+                with asked.at_once():
+                    finish(self.config, self.out, data, loop, progress, reason)
+                return reason
+        except Interrupted:
+            pass
+        except CheckpointError as error:
+            raise self._resumable(error) from error
+        if loop.unsaved:
+            raise self._resumable(loop.unsaved)
+        loop.events.tell("stopped", step=progress.step, reason="asked")
+        return "asked"
+
+    def _resumable(self, error: CheckpointError) -> CheckpointError:
+        folders = checkpoint.all_of(self.out / "checkpoints")
+        place = f"from update {checkpoint.step_of(folders[-1]):,}" if folders else "from the start"
+        command = shlex.join(["dragoman", "train", "-o", str(self.out)])
+        return CheckpointError(
+            error.what,
+            where=error.where,
+            expected=error.expected,
+            hint=f"Make room, then resume {place}: {command}",
+        )
+
+    def data(self, ranks: Ranks, events: Events, begun: Begun | None = None) -> TrainingData:
+        config = self.config.data.model_copy(update={"max_length": self.config.longest_side})
+        began = begun.data if begun else None
+
         def build() -> TrainingData:
             def progress(corpus: str, pairs: int, size: int) -> None:
                 events.tell("prepare", corpus=corpus, pairs=pairs, bytes=size)
 
+            if began:
+                refuse_other_data(config, self.out / "store", began)
+            if begun:
+                refuse_other_settings(begun, self.config, ranks)
             return build_data(
-                self.config.data.model_copy(update={"max_length": self.config.longest_side}),
+                config,
                 self.config.text,
                 self.out / "store",
                 seed=self.config.training.seed,
                 progress=progress,
+                began=began,
             )
 
         return ranks.in_turn("the preparation of the data", build)
@@ -219,9 +269,16 @@ class Run:
             resegment=data.text if self.config.text.sampling else None,
         )
 
+    def _write_settings(self, events: Events) -> None:
+        file = self.out / "settings.toml"
+        try:
+            write_file(file, to_toml(from_folder(self.config, self.out)))
+        except OSError as error:
+            events.tell(**unsaved(file, error))
+
     def _forget(self) -> None:
         for name in ("model", "checkpoints", "tensorboard"):
-            shutil.rmtree(self.out / name, ignore_errors=True)
+            remove_folder(self.out / name)
         (self.out / "events.jsonl").unlink(missing_ok=True)
 
     def _refuse_finished(self) -> None:

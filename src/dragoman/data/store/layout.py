@@ -104,21 +104,9 @@ def read_manifest(folder: Path) -> Manifest:
     return Manifest(shards=shards, **body)
 
 
-def fingerprint(sources: Sequence[Path], text: Path, settings: Mapping[str, object]) -> str:
-    """What a store is made from: source files by path, size and time; the text model by content; settings."""
-    return digest([[stamp(path) for path in sources], contents(text), dict(settings)])
-
-
-def stamp(path: Path) -> list[str | int]:
-    try:
-        stat = path.stat()
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        raise DataError(
-            f"The file cannot be read: {getattr(error, 'strerror', None) or error}.",
-            where=str(path),
-            hint="Check the path in data.train.",
-        ) from None
-    return [str(path.absolute()), stat.st_size, stat.st_mtime_ns]
+def fingerprint(sources: Sequence[str], vocabulary: Mapping[str, str], settings: Sequence[object]) -> str:
+    """What a store is made from: source files and vocabulary by content, and settings."""
+    return digest([list(sources), dict(vocabulary), list(settings)])
 
 
 def contents(folder: Path) -> list[list[str]]:

@@ -1,0 +1,117 @@
+"""What data a run began with. A run that is resumed has the same, or what differs is named and refused."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dragoman.data.pair import Pair
+from dragoman.data.store.layout import digest
+from dragoman.errors import DataError
+
+SAME = "the data that the run began with, so that it goes on as if it had never stopped"
+HINT = (
+    "Put it back and run the same command; or train on the new data in another folder, -o OTHER; "
+    "or start this run over with --force."
+)
+
+
+@dataclass(frozen=True)
+class Given:
+    """A corpus: its files as they are named, their content, and its weight in the mixture."""
+
+    files: list[str]
+    sha256: list[str]
+    weight: float
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What the token store has of a corpus."""
+
+    read: int  # pairs
+    kept: int
+    src_tokens: int
+    tgt_tokens: int
+
+
+@dataclass(frozen=True)
+class Identity:
+    given: list[Given]
+    rows: list[Rows]
+    valid_pairs: int
+    valid: str  # a hash of them
+    vocabulary: dict[str, str]  # the SHA-256 of each of its files
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def from_json(facts: Mapping[str, Any]) -> Identity:
+    given = [Given(**corpus) for corpus in facts["given"]]
+    return Identity(**{**facts, "given": given, "rows": [Rows(**rows) for rows in facts["rows"]]})
+
+
+def hash_of(pairs: Sequence[Pair]) -> str:
+    return digest([[pair.src, pair.tgt] for pair in pairs])
+
+
+def refuse_other_sources(was: Identity, now: Sequence[Given], count: Callable[[int], int | None]) -> None:
+    """`count` reads a corpus and says how many pairs it has, for the message; None where it has none."""
+    if len(now) != len(was.given):
+        raise other(
+            f"The corpora of data.train were {len(was.given)} when this run began, and are {len(now)} now.",
+            " ".join(file for corpus in now for file in corpus.files),
+        )
+    for number, (given, before) in enumerate(zip(now, was.given, strict=True)):
+        if given.sha256 != before.sha256:
+            raise other_files(given, before, was.rows[number].read, count(number))
+        if given.weight != before.weight:
+            names = " ".join(given.files)
+            raise other(f"The weight of {names} was {before.weight:g}, is {given.weight:g}.", names)
+
+
+def other_files(given: Given, before: Given, pairs_before: int, pairs: int | None) -> DataError:
+    changed = [
+        file for file, digest in zip(given.files, given.sha256, strict=True) if digest not in before.sha256
+    ] or given.files
+    names = " and ".join(os.path.basename(file) for file in changed)
+    are = "are not the files" if len(changed) > 1 else "is not the file"
+    return other(
+        f"{names} {are} this run began with: {difference(pairs_before, pairs)}.", " ".join(given.files)
+    )
+
+
+def difference(before: int, now: int | None) -> str:
+    if now is None:
+        return f"{before:,} pairs then, and now its lines do not pair"
+    return f"{before:,} → {now:,} pairs" if before != now else f"{now:,} pairs as before, but not the same"
+
+
+def refuse_other_valid(was: Identity, valid: Sequence[Pair], files: Sequence[str]) -> None:
+    if hash_of(valid) != was.valid:
+        numbers = difference(was.valid_pairs, len(valid))
+        where = " ".join(files) or "the pairs held out of data.train"
+        raise other(f"The validation pairs are not those this run began with: {numbers}.", where)
+
+
+def refuse_other_vocabulary(was: Identity, vocabulary: Mapping[str, str], folder: str) -> None:
+    for name in sorted({*was.vocabulary, *vocabulary}):
+        if vocabulary.get(name) != was.vocabulary.get(name):
+            raise other(f"The vocabulary is not the one this run began with: {name} differs.", folder)
+
+
+def refuse_other_rows(was: Identity, now: Identity) -> None:
+    for before, rows, corpus in zip(was.rows, now.rows, now.given, strict=True):
+        if rows != before:
+            raise other(
+                f"The same files gave {before.kept:,} pairs of {before.tgt_tokens:,} target tokens when this "
+                f"run began, and give {rows.kept:,} of {rows.tgt_tokens:,} now.",
+                " ".join(corpus.files),
+            )
+
+
+def other(what: str, where: str) -> DataError:
+    return DataError(what, where=where, expected=SAME, hint=HINT)

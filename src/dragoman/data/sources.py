@@ -1,0 +1,66 @@
+"""The files that a run reads, known by their content; each is hashed once, and again when it was touched."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from dragoman.data.readers.stream import opened, readable
+from dragoman.durable import make_parents, verify_folder, write_file
+from dragoman.errors import DataError
+
+Stamp = list[int]  # size, and the times of the last change to content and to inode, in nanoseconds
+
+
+class Sources:
+    """`note` is a file that remembers the hashes from one start to the next."""
+
+    def __init__(self, note: Path) -> None:
+        self.note = note
+        self.known: dict[str, tuple[Stamp, str]] = {}
+        self.used: dict[str, Stamp] = {}
+        with suppress(OSError, ValueError, TypeError, AttributeError):  # a note is only there to save time
+            known = json.loads(note.read_text(encoding="utf-8")).items()
+            self.known = {path: (list(stamp), str(digest)) for path, (stamp, digest) in known}
+
+    def sha256(self, file: str) -> str:
+        path = os.path.abspath(file)
+        with opened(Path(file)) as raw, readable(Path(file)):
+            now = self.used[path] = stamp(os.fstat(raw.fileno()))
+            before, digest = self.known.get(path, (None, ""))
+            if before == now:
+                return digest
+            digest = hashlib.file_digest(raw, "sha256").hexdigest()
+        self.known[path] = now, digest
+        with suppress(OSError):
+            make_parents(self.note)
+            write_file(self.note, json.dumps(self.known, indent=1) + "\n")
+        return digest
+
+    def all_of(self, files: Sequence[str]) -> list[str]:
+        return [self.sha256(file) for file in files]
+
+    def refuse_changed(self) -> None:
+        """What was made is of the content that was hashed only if nothing changed meanwhile."""
+        for path, before in self.used.items():
+            with opened(Path(path)) as raw:
+                if stamp(os.fstat(raw.fileno())) != before:
+                    raise DataError(
+                        "The file was changed while it was being read.",
+                        where=path,
+                        expected="the same file from the first pass over it to the last",
+                        hint="Run the same command again when nothing writes to it any more.",
+                    )
+
+
+def stamp(status: os.stat_result) -> Stamp:
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns]
+
+
+def is_current(folder: Path, origin: str) -> bool:
+    """Whether what is in `folder` is whole, and was made from just that."""
+    return verify_folder(folder) is None and (folder / "origin").read_text(encoding="utf-8") == origin

@@ -1,0 +1,56 @@
+"""One run in a folder at a time: a lock that is there as long as the process that trains, however it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+
+from dragoman.durable import lock
+from dragoman.errors import UsageError
+
+NAME = ".lock"  # it stays, empty, when the run is over: deleting it would let two runs hold two files
+
+
+@contextmanager
+def locked(out: Path) -> Iterator[bool]:
+    """False where the file system has no locks, so that nothing keeps a second run out."""
+    handle = os.open(out / NAME, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        is_ours = lock(handle)
+        if is_ours is False:
+            raise in_use(out, os.pread(handle, 1000, 0))
+        since = datetime.now().astimezone().isoformat(timespec="minutes")
+        write(handle, json.dumps({"process": os.getpid(), "host": socket.gethostname(), "since": since}))
+        yield is_ours is True
+        write(handle, "")
+    finally:
+        os.close(handle)
+
+
+def write(handle: int, text: str) -> None:
+    with suppress(OSError):  # a full disk: the lock holds all the same
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, text.encode(), 0)
+
+
+def in_use(out: Path, note: bytes) -> UsageError:
+    who, stop = "another process", "Wait until it is done"
+    with suppress(ValueError, KeyError, TypeError):
+        facts = json.loads(note)
+        since = datetime.fromisoformat(facts["since"])
+        day = "" if since.date() == datetime.now().date() else f"{since:%Y-%m-%d} "
+        is_here = facts["host"] == socket.gethostname()
+        place = "" if is_here else f" on {facts['host']}"
+        who = f"process {int(facts['process'])}{place} since {day}{since:%H:%M}"
+        stop += f", or stop it, which saves it: kill {int(facts['process'])}" if is_here else ""
+    return UsageError(
+        f"{out} is being trained by {who}.",
+        where=str(out / NAME),
+        expected="one run in a folder at a time",
+        hint=f"{stop}; or train in another folder: -o OTHER",
+    )
