@@ -33,8 +33,9 @@ from dragoman.data.readers.build import open_pairs
 from dragoman.data.sources import Sources, is_current
 from dragoman.data.store.layout import contents, digest, fingerprint
 from dragoman.data.store.reader import Reader, open_current
-from dragoman.durable import MANIFEST, verify_folder, write_folder
+from dragoman.durable import verify_folder, write_folder
 from dragoman.errors import DataError
+from dragoman.manifest import MANIFEST
 from dragoman.text.build import learn
 from dragoman.text.build import load as load_text
 from dragoman.text.build import save as save_text
