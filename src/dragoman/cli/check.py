@@ -6,12 +6,11 @@ import argparse
 import contextlib
 import json
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from dragoman.cli.wording import printable
+from dragoman.cli.terminal import say, talk
 from dragoman.errors import ModelError, UsageError
 
 HELP = """\
@@ -210,11 +209,3 @@ def show_machine(as_json: bool) -> None:
     say(f"python     {found['python']}")
     say(f"torch      {found['torch'] or 'not installed; to train: pip install dragoman[train]'}")
     talk("Next: dragoman check train.en train.de, or dragoman new dates")
-
-
-def say(line: str) -> None:
-    sys.stdout.write(printable(line) + "\n")
-
-
-def talk(line: str) -> None:
-    sys.stderr.write(printable(line) + "\n")

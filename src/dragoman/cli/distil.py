@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.cli.wording import duration, printable
+from dragoman.cli.terminal import give, talk
+from dragoman.cli.wording import duration
 from dragoman.errors import MissingExtra, UsageError
 from dragoman.memory import keep_freed_memory
 
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     talk(f"{args.teacher} writes the target side of its student; Ctrl-C stops, the same command goes on.")
     done = distil(args.teacher, folder, sources=args.sources, real=args.real, force=args.force, tell=Watch())
     for name in (SOURCE, TARGET, "dragoman.toml", "README.md"):
-        sys.stdout.write(f"{folder / name}\n")
+        give(f"{folder / name}\n")
     talk(f"{done.kept:,} pairs of {done.sources:,} sentences; outputs that look wrong are left out.")
     talk(f"Next: {shlex.join(['dragoman', 'train', str(folder)])}")
     return 0
@@ -78,7 +78,3 @@ class Watch:
             left = duration((total - done.sources) / speed)
             talk(f"  {done.sources:,} of {total:,} sentences   {speed:,.0f} a second   {left} left")
             self._said = now
-
-
-def talk(line: str) -> None:
-    sys.stderr.write(printable(line) + "\n")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.cli.wording import printable, size
+from dragoman.cli.terminal import say, talk
+from dragoman.cli.wording import size
 from dragoman.errors import MissingExtra, UsageError
 from dragoman.manifest import SIGNATURE
 
@@ -156,11 +156,3 @@ def size_of(path: Path) -> int:
 
 def agreement(found: Agreement) -> str:
     return f"{found.same} of {found.sentences} outputs the same, scores within {found.worst:.1g}"
-
-
-def say(line: str) -> None:
-    sys.stdout.write(printable(line) + "\n")
-
-
-def talk(line: str) -> None:
-    sys.stderr.write(printable(line) + "\n")

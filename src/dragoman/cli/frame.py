@@ -11,6 +11,7 @@ from rich.console import Console, ConsoleOptions
 from rich.text import Text
 
 from dragoman.cli.progress import METRICS, Progress, Validation
+from dragoman.cli.terminal import printable
 from dragoman.cli.wording import (
     HEADINGS,
     amount,
@@ -19,7 +20,6 @@ from dragoman.cli.wording import (
     measured,
     number,
     perplexity,
-    printable,
     size,
     sparkline,
 )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 
-from dragoman.cli.wording import amount, printable
+from dragoman.cli.terminal import say, talk
+from dragoman.cli.wording import amount
 from dragoman.errors import MissingExtra
 
 HELP = """\
@@ -44,9 +44,5 @@ def run(args: argparse.Namespace) -> int:
         say(f"wrote       {done.folder}   from a model of {done.maker}")
         say(f"entries     {done.entries[0]:,} → {done.entries[1]:,}")
         say(f"parameters  {amount(done.parameters)}")
-    sys.stderr.write(printable(f"Next: dragoman run {args.output} TEXT") + "\n")
+    talk(f"Next: dragoman run {args.output} TEXT")
     return 0
-
-
-def say(line: str) -> None:
-    sys.stdout.write(printable(line) + "\n")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from dragoman.api import load, train
+from dragoman.cli.terminal import give, talk
 from dragoman.cli.wording import amount, duration, number
 from dragoman.data.readers.build import open_pairs
 from dragoman.memory import keep_freed_memory
@@ -27,7 +27,7 @@ def teach(folder: Path, names: Sequence[str], seconds: float) -> None:
         results.append(taught(folder, name, share))
         talk(f"{name:<16} {number(100 * results[-1]['exact'], 1):>6} % exact")
     (folder / "comparison.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    sys.stdout.write(table(results))
+    give(table(results))
     talk(f"Also in {folder / 'comparison.json'}. Next: dragoman run {folder / names[-1]} dragoman")
 
 
@@ -66,7 +66,3 @@ def table(results: Sequence[dict[str, Any]]) -> str:
         cells = "".join(f"{100 * share:>7.1f} %" for share in shares)
         lines.append(f"{result['name']:<16}{amount(result['parameters']):>12}{cells}")
     return "\n".join(lines) + "\n"
-
-
-def talk(line: str) -> None:
-    sys.stderr.write(line + "\n")

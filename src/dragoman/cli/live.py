@@ -16,7 +16,7 @@ from rich.text import Text
 
 from dragoman.cli.frame import Frame
 from dragoman.cli.preparing import Preparing, resumed, unlocked, unsaved
-from dragoman.cli.wording import printable
+from dragoman.cli.terminal import printable
 
 Event = dict[str, Any]
 

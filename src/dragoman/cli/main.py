@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import NoReturn
 
+from dragoman.cli.terminal import harmless
 from dragoman.errors import DragomanError, UsageError
 
 VERBS = {
@@ -212,9 +213,8 @@ def _first_line(error: Exception) -> str:
 
 def complain(text: str) -> None:
     """A name or a line of a file may hold controls; a terminal would obey them."""
-    text = "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
     red, plain = ("\033[1;31m", "\033[0m") if _may_colour() else ("", "")
-    sys.stderr.write(f"{red}error{plain}  {text}\n")
+    sys.stderr.write(f"{red}error{plain}  {harmless(text)}\n")
 
 
 def _may_colour() -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dragoman.cli import distil
+from dragoman.cli.terminal import give, say, talk
 from dragoman.config.training import seconds
 from dragoman.data.recipes.build import RECIPES, make
 from dragoman.errors import UsageError
@@ -54,10 +55,11 @@ def run(args: argparse.Namespace) -> int:
     if args.budget or args.models:
         return teach(args, folder, lesson)
     for file in make(args.name, folder, force=args.force):
-        sys.stdout.write(f"{file}\n")
+        give(f"{file}\n")
     words = ["new", args.name, *(["-o", args.out] if args.out else []), "--budget", "10m"]
     then = shlex.join(["dragoman", *(words if lesson else ["train", str(folder)])])
-    sys.stderr.write(f"\n{RECIPES[args.name].about}\nNext: {then}\n")
+    for line in ("", RECIPES[args.name].about, f"Next: {then}"):
+        talk(line)
     return 0
 
 
@@ -97,10 +99,10 @@ def refuse_wrong_lesson(args: argparse.Namespace, lesson: Mapping[str, str], mod
 
 def list_recipes() -> None:
     for name, recipe in RECIPES.items():
-        sys.stdout.write(f"{name:<24}{recipe.about}\n")
-    sys.stdout.write(f"{distil.NAME:<24}{distil.ABOUT}\n")
+        say(f"{name:<24}{recipe.about}")
+    say(f"{distil.NAME:<24}{distil.ABOUT}")
     sys.stdout.flush()
-    sys.stderr.write(f"Next: dragoman new {next(iter(RECIPES))}\n")
+    talk(f"Next: dragoman new {next(iter(RECIPES))}")
 
 
 def unknown(name: str) -> UsageError:

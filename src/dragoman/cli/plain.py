@@ -11,7 +11,8 @@ from typing import Any
 
 from dragoman.cli.preparing import Preparing, resumed, unlocked, unsaved
 from dragoman.cli.progress import Progress
-from dragoman.cli.wording import HEADINGS, clock, duration, measured, number, perplexity, printable
+from dragoman.cli.terminal import talk
+from dragoman.cli.wording import HEADINGS, clock, duration, measured, number, perplexity
 
 Event = dict[str, Any]
 
@@ -57,7 +58,7 @@ class PlainView:
     def say(self, lines: Iterable[str]) -> None:
         with contextlib.suppress(OSError):  # a closed terminal is no reason to stop training
             for line in lines:
-                sys.stderr.write(printable(line) + "\n")
+                talk(line)
             sys.stderr.flush()
 
     def _regularly(self, line: str | Callable[[], str], *, at_once: bool = False) -> None:

@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from dragoman.cli.wording import plural, printable
+from dragoman.cli.terminal import printable
+from dragoman.cli.wording import plural
 
 Event = dict[str, Any]
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from dragoman.cli import choosing, steering
 from dragoman.cli.arguments import split_overrides
+from dragoman.cli.terminal import give, talk
 from dragoman.errors import DataError, UsageError
 from dragoman.memory import keep_freed_memory
 
@@ -81,9 +82,9 @@ def run(args: argparse.Namespace) -> int:
                 if traces:
                     traces.add(line.text, result)
                 if args.nbest is not None and not args.json:
-                    out.write(choosing.n_best_lines(number, result) + line.end)
+                    give(choosing.n_best_lines(number, result) + line.end, out)
                 else:
-                    out.write(shown(result, as_json=args.json) + ("\n" if args.json else line.end))
+                    give(shown(result, as_json=args.json) + ("\n" if args.json else line.end), out)
             out.flush()
     report_truncated([number for number, flags in flagged.items() if "truncated" in flags])
     report_flagged({number: flags for number, flags in flagged.items() if "truncated" not in flags})
@@ -211,7 +212,3 @@ def report_flagged(flagged: dict[int, tuple[str, ...]]) -> None:
         talk(
             f"Look twice at {len(flagged):,} of the outputs ({first}{', …' if len(flagged) > SHOWN else ''})."
         )
-
-
-def talk(line: str) -> None:
-    sys.stderr.write(line + "\n")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,8 +15,8 @@ from dragoman.cli.run import (
     opened_output,
     report_truncated,
     shown,
-    talk,
 )
+from dragoman.cli.terminal import say, talk
 from dragoman.errors import UsageError
 
 if TYPE_CHECKING:
@@ -198,7 +197,3 @@ def next_command(model: str | None, files: Sequence[str], args: argparse.Namespa
         return f"dragoman run {model} TEXT" if model else "dragoman --help"
     outputs = ["--hyp", str(args.hyp)] if args.hyp else [model or ""]
     return " ".join(["dragoman score", *outputs, *files, "--against OTHER"])
-
-
-def say(line: str) -> None:
-    sys.stdout.write(line + "\n")

@@ -18,8 +18,8 @@ from dragoman.cli.live import LiveView
 from dragoman.cli.plain import PlainView
 from dragoman.cli.plan_text import describe, in_short
 from dragoman.cli.progress import Progress
-from dragoman.cli.terminal import can_answer, countdown, is_watched
-from dragoman.cli.wording import clock, printable
+from dragoman.cli.terminal import can_answer, countdown, give, is_watched, printable
+from dragoman.cli.wording import clock
 from dragoman.config.root import Config
 from dragoman.errors import MissingExtra
 from dragoman.memory import keep_freed_memory
@@ -139,7 +139,7 @@ def typed(without: tuple[str, ...]) -> str:
 
 def write_json(event: Event) -> None:
     try:
-        sys.stdout.write(line_of(event))
+        give(line_of(event))
         sys.stdout.flush()
     except BrokenPipeError:  # whoever read along has left: no reason to stop training
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115

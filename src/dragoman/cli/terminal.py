@@ -1,15 +1,52 @@
-"""The person at the terminal: whether there is one, and a last moment for them to say no."""
+"""The person at the terminal: what may be sent there, whether there is one, and a last moment to say no.
+
+Texts, paths and words of a model may hold sequences that a terminal would obey. All that a command writes
+goes through here.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import select
 import sys
 import time
+from typing import TextIO
 
 STDIN, STDERR = 0, 2
 SECONDS = 10
 REFUSALS = {"q", "Q", "n", "N", "\x1b", "\x04"}
+MARK = "\N{REPLACEMENT CHARACTER}"
+# Controls, what turns the direction of writing, and bytes that are no text; not the newline and the tab.
+OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def harmless(text: str) -> str:
+    """Text of any number of lines, without what a terminal would obey."""
+    return OBEYED.sub(MARK, text)
+
+
+def printable(text: str) -> str:
+    """A part of a line: no newline in a name may begin another."""
+    return (
+        harmless(text).replace("\n", "\N{REPLACEMENT CHARACTER}").replace("\t", "\N{REPLACEMENT CHARACTER}")
+    )
+
+
+def say(line: str) -> None:
+    """A line of a report."""
+    sys.stdout.write(printable(line) + "\n")
+
+
+def talk(line: str) -> None:
+    """A line beside the result."""
+    sys.stderr.write(printable(line) + "\n")
+
+
+def give(text: str, out: TextIO | None = None) -> None:
+    """A result: to a file or a pipe it goes byte for byte."""
+    out = out or sys.stdout
+    out.write(harmless(text) if out.isatty() else text)
 
 
 def is_watched() -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
-import sys
 from pathlib import Path
 
-from dragoman.cli.wording import amount, printable
+from dragoman.cli.terminal import say, talk
+from dragoman.cli.wording import amount
 from dragoman.errors import MissingExtra
 
 HELP = """\
@@ -48,9 +48,5 @@ def run(args: argparse.Namespace) -> int:
         say(f"parameters  {amount(before)} → {amount(after)}")
         say(f"outputs     {done.same} of {done.compared} stay the same (greedy search)")
     then = ["dragoman", "export", str(args.output), "--to", "ct2", "--quantization", "int8"]
-    sys.stderr.write(printable(f"Next: {shlex.join(then)}") + "\n")
+    talk(f"Next: {shlex.join(then)}")
     return 0
-
-
-def say(line: str) -> None:
-    sys.stdout.write(printable(line) + "\n")

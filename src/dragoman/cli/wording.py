@@ -84,11 +84,6 @@ def sparkline(values: Sequence[float], width: int) -> str:
     return "".join(BLOCKS[round((mean - low) / step)] for mean in means)
 
 
-def printable(text: str) -> str:
-    """Texts and file names may hold escapes that a terminal would obey."""
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
-
-
 def measured(metric: str, value: float | None) -> str:
     """A score: chrF and BLEU run to 100, exact match is a share."""
     if metric == "exact_match" and value is not None:
