@@ -9,6 +9,7 @@ from typing import NamedTuple
 from dragoman.inference.result import Term
 from dragoman.search.constraints import Constraint, Span
 from dragoman.text.boundary import folded, is_inside, occurrences
+from dragoman.text.forbidden import reader_of
 from dragoman.text.kept import Kept, count
 from dragoman.text.surface import SPACE, Surface
 
@@ -75,10 +76,10 @@ def report(wishes: Wishes, forbidden: Sequence[str], outcome: Outcome, *, lower:
         target = tuple(dict.fromkeys(form.text for form in constraint.forms))
         asked[target] += 1
         is_met = sum(times(form, outcome.text, lower=lower) for form in target) >= asked[target]
-        is_forbidden = all(any(times_any_case(word, form) for word in forbidden) for form in target)
+        is_forbidden = all(any(says(word, form, lower=lower) for word in forbidden) for form in target)
         why = "" if is_met else FORBIDDEN if is_forbidden else LEFT_OUT if outcome.finished else CUT
         terms.append(Term("term", source, target, is_met, why))
-    said = [word for word in forbidden if times_any_case(word, outcome.text)]
+    said = [word for word in forbidden if says(word, outcome.text, lower=lower)]
     return (*kept, *terms, *(Term("forbidden", word, (), False, FORCED) for word in said))
 
 
@@ -94,6 +95,6 @@ def times(form: str, text: str, *, lower: bool) -> int:
     return sum(1 for _ in occurrences(form, text))
 
 
-def times_any_case(word: str, text: str) -> int:
-    """The same for a forbidden word, which in small letters stands for every case."""
-    return times(word, text, lower=word == folded(word))
+def says(forbidden: str, text: str, *, lower: bool) -> bool:
+    """Whether a forbidden word stands in a text, however it is spelt."""
+    return reader_of(forbidden.lower() if lower else forbidden).finds(text)

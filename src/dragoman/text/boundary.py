@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import NamedTuple
 
 # Scripts that put no space between words: in them a term may begin and end anywhere.
 UNSPACED = (
@@ -15,6 +16,13 @@ UNSPACED = (
     (0x3400, 0x9FFF),  # Han
     (0xF900, 0xFAFF),
     (0x20000, 0x3FFFF),
+)
+# Default_Ignorable_Code_Point of Unicode 15: what is written and not seen, such as a soft hyphen.
+INVISIBLE = (
+    *((0x00AD, 0x00AD), (0x034F, 0x034F), (0x061C, 0x061C), (0x115F, 0x1160), (0x17B4, 0x17B5)),
+    *((0x180B, 0x180F), (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164)),
+    *((0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3)),
+    *((0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
 )
 
 
@@ -54,3 +62,35 @@ def occurrences(form: str, text: str) -> Iterator[int]:
         if is_whole:
             yield start
         start = text.find(form, start + (len(form) if is_whole else 1))
+
+
+class Spelling(NamedTuple):
+    """A character taken apart: what all spellings of it that look alike have in common."""
+
+    exact: tuple[str, ...]  # letters and their marks, one by one; nothing of what is not seen
+    small: tuple[str, ...]  # the same whatever the case: ß is ss
+    letter: bool  # it holds a word together
+
+
+@lru_cache(maxsize=1 << 16)
+def spelling(character: str) -> Spelling:
+    """By Unicode's NFKD where that makes letters of a letter (ﬁ, 𝐟, ｆ), else by NFD; then folded."""
+    if is_invisible(character):
+        return Spelling((), (), False)
+    if character.isspace():
+        return Spelling((" ",), (" ",), False)
+    parts = unicodedata.normalize("NFKD", character)
+    if not character.isalnum() or not all(part.isalnum() or is_mark(part) for part in parts):
+        parts = unicodedata.normalize("NFD", character)
+    exact = [part for part in parts if not is_invisible(part)]
+    small = [part if is_mark(part) else unicodedata.normalize("NFD", part.casefold()) for part in exact]
+    return Spelling(tuple(exact), tuple("".join(small)), any(map(is_letter, exact)))
+
+
+@lru_cache(maxsize=1 << 16)
+def is_invisible(character: str) -> bool:
+    return any(low <= ord(character) <= high for low, high in INVISIBLE)
+
+
+def is_mark(character: str) -> bool:
+    return unicodedata.combining(character) > 0
