@@ -12,6 +12,7 @@ from dragoman.export.folder import export_ct2
 from dragoman.models.bundle import Bundle, new_model, save_bundle
 from dragoman.models.calibration import Calibration
 from dragoman.models.heads.token import TokenHead
+from dragoman.search.runaway import OutputBounds
 from dragoman.text.build import learn
 from dragoman.text.specials import BOS, EOS, PAD
 from inference.tiny_bundle import TRANSFORMER
@@ -28,6 +29,7 @@ CALIBRATION = Calibration(
     shortest=0.4,
     longest=2.5,
     muted=(),
+    bounds=OutputBounds(1.0, 10, 3),
     error=(0.2, 0.1),
 )
 
@@ -38,7 +40,8 @@ def light_folder(folder: Path, *, babbles: bool = True, **search: Any) -> Path:
     data.write_text("".join(f"{line}\t{line}\n" for line in LINES), encoding="utf-8")
     bundle = lively_bundle({"data": {"train": str(data)}, "search": search}, babbles=babbles)
     weights = {name: p.detach() for name, p in bundle.model.named_parameters()}
-    save_bundle(folder, bundle.config, bundle.text, weights, "A tiny model.\n")
+    calibration = CALIBRATION if babbles else None
+    save_bundle(folder, bundle.config, bundle.text, weights, "A tiny model.\n", calibration)
     export_ct2(folder, None, "float32")
     return folder
 

@@ -13,7 +13,6 @@ from dragoman.data.collate import collate_sources
 from dragoman.inference.translator import Translator
 from dragoman.models.bundle import Bundle
 from dragoman.search.build import build
-from dragoman.search.loops import shortest_loop
 from inference.tiny_bundle import RNN, TRANSFORMER, WORDS, tiny
 
 CONV: dict[str, Any] = {"kind": "conv", "layers": 2, "width": 32, "kernel": 3, "embedding": 32}
@@ -39,7 +38,7 @@ def exact(part: dict[str, Any]) -> Bundle:
 
 def padded(bundle: Bundle, lines: Sequence[str], search: SearchConfig, size: int) -> list[str]:
     """Batches of sentences as they come, short ones padded."""
-    decode, found = build(search, shortest_loop(bundle.text.tgt.kind)), []
+    decode, found = build(search), []
     rows = bundle.text.src.encode_batch(lines)
     for first in range(0, len(rows), size):
         hypotheses = decode(bundle.model, *collate_sources(rows[first : first + size]))

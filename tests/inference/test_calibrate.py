@@ -17,6 +17,7 @@ from dragoman.inference.model import load
 from dragoman.inference.translator import Translator
 from dragoman.models.bundle import Bundle, add_calibration
 from dragoman.models.calibration import FILE, Calibration
+from dragoman.search.runaway import OutputBounds
 from dragoman.text.specials import EOS
 from inference.tiny_bundle import RNN, TRANSFORMER, WORDS, tiny, tiny_folder
 
@@ -29,6 +30,7 @@ KNOWN = Calibration(
     shortest=0.2,
     longest=4.0,
     muted=("copied",),
+    bounds=OutputBounds(1.0, 10, 3),
     error=(0.1, 0.01),
 )
 PAIRS = [Pair(" ".join(WORDS[k : k + 5]), " ".join(WORDS[k + 4 : k : -1]), k) for k in range(10)]
@@ -68,14 +70,14 @@ def test_references_end_and_stand_in_batches_of_like_length() -> None:
 
 def test_a_folder_keeps_its_calibration_and_stays_whole(tmp_path: Path) -> None:
     folder = tiny_folder(tmp_path / "model")
-    before = load(folder)("a b c")
+    before = load(folder)("a b c", {"guard": False})
     assert before.confidence is None
     add_calibration(folder, KNOWN)
     assert verify_folder(folder) is None
     assert FILE in json.loads((folder / "MANIFEST.json").read_text())["files"]
     model = load(folder)
     assert model.translator.judge.calibration == KNOWN
-    after = model("a b c")
+    after = model("a b c", {"guard": False})
     assert after._replace(flags=(), confidence=None) == before._replace(flags=())
     assert 0 < after.confidence < 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]

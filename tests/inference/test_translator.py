@@ -17,6 +17,8 @@ from dragoman.inference.model import load
 from dragoman.inference.result import Result
 from dragoman.inference.translator import Translator, batches
 from dragoman.protocols import State, Step
+from dragoman.search.company import longest_alike
+from dragoman.search.runaway import OutputBounds
 from dragoman.text.specials import EOS
 from inference.tiny_bundle import RNN, TRANSFORMER, WORDS, tiny, tiny_folder
 from search.steppers import Script
@@ -162,32 +164,45 @@ class Endless:
         return Step(log_p, State((), t + 1), None)
 
 
+BOUNDS = OutputBounds(ratio=1.0, longest=12, turns=3)
+
+
 def test_an_output_is_bounded_by_its_source_unless_asked_otherwise() -> None:
-    translate = Translator(tiny())
+    translate = Translator(tiny(), bounds=BOUNDS)
     translate.model = Endless(translate.text.tgt.size)
     search = SearchConfig(size=1, max_length=90)
     for source in ("a", "a b c d", "a b c d e f g h i j k l m n o p"):
         (bounded,) = translate([source], search)
         (free,) = translate([source], search.model_copy(update={"guard": False}))
-        assert len(bounded.tokens) <= min(3 * len(source.split()) + 20, 90)
+        assert len(bounded.tokens) <= min(BOUNDS.longest_output(longest_alike(len(source.split()))), 90)
         assert len(free.tokens) == 90
         assert set(bounded.flags) & {"truncated", "repetition"}
         assert "truncated" in free.flags
 
 
 def test_an_output_that_must_be_long_may_be_long() -> None:
-    translate = Translator(tiny())
+    translate = Translator(tiny(), bounds=BOUNDS)
     translate.model = Endless(translate.text.tgt.size)
     (long,) = translate(["a"], SearchConfig(size=1, max_length=90, min_length=40))
     assert len(long.tokens) == 40
     assert not long.truncated
 
 
-def test_a_loop_is_cut_and_said() -> None:
-    translate = Translator(tiny())
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_loop_is_cut_and_said(size: int) -> None:
+    translate = Translator(tiny(), bounds=BOUNDS)
     translate.model = Script([1e-3, 1e-3, 1e-3, 1e-3, *[0.9] * 16])
-    (cut,) = translate(["a b c d e f g h"], SearchConfig(size=1, max_length=90))
+    (cut,) = translate(["a b c d e f g h"], SearchConfig(size=size, max_length=90))
     assert len(cut.tokens) == 3
     assert len(set(cut.tokens)) == 1
     assert "repetition" in cut.flags
     assert not cut.truncated
+
+
+def test_without_references_nothing_is_cut() -> None:
+    """A model that was never calibrated: nobody knows what is degenerate for it."""
+    translate = Translator(tiny())
+    translate.model = Script([1e-3, 1e-3, 1e-3, 1e-3, *[0.9] * 16])
+    (found,) = translate(["a"], SearchConfig(size=1, max_length=60))
+    assert len(found.tokens) == 60
+    assert {"truncated", "repetition"} <= set(found.flags)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -13,8 +14,8 @@ from hypothesis import strategies as st
 
 from dragoman.protocols import Stepper
 from dragoman.search.array_rules import at_least, begin, no_repeat
-from dragoman.search.arrays import beam, continuations, greedy
-from dragoman.search.beam import BeamSearch, Stop
+from dragoman.search.arrays import Rule, beam, continuations, greedy
+from dragoman.search.beam import BeamSearch
 from dragoman.search.choices import best_sums
 from dragoman.search.greedy import greedy_search
 from dragoman.search.hypothesis import Hypothesis
@@ -22,6 +23,7 @@ from dragoman.search.scores import gnmt_normalised, length_normalised
 from dragoman.search.steering.length import AtLeast
 from dragoman.search.steering.repetition import NoRepeat
 from dragoman.search.steering.written import Written
+from dragoman.search.stopping import Stop, StopRule
 from dragoman.text.automaton import FREE, Choice
 from dragoman.text.specials import BOS, EOS, PAD
 from search.array_steppers import Arrays
@@ -36,13 +38,19 @@ def arrays(*sources: int) -> tuple[Any, Any]:
     return src.numpy(), keep.numpy()
 
 
+def array_beam(
+    stepper: Arrays, size: int, *, stop: Stop = "heuristic", rules: Sequence[Rule] = (), **options: Any
+) -> list[list[Hypothesis]]:
+    rule = StopRule(stop, size, size, **{"normalise": length_normalised, **options})
+    return beam(stepper, *arrays(*SOURCES), rule, rules)
+
+
 def both_beams(stepper: Stepper, size: int, **options: Any) -> tuple[list[list[Hypothesis]], ...]:
     there = BeamSearch(size=size, **options)(stepper, *sentences(*SOURCES))
-    here = beam(Arrays(stepper), *arrays(*SOURCES), size=size, **{"normalise": length_normalised, **options})
-    return here, there
+    return array_beam(Arrays(stepper), size, **options), there
 
 
-@pytest.mark.parametrize("stop", ["n_best", "all", "length"])
+@pytest.mark.parametrize("stop", ["n_best", "heuristic", "all", "length"])
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("size", [2, 5])
 def test_a_beam_finds_the_same(stop: Stop, norm: str, size: int) -> None:
@@ -83,7 +91,7 @@ def test_done_sentences_leave_the_batch() -> None:
     assert stepper.rows == sorted(stepper.rows, reverse=True)
     assert stepper.rows[0] == (7, 1) > stepper.rows[-1]
     stepper.rows.clear()
-    beam(stepper, *arrays(*SOURCES), size=3, max_length=12, normalise=length_normalised)
+    array_beam(stepper, 3, max_length=12)
     assert stepper.rows[0] == (7, 3) > stepper.rows[-1]
 
 
@@ -133,7 +141,7 @@ def test_rules_forbid_the_same(size: int) -> None:
         here = greedy(Arrays(table), *arrays(*SOURCES), rules=rules, **options)
     else:
         there = BeamSearch(size, 10)(stepper, *sentences(*SOURCES))
-        here = beam(Arrays(table), *arrays(*SOURCES), size=size, rules=rules, **options)
+        here = array_beam(Arrays(table), size, rules=rules, **options)
     assert here == there
     assert all(best[0].tokens[: len(p)] == tuple(p) for best, p in zip(here, prefixes, strict=True))
     assert EOS not in here[0][0].tokens

@@ -11,8 +11,8 @@ from dragoman.search.beam import beam_search
 from dragoman.search.forced import forced
 from dragoman.search.greedy import greedy_search
 from dragoman.search.guard import LoopGuard, turns_of
-from dragoman.search.loops import PERIOD, most_turns, shortest_loop
-from dragoman.search.runaway import longest_output
+from dragoman.search.loops import PERIOD, LoopBounds, most_turns, shortest_loop
+from dragoman.search.runaway import OutputBounds, bounds_of
 from dragoman.text.specials import EOS
 from search.steppers import Bigram, Prefixes, Script, sentences
 
@@ -53,6 +53,9 @@ def test_a_stretch_that_is_written_n_times_has_n_turns(before: list[int], stretc
         assert most_turns(before + stretch * n) >= n
 
 
+THREE = LoopBounds(shortest=1, turns=3)
+
+
 @given(st.lists(st.integers(0, 1000), unique=True, max_size=60))
 def test_what_never_repeats_has_one_turn(ids: list[int]) -> None:
     assert most_turns(ids) == 1
@@ -70,18 +73,22 @@ def test_letters_need_more_than_three_in_a_row() -> None:
     st.lists(st.lists(st.integers(4, 6), min_size=1, max_size=24), min_size=1, max_size=4),
     st.sampled_from([1, 12]),
 )
-def test_the_sources_of_a_batch_allow_their_own_turns_and_three(rows: list[list[int]], shortest: int) -> None:
+def test_the_sources_of_a_batch_allow_one_turn_more_than_they_have(
+    rows: list[list[int]], shortest: int
+) -> None:
     longest = max(map(len, rows))
     src = torch.tensor([row + [0] * (longest - len(row)) for row in rows])
     keep = torch.tensor([[place < len(row) for place in range(longest)] for row in rows])
-    assert turns_of(src, keep, shortest).tolist() == [max(most_turns(row, shortest), 3) for row in rows]
+    turns = [most_turns(row, shortest) for row in rows]
+    allowed = turns_of(src, keep, LoopBounds(shortest, 3)).tolist()
+    assert allowed == [n + 1 if n >= 3 else 3 for n in turns]
 
 
 @pytest.mark.parametrize("loop", [(A,), (A, B), (A, B, C)], ids=str)
 def test_greedy_search_ends_after_the_third_turn(loop: tuple[int, ...]) -> None:
     stepper = babbling(*loop * 40)
     (cut,), (free,) = (
-        greedy_search(s, *sentences(1), max_length=60)[0] for s in (LoopGuard(stepper, 1), stepper)
+        greedy_search(s, *sentences(1), max_length=60)[0] for s in (LoopGuard(stepper, THREE), stepper)
     )
     assert cut.tokens == loop * 3
     assert cut.finished
@@ -91,19 +98,20 @@ def test_greedy_search_ends_after_the_third_turn(loop: tuple[int, ...]) -> None:
 
 def test_a_third_turn_that_is_followed_by_something_else_stays() -> None:
     stepper = babbling(A, A, A, B, C, EOS)
-    (found,) = greedy_search(LoopGuard(stepper, 1), *sentences(1), max_length=60)[0]
+    (found,) = greedy_search(LoopGuard(stepper, THREE), *sentences(1), max_length=60)[0]
     assert found.tokens == (A, A, A, B, C)
 
 
-def test_what_the_source_repeats_may_be_repeated_as_often() -> None:
+def test_what_the_source_repeats_may_be_repeated_as_often_and_once_more() -> None:
+    """What is cut has more turns than its source, so that it is flagged."""
     src = torch.tensor([[9] * 7 + [EOS]])
-    guard = LoopGuard(babbling(*[A] * 40), 1)
+    guard = LoopGuard(babbling(*[A] * 40), THREE)
     (found,) = greedy_search(guard, src, torch.ones_like(src, dtype=torch.bool), max_length=60)[0]
-    assert found.tokens == (A,) * 7
+    assert found.tokens == (A,) * 8
 
 
 def test_letters_may_repeat_more_often() -> None:
-    guard = LoopGuard(babbling(*[A] * 5, B, EOS), shortest_loop("char"))
+    guard = LoopGuard(babbling(*[A] * 5, B, EOS), LoopBounds(shortest_loop("char"), 3))
     (found,) = greedy_search(guard, *sentences(1), max_length=60)[0]
     assert found.tokens == (A, A, A, A, A, B)
 
@@ -111,7 +119,7 @@ def test_letters_may_repeat_more_often() -> None:
 def test_a_beam_scores_what_it_cut_as_the_model_does() -> None:
     stepper = Script([SOME, SOME, SOME, 0.02, 0.9, 0.07])
     (found,) = beam_search(
-        LoopGuard(stepper, 1), *sentences(1), size=3, length_penalty=1.0, max_length=30, stop="all"
+        LoopGuard(stepper, THREE), *sentences(1), size=3, length_penalty=1.0, max_length=30, stop="all"
     )
     assert max(most_turns(h.tokens) for h in found) == 3
     scored = forced(stepper, *sentences(1), [[*h.tokens, EOS] for h in found])
@@ -131,7 +139,7 @@ class Watched(LoopGuard):
 def test_outputs_without_loops_are_the_same_bits(seed: int, size: int) -> None:
     batch = sentences(1, 2, 3, 4, 5)
     for stepper in (Prefixes(seed=seed, vocabulary=12), Bigram(seed=seed, vocabulary=12)):
-        guard = Watched(stepper, 1)
+        guard = Watched(stepper, THREE)
         free, guarded = (
             beam_search(s, *batch, size=size, length_penalty=1.0, max_length=9, stop="n_best")
             for s in (stepper, guard)
@@ -155,13 +163,28 @@ class Endless:
 
 
 def test_what_must_not_end_is_left_alone() -> None:
-    (found,) = greedy_search(LoopGuard(Endless(babbling(*[A] * 40)), 1), *sentences(1), max_length=9)[0]
+    (found,) = greedy_search(LoopGuard(Endless(babbling(*[A] * 40)), THREE), *sentences(1), max_length=9)[0]
     assert found.tokens == (A,) * 9
     assert not found.finished
 
 
 def test_the_longest_output_by_hand() -> None:
-    assert longest_output(10, "bpe", "bpe") == 50
-    assert longest_output(10, "char", "bpe") == 50
-    assert longest_output(10, "word", "char") == 200
-    assert longest_output(10, "char", "byte") == 140
+    assert OutputBounds(ratio=1.0, longest=7, turns=3).longest_output(10) == 3 * 10 + 20 + 1
+    assert OutputBounds(ratio=5.0, longest=35, turns=3).longest_output(10) == 2 * 5 * 10 + 35 + 1
+
+
+def test_the_bounds_are_wide_enough_for_every_reference() -> None:
+    """Digits to letters: a source of one digit has five letters, and one of six has thirty."""
+    pairs = [([1] * n, list(range(5 * n))) for n in range(1, 7)]
+    bounds = bounds_of(pairs, 1, 12)
+    assert bounds == OutputBounds(ratio=5.0, longest=30, turns=3)
+    assert all(len(target) < bounds.longest_output(len(source)) for source, target in pairs)
+    assert bounds.longest_output(30) > 150  # longer than any that was seen, and right
+
+
+def test_where_references_have_loops_a_loop_is_no_fault() -> None:
+    plain = [([n], [n, n + 1]) for n in range(200)]
+    assert bounds_of(plain, 1, 1).turns == 3
+    assert bounds_of([*plain, ([1], [4] * 5)], 1, 1).turns == 10  # one in two hundred: twice as many
+    assert bounds_of([*plain, *[([1], [4] * 5)] * 9], 1, 1).turns is None
+    assert bounds_of([*plain, *[([4] * 5, [4] * 5)] * 9], 1, 1).turns == 3  # the source has them, too

@@ -13,6 +13,7 @@ from dragoman.search.forced import forced
 from dragoman.search.greedy import greedy_search
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.scores import Normalise, gnmt_normalised, length_normalised
+from dragoman.search.stopping import Stop
 from dragoman.text.specials import EOS, PAD
 from search.steppers import Bigram, Prefixes, Table, rescore, sentences
 
@@ -70,10 +71,11 @@ def test_a_narrow_beam_does_not_always_find_it() -> None:
 def test_exhaustive_search_has_every_output_with_its_probability() -> None:
     stepper = Prefixes(seed=1)
     (every,) = exhaustive_search(stepper, *sentences(3), max_length=3)
-    assert len(every) == len({h.tokens for h in every}) == 1 + 3 + 9
+    assert len(every) == len({(h.tokens, h.finished) for h in every}) == 1 + 3 + 9 + 27
+    assert sum(h.finished for h in every) == 1 + 3 + 9
     for h in every:
-        assert h.log_p == pytest.approx(rescore(stepper, 3, h.tokens), abs=1e-5)
-        assert h.score == pytest.approx(h.log_p / (len(h.tokens) + 1))
+        assert h.log_p == pytest.approx(rescore(stepper, 3, h.tokens, finished=h.finished), abs=1e-5)
+        assert h.score == pytest.approx(h.log_p / (len(h.tokens) + h.finished))
     assert [h.score for h in every] == sorted((h.score for h in every), reverse=True)
 
 
@@ -81,10 +83,21 @@ def test_exhaustive_search_has_every_output_with_its_probability() -> None:
 def test_a_beam_of_one_is_greedy_on_a_thousand_models(norm: str) -> None:
     batch, normalise = sentences(*range(MODELS)), NORMS[norm]
     stepper = Table(seed=2)
-    narrow = BeamSearch(size=1, max_length=12, normalise=normalise)(stepper, *batch)
+    narrow = BeamSearch(size=1, max_length=12, normalise=normalise, stop="n_best")(stepper, *batch)
     greedy = greedy_search(stepper, *batch, max_length=12, normalise=normalise)
     assert [n[0].tokens for n in narrow] == [g[0].tokens for g in greedy]
     assert [n[0].score for n in narrow] == pytest.approx([g[0].score for g in greedy], abs=1e-5)
+
+
+@pytest.mark.parametrize("stop", ["n_best", "heuristic"])
+@pytest.mark.parametrize("size", [2, 5])
+@pytest.mark.parametrize("norm", NORMS)
+def test_a_beam_is_never_worse_than_greedy_on_a_thousand_models(norm: str, size: int, stop: Stop) -> None:
+    batch, normalise = sentences(*range(MODELS)), NORMS[norm]
+    stepper = Table(seed=2)
+    beam = BeamSearch(size=size, max_length=12, normalise=normalise, stop=stop)(stepper, *batch)
+    greedy = greedy_search(stepper, *batch, max_length=12, normalise=normalise)
+    assert not [(b[0], g[0]) for b, g in zip(beam, greedy, strict=True) if b[0].score < g[0].score - 1e-6]
 
 
 @pytest.mark.parametrize("groups", [1, 2])
@@ -113,7 +126,11 @@ def test_the_wide_vocabulary_is_searched_like_the_narrow_one() -> None:
             rows = [(p + stepper.table[source, (*y, 2)[-1] if not y else y[-1]], y) for y, p in open_]
             every = [(float(row[t]), (*y, t)) for row, y in rows for t in range(300) if t not in (PAD, 2)]
             best = sorted(every, key=lambda pair: -pair[0])[:10]
-            ended += [(p / length, y[:-1]) for p, y in best[:5] if y[-1] == EOS]
+            ended += [
+                (p / length, y[:-1] if y[-1] == EOS else y)
+                for p, y in best[:5]
+                if y[-1] == EOS or length == 8
+            ]
             open_ = [(y, p) for p, y in best if y[-1] != EOS][:5]
         want = sorted(ended, key=lambda pair: -pair[0])[:5]
-        assert [h.tokens for h in hypotheses if h.finished] == [y for _, y in want]
+        assert [h.tokens for h in hypotheses] == [y for _, y in want]

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.search.loops import PERIOD, may_loop, most_turns
-from dragoman.search.runaway import another_turn
+from dragoman.search.loops import PERIOD, another_turn, may_loop, most_turns
 
 
 @pytest.mark.parametrize(

@@ -35,11 +35,11 @@ def test_outputs_come_up_as_often_as_they_are_probable(source: int) -> None:
     stepper = Table(seed=1)
     (samples,) = SampleSearch(size=SAMPLES, max_length=4)(stepper, *sentences(source))
     (every,) = exhaustive_search(stepper, *sentences(source), max_length=4)
-    counts = Counter(h.tokens for h in samples if h.finished)
+    counts = Counter((h.tokens, h.finished) for h in samples)
     frequent = [h for h in every if SAMPLES * math.exp(h.log_p) >= 5]
-    observed = [counts[h.tokens] for h in frequent]
+    observed = [counts[h.tokens, h.finished] for h in frequent]
     expected = [SAMPLES * math.exp(h.log_p) for h in frequent]
-    observed.append(SAMPLES - sum(observed))  # all that is rare, or cut
+    observed.append(SAMPLES - sum(observed))  # all that is rare
     expected.append(SAMPLES - sum(expected))
     assert len(frequent) > 5
     assert chi_square(observed, expected) < critical(len(frequent))

@@ -22,7 +22,7 @@ from dragoman.text.specials import BOS, EOS, PAD
 from search.steppers import Bigram, Prefixes, Script, rescore, sentences
 
 ALPHAS = [0.0, 0.6, 1.0]
-STOPS: list[Stop] = ["all", "n_best", "length"]
+STOPS: list[Stop] = ["all", "heuristic", "n_best", "length"]
 A, B = 4, 5  # two real tokens
 VALUES = [-1.0, -2.0, -3.0, -torch.inf]
 
@@ -35,7 +35,7 @@ def test_a_beam_wider_than_the_tree_is_exhaustive(alpha: float) -> None:
     (got,) = beam_search(
         stepper, *sentences(7), size=50, length_penalty=alpha, max_length=max_length, stop="all"
     )
-    assert [h.tokens for h in got] == [h.tokens for h in want]
+    assert [(h.tokens, h.finished) for h in got] == [(h.tokens, h.finished) for h in want]
     assert [h.score for h in got] == pytest.approx([h.score for h in want], abs=1e-5)
 
 
@@ -110,8 +110,8 @@ def test_the_n_best_are_distinct_sorted_and_legal(seed: int, size: int, alpha: f
     for hypotheses in found:
         assert 1 <= len(hypotheses) <= size
         assert [h.score for h in hypotheses] == sorted((h.score for h in hypotheses), reverse=True)
-        assert len({h.tokens for h in hypotheses}) == len(hypotheses)
-        assert len({h.finished for h in hypotheses}) == 1
+        assert len({(h.tokens, h.finished) for h in hypotheses}) == len(hypotheses)
+        assert all(len(h.tokens) == 5 for h in hypotheses if not h.finished)
         assert not {PAD, BOS, EOS} & {token for h in hypotheses for token in h.tokens}
 
 
@@ -134,7 +134,9 @@ def test_work_shrinks_as_sentences_end() -> None:
     assert LEAST <= stepper.rows[-1] < stepper.rows[0] == 16
     stepper.rows.clear()
     beam_search(stepper, *sentences(*range(16)), size=3, length_penalty=0.0, max_length=12, stop="all")
-    assert 3 * LEAST <= stepper.rows[-1] < stepper.rows[0] == 48
+    beam = stepper.rows[: 1 + max(n for n, rows in enumerate(stepper.rows) if rows >= 3 * LEAST)]
+    assert beam == sorted(beam, reverse=True)
+    assert 3 * LEAST <= beam[-1] < beam[0] == 48
 
 
 def test_done_sentences_stay_as_company_where_few_are_open() -> None:
@@ -158,10 +160,12 @@ def test_an_output_cut_at_the_longest_length_says_so(stop: Stop) -> None:
     assert (greedy.tokens, greedy.finished) == ((A, A, A, A), False)
 
 
-def test_a_finished_output_goes_before_a_cut_one() -> None:
+def test_a_better_output_that_was_cut_goes_before_a_finished_one_and_says_so() -> None:
+    """As in CTranslate2: the short one would win only because the longest length was reached."""
     stepper = Script([0.0, 0.0, 0.0, 0.3, 0.7, 0.0], [0.0, 0.0, 0.0, 0.0, 1.0, 0.0])
     (found,) = beam_search(stepper, *sentences(1), size=2, length_penalty=1.0, max_length=3, stop="all")
-    assert found == [Hypothesis((), pytest.approx(-1.204, abs=1e-3), pytest.approx(-1.204, abs=1e-3), True)]
+    assert [(h.tokens, h.finished) for h in found] == [((A, A, A), False), ((), True)]
+    assert [h.score for h in found] == pytest.approx([-0.1189, -1.204], abs=1e-3)
 
 
 def test_the_last_step_may_still_end_an_output() -> None:

@@ -137,9 +137,13 @@ def lines(exported: Exported, quantization: str) -> list[str]:
         f"proven  on {proof.greedy.sentences} sentences {proof.origin}",
         f"        greedy  {agreement(proof.greedy)}",
         f"        beam 5  {agreement(proof.beam)}",
+        f"        as run  {agreement(proof.as_run)}, by its own settings"
+        if proof.as_run
+        else "        as run  not here: its own search settings need another runtime",
         f"        every token of the vocabularies, log p within {proof.worst_token:.1g}",
     ]
-    for difference in proof.beam.differences[:SHOWN]:
+    of_run = proof.as_run.differences if proof.as_run else []
+    for difference in [*proof.beam.differences, *of_run][:SHOWN]:
         found.append(f'          torch  {difference.our_score:.5f}  "{difference.ours}"')
         found.append(f'          here   {difference.their_score:.5f}  "{difference.theirs}"')
     if exported.rounded:

@@ -31,11 +31,11 @@ class SearchConfig(Section):
         description="β of β Σ log min(Σ α, 1): what a beam takes off for source tokens not looked at.",
     )
     max_length: int = Field(default=256, ge=1, description="Longest output in tokens.")
-    stop: Literal["length", "n_best", "all"] = Field(
-        default="n_best",
+    stop: Literal["length", "n_best", "heuristic", "all"] = Field(
+        default="heuristic",
         description=(
-            '"n_best": when `size` hypotheses are finished; "all": when no open one can win; '
-            '"length": at `max_length`.'
+            'When a beam stops. "n_best": when `size` hypotheses have ended; "heuristic": when, besides, no '
+            'open one would be among them if it ended now; "all": when none can; "length": at `max_length`.'
         ),
     )
     groups: int = Field(default=1, ge=1, description="Groups of the beam that are kept different.")
@@ -72,7 +72,10 @@ class SearchConfig(Section):
     )
     guard: bool = Field(
         default=True,
-        description="Cut loops after their third turn, and outputs after 3 × source + 20 tokens.",
+        description=(
+            "Cut loops, and outputs that are far longer than their source: by bounds that were learned from "
+            "the references in calibration. A model without a calibration is not guarded."
+        ),
     )
     batch_sentences: int = Field(default=64, ge=1, description="Sentences decoded together.")
 

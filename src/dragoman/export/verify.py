@@ -14,7 +14,10 @@ from dragoman.config.search import SearchConfig
 from dragoman.data.collate import collate, collate_sources
 from dragoman.errors import ModelError
 from dragoman.export.samples import Row, Sentences, every_token
+from dragoman.inference.abilities import Call, missing
+from dragoman.inference.light import Light
 from dragoman.inference.runtime import Engine
+from dragoman.inference.translator import Translator
 from dragoman.models.bundle import Bundle
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.protocols import State, Step, Stepper
@@ -28,7 +31,8 @@ TOKEN = 1e-4  # nor do two log p of a token in a made-up line, relative to it: t
 BEAM = 0.995  # of the sentences have the same output in beam search: pruning may turn at a tie
 MASS = 1e-3  # of <pad> and <s>, in log p a token
 ROWS = 32
-GREEDY, BEAM_5 = SearchConfig(kind="greedy"), SearchConfig(kind="beam", size=5)
+# Where a beam stops is the same rule in every engine only with "n_best".
+GREEDY, BEAM_5 = SearchConfig(kind="greedy"), SearchConfig(kind="beam", size=5, stop="n_best")
 
 
 class Difference(NamedTuple):
@@ -57,6 +61,7 @@ class Proof:
     bars_specials: bool  # <pad> and <s> were given no probability
     greedy: Agreement
     beam: Agreement
+    as_run: Agreement | None  # with the search and the guard of the settings; None: the engine cannot
     tokens: int  # of made-up lines, each token of the vocabularies among them
     worst_token: float  # the largest relative difference between log p of one of them
 
@@ -108,7 +113,8 @@ def prove(
     refuse(greedy, "greedy search", 1.0, file)
     refuse(beam, "beam search", BEAM, file)
     tokens = sum(len(target) + 1 for _, target in pairs)
-    return Proof(samples.origin, bars_specials, greedy, beam, tokens, worst)
+    as_run = compare_as_run(bundle, engine, samples)
+    return Proof(samples.origin, bars_specials, greedy, beam, as_run, tokens, worst)
 
 
 def compare(
@@ -118,9 +124,6 @@ def compare(
     ours = decode(stepper, samples.rows, search)
     best = [hypotheses[0] for hypotheses in engine.search(samples.rows, search)]
     for row, mine, theirs in zip(samples.rows, ours, best, strict=True):
-        is_cut = not (mine.finished and theirs.finished)
-        if search.kind == "beam" and engine.name == "ct2" and is_cut:
-            continue  # at the longest length CTranslate2 ranks open hypotheses among ended ones, we do not
         found.sentences += 1
         if mine.tokens == theirs.tokens:
             found.same += 1
@@ -137,6 +140,22 @@ def compare(
                     theirs.score,
                 )
             )
+    return found
+
+
+def compare_as_run(bundle: Bundle, engine: Engine, samples: Sentences) -> Agreement | None:
+    """The outputs that a user gets: texts in, texts out, by the model's own settings."""
+    if missing(engine.name, Call(bundle.config.search, {})):
+        return None
+    light = Light(engine, bundle.config, bundle.text, bundle.calibration)
+    texts = [bundle.text.src.decode(row) for row in samples.rows]
+    found = Agreement(len(texts))
+    for source, mine, theirs in zip(texts, Translator(bundle)(texts), light(texts), strict=True):
+        if mine.text == theirs.text:
+            found.same += 1
+            found.worst = max(found.worst, abs(mine.score - theirs.score))
+        else:
+            found.differences.append(Difference(source, mine.text, mine.score, theirs.text, theirs.score))
     return found
 
 

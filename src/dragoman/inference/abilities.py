@@ -35,7 +35,11 @@ class Ability(NamedTuple):
 ABILITIES = (
     Ability("seeded samples (search.kind)", lambda call: call.search.kind in ("sample", "mbr")),
     Ability("groups of a beam (search.groups)", lambda call: call.beam.groups > 1),
-    Ability("another end of a beam (search.stop)", lambda call: call.beam.stop != "n_best", LEAD),
+    Ability(
+        "another end of a beam (search.stop)",
+        lambda call: call.beam.stop not in ("n_best", "heuristic"),
+        LEAD,
+    ),
     Ability("GNMT's length norm (search.length_norm)", lambda call: call.search.length_norm != "power"),
     Ability("a coverage penalty (search.coverage_penalty)", lambda call: call.beam.coverage_penalty > 0),
     Ability("a shortest length (search.min_length)", lambda call: call.search.min_length > 0, LEAD),

@@ -11,12 +11,14 @@ from dragoman.data.collate import collate_sources
 from dragoman.data.pair import Pair
 from dragoman.errors import DataError
 from dragoman.inference.flags import Limits, Seen, length_ratio, raised
+from dragoman.inference.judge import Judge, learn_bounds
 from dragoman.inference.result import Result
 from dragoman.inference.translator import Translator
 from dragoman.metrics.calibration import calibration_error, fit_logistic, fit_monotone, logistic, monotone
 from dragoman.metrics.sentence import chrf_distance
 from dragoman.models.calibration import Calibration
 from dragoman.search.certainty import References, own_choices
+from dragoman.search.runaway import OutputBounds
 from dragoman.text.specials import EOS
 
 ROWS = 64  # pairs that are forced together
@@ -25,8 +27,11 @@ DOUBTFUL = 0.002  # of the outputs have a low confidence
 MUTED = 0.01  # of the references: a flag that they raise more often says nothing
 
 
-def calibrate(translator: Translator, pairs: Sequence[Pair]) -> Calibration:
-    """Pairs with a side that is empty or too long for the model are left out."""
+def calibrate(
+    translator: Translator, pairs: Sequence[Pair], bounds: OutputBounds | None = None
+) -> Calibration:
+    """Pairs with a side that is empty or too long for the model are left out. `bounds` of outputs, where they
+    are known from more references than these."""
     usable = [pair for pair in pairs if is_usable(translator, pair)]
     if not usable:
         raise DataError(
@@ -34,11 +39,13 @@ def calibrate(translator: Translator, pairs: Sequence[Pair]) -> Calibration:
             expected="a development set that the model has not seen in training",
             hint="dragoman score MODEL dev.src dev.tgt --calibrate",
         )
+    bounds = bounds or learn_bounds(translator.text, usable)
+    translator.judge = Judge(translator.text, None, bounds)
     sure, right = own_choices(translator.model, references(translator, usable))
     tokens = fit_monotone(sure, right)
     mean_log_p, quality = judged_outputs(translator, usable)
     slope, offset = fit_logistic(mean_log_p, quality)
-    limits = limits_of(translator, usable)
+    limits = limits_of(translator, usable, bounds)
     return Calibration(
         sentences=len(usable),
         tokens=tokens,
@@ -48,6 +55,7 @@ def calibrate(translator: Translator, pairs: Sequence[Pair]) -> Calibration:
         shortest=limits.shortest,
         longest=limits.longest,
         muted=tuple(sorted(limits.muted)),
+        bounds=bounds,
         error=(calibration_error(sure, right), calibration_error(monotone(sure, tokens), right)),
     )
 
@@ -81,14 +89,15 @@ def mean_log_p(result: Result) -> float:
     return float(np.mean([token.log_p for token in result.details or ()]))
 
 
-def limits_of(translator: Translator, pairs: Sequence[Pair]) -> Limits:
-    """Never narrower than those of any task; and without the flags that good outputs raise in this one."""
+def limits_of(translator: Translator, pairs: Sequence[Pair], bounds: OutputBounds) -> Limits:
+    """Never narrower than those of any task; and without the flags that good outputs raise in this one. What
+    the guard cuts for a loop is always flagged."""
     ratios = [length_ratio(pair.src, pair.tgt) for pair in pairs]
     low, high = np.quantile(ratios, [ODD, 1 - ODD])
     limits = Limits(min(Limits().shortest, float(low)), max(Limits().longest, float(high)))
     counts = Counter(flag for pair in pairs for flag in flags_of(translator, pair, limits))
-    often = frozenset(flag for flag, count in counts.items() if count > MUTED * len(pairs))
-    return limits._replace(muted=often)
+    often = {flag for flag, count in counts.items() if count > MUTED * len(pairs)} - {"repetition"}
+    return limits._replace(muted=frozenset(often | ({"repetition"} if bounds.turns is None else set())))
 
 
 def flags_of(translator: Translator, pair: Pair, limits: Limits) -> tuple[str, ...]:

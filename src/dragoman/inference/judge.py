@@ -5,27 +5,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dragoman.config.search import SearchConfig
+from dragoman.data.pair import Pair
 from dragoman.inference.flags import Limits, Seen, raised
 from dragoman.models.calibration import Calibration
-from dragoman.search.company import shortest_alike
+from dragoman.search.company import longest_alike
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.loops import TURNS, may_loop, most_turns, shortest_loop
-from dragoman.search.runaway import longest_output
+from dragoman.search.loops import LoopBounds, shortest_loop
+from dragoman.search.runaway import OutputBounds, bounds_of, turns_of
 from dragoman.text.pair import TextPair
 
 
 class Judge:
-    def __init__(self, text: TextPair, calibration: Calibration | None) -> None:
+    """`bounds` are those of the calibration, unless others are given. Without any, nothing is cut."""
+
+    def __init__(
+        self, text: TextPair, calibration: Calibration | None, bounds: OutputBounds | None = None
+    ) -> None:
         self.text = text
         self.calibration = calibration
+        self.bounds = bounds or (calibration.bounds if calibration else None)
         self.limits = Limits()
         if calibration:
-            bounds = calibration.shortest, calibration.longest, calibration.doubt
-            self.limits = Limits(*bounds, frozenset(calibration.muted))
+            limits = calibration.shortest, calibration.longest, calibration.doubt
+            self.limits = Limits(*limits, frozenset(calibration.muted))
 
-    @property
-    def shortest_loop(self) -> int:
-        return shortest_loop(self.text.tgt.kind)
+    def loops(self, config: SearchConfig) -> LoopBounds | None:
+        """Those that the guard cuts."""
+        if not config.guard or self.bounds is None or self.bounds.turns is None:
+            return None
+        return LoopBounds(shortest_loop(self.text.tgt.kind), self.bounds.turns)
 
     def bounded(self, config: SearchConfig, source: int) -> SearchConfig:
         """The search for so long a source: under the guard no output is far longer, unless it must."""
@@ -34,9 +42,9 @@ class Judge:
 
     def longest(self, config: SearchConfig, source: int) -> int:
         """Tokens of an output for so long a source; all that may share a batch with it have one bound."""
-        if not config.guard:
+        if not config.guard or self.bounds is None:
             return config.max_length
-        longest = longest_output(shortest_alike(source), self.text.src.kind, self.text.tgt.kind)
+        longest = self.bounds.longest_output(longest_alike(source))
         return min(config.max_length, max(longest, config.min_length + 1))
 
     def confidence(self, best: Hypothesis) -> float | None:
@@ -52,5 +60,15 @@ class Judge:
 
     def turns(self, src: Sequence[int], tgt: Sequence[int]) -> tuple[int, int]:
         """Of the longest loop of each side; the source is looked at where the target has one."""
-        turns = most_turns(tgt, self.shortest_loop) if may_loop(tgt, TURNS) else 1
-        return most_turns(src, shortest_loop(self.text.src.kind)) if turns >= TURNS else 1, turns
+        return turns_of(src, tgt, *shortest_loops(self.text))
+
+
+def shortest_loops(text: TextPair) -> tuple[int, int]:
+    """How many tokens of each side make a loop."""
+    return shortest_loop(text.src.kind), shortest_loop(text.tgt.kind)
+
+
+def learn_bounds(text: TextPair, pairs: Sequence[Pair]) -> OutputBounds:
+    """From references; pairs with an empty side say nothing."""
+    ids = [(text.src.encode(pair.src), text.tgt.encode(pair.tgt)) for pair in pairs]
+    return bounds_of([(src, tgt) for src, tgt in ids if src and tgt], *shortest_loops(text))

@@ -23,6 +23,7 @@ from dragoman.search.array_rules import at_least, begin, no_repeat
 from dragoman.search.arrays import ArrayState, Bools, Floats, Ints, Rule, beam, greedy, greedy_steps
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.scores import length_normalised
+from dragoman.search.stopping import StopRule
 from dragoman.text.pair import TextPair
 from dragoman.text.specials import BOS, PAD
 
@@ -160,14 +161,8 @@ def search_of(
     normalise = partial(length_normalised, alpha=config.length_penalty)
     if config.kind == "greedy" or config.size == 1:
         return partial(greedy, max_length=config.max_length, normalise=normalise, rules=rules)
-    return partial(
-        beam,
-        size=config.size,
-        max_length=config.max_length,
-        normalise=normalise,
-        stop=config.stop,
-        rules=rules,
-    )
+    rule = StopRule(config.stop, config.size, config.n_best, config.max_length, normalise)
+    return partial(beam, rule=rule, rules=rules)
 
 
 def rules_of(config: SearchConfig, prefixes: Sequence[Ids] | None) -> list[Rule]:

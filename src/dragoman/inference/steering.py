@@ -18,6 +18,7 @@ from dragoman.protocols import Stepper
 from dragoman.search.build import Search, build, build_constrained
 from dragoman.search.constrained import width_for
 from dragoman.search.constraints import Edges
+from dragoman.search.loops import LoopBounds
 from dragoman.search.steering.written import Written
 from dragoman.search.trace import Recorder
 from dragoman.text.forbidden import Forbidden
@@ -90,18 +91,18 @@ class Steering:
         return config.model_copy(update={"max_length": longest})
 
     def search(
-        self, config: SearchConfig, places: Sequence[int], shortest_loop: int, recorder: Recorder | None
+        self, config: SearchConfig, places: Sequence[int], loops: LoopBounds | None, recorder: Recorder | None
     ) -> Search:
         constraints = [self.wishes[place].constraints for place in places]
         if not any(constraints):
-            return build(config, shortest_loop, recorder)
+            return build(config, loops, recorder)
         if config.kind in ("sample", "mbr") or recorder:
             raise UsageError(
                 "Terms of a glossary are searched for by a beam, which draws no samples and keeps no trace.",
                 where=f'search.kind = "{config.kind}"' if recorder is None else "trace",
                 hint="search.kind=beam, without a trace; prefix and forbid go with samples and traces too.",
             )
-        return build_constrained(config, constraints, self.edges, shortest_loop)
+        return build_constrained(config, constraints, self.edges, loops)
 
     @cached_property
     def edges(self) -> Edges:

@@ -17,20 +17,24 @@ from dragoman.data.collate import collate_sources
 from dragoman.errors import UsageError
 from dragoman.inference.asked import Asked
 from dragoman.inference.choosing import Chooser
+from dragoman.inference.guarding import without_loops
 from dragoman.inference.judge import Judge
 from dragoman.inference.knowing import Written, known
 from dragoman.inference.opening import Openings
 from dragoman.inference.result import EMPTY, Alternative, Result
-from dragoman.inference.runtime import Name, Steps
+from dragoman.inference.runtime import Ids, Name, Steps
 from dragoman.inference.steered import Answer, Decoded, steered
 from dragoman.inference.steering import Steering, Surfaces
 from dragoman.inference.streaming import parts
 from dragoman.models.bundle import Bundle, load_bundle
 from dragoman.protocols import Stepper
-from dragoman.search.build import build, build_rules
+from dragoman.search.build import build, build_normalise, build_rules, is_beam
 from dragoman.search.company import LEAST, padded
 from dragoman.search.forced import Forced, forced
 from dragoman.search.greedy import greedy_tokens
+from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.loops import LoopBounds
+from dragoman.search.runaway import OutputBounds
 from dragoman.search.trace import Recorder
 from dragoman.shapes import Bool, Int, Tensor
 from dragoman.text.specials import EOS
@@ -46,12 +50,15 @@ class Translator:
 
     name: Name = "torch"
 
-    def __init__(self, bundle: Bundle, *more: Bundle, reverse: Bundle | None = None) -> None:
-        """`more` models decide together with the first; a `reverse` one re-ranks what they find."""
+    def __init__(
+        self, bundle: Bundle, *more: Bundle, reverse: Bundle | None = None, bounds: OutputBounds | None = None
+    ) -> None:
+        """`more` models decide together with the first; a `reverse` one re-ranks what they find. `bounds` of
+        outputs go before those of a calibration."""
         self.model: Stepper = bundle.model
         self.text = bundle.text
         self.search = bundle.config.search
-        self.judge = Judge(bundle.text, bundle.calibration)
+        self.judge = Judge(bundle.text, bundle.calibration, bounds)
         self.chooser = Chooser((bundle, *more), reverse)
         self.longest_source = min(b.longest_source for b in (bundle, *more))
         self.longest_target = min(b.longest_target for b in (bundle, *more))
@@ -91,7 +98,7 @@ class Translator:
         if prefix:
             steering = Steering([text], self.surfaces, {"prefix": prefix})
             bounded, stepper = steering.with_room(bounded, config, [0]), steering.stepper(stepper, company)
-        if rules := build_rules(config, self.judge.shortest_loop):
+        if rules := build_rules(config, self.judge.loops(config)):
             stepper = rules(stepper)
         tokens = greedy_tokens(stepper, *self._batch([source]), bounded.max_length)
         yield from parts(tokens, partial(Openings([prefix], self.surfaces.tgt).text, 0))
@@ -142,17 +149,40 @@ class Translator:
         if recorder and config.kind in ("sample", "mbr"):
             raise no_trace(config.kind)
         stepper = self.chooser.stepper(self.model, config)
-        bounded = self.judge.bounded(config, len(rows[0]))
+        bounded, loops = self.judge.bounded(config, len(rows[0])), self.judge.loops(config)
+        is_constrained = False
         if steering is None:
-            decode = build(bounded, self.judge.shortest_loop, recorder)
+            decode = build(bounded, loops, recorder)
         else:
             bounded = steering.with_room(bounded, config, places)
-            decode = steering.search(bounded, in_company(places), self.judge.shortest_loop, recorder)
+            decode = steering.search(bounded, in_company(places), loops, recorder)
             stepper = steering.stepper(stepper, in_company(places))
+            is_constrained = any(steering.wishes[place].constraints for place in places)
         found = decode(stepper, *self._batch(rows))[: len(rows)]
         traces = recorder.traces(found) if recorder else [None] * len(rows)
+        if loops and is_beam(config) and not is_constrained:
+            found = [self._without_loops(config, *pair, loops) for pair in zip(rows, found, strict=True)]
         ranked = [self.chooser.ranked(config, *pair) for pair in zip(texts, found, strict=True)]
         return [Decoded(*one) for one in zip(rows, ranked, traces, strict=True)]
+
+    def _without_loops(
+        self, config: SearchConfig, source: Sequence[int], found: list[Hypothesis], loops: LoopBounds
+    ) -> list[Hypothesis]:
+        """The hypotheses; where one of the n best has a loop, each is cut, ended and ranked anew."""
+        cut_at = partial(loops.cut_at, source, start=config.min_length)
+        if all(cut_at(one.tokens) is None for one in found[: config.n_best]):
+            return found
+        stepper, normalise = self.chooser.stepper(self.model, config), build_normalise(config)
+
+        def ended(outputs: list[Ids]) -> list[Hypothesis]:
+            ends = in_company([[*tokens, EOS] for tokens in outputs])
+            sums = forced(stepper, *self._batch([source] * len(ends)), ends).log_p.sum(dim=1).tolist()
+            return [
+                Hypothesis(tuple(tokens), normalise(p, len(tokens) + 1), p, True)
+                for tokens, p in zip(outputs, sums, strict=False)
+            ]
+
+        return without_loops(found, cut_at, ended)
 
     def _with_known(
         self, config: SearchConfig, texts: Sequence[str], found: Sequence[Decoded]

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from dragoman.errors import ModelError
 from dragoman.manifest import Read
 from dragoman.metrics.calibration import logistic, monotone
+from dragoman.search.runaway import OutputBounds
 
 FILE = "calibration.json"
 
@@ -28,6 +29,7 @@ class Calibration(BaseModel):
     shortest: float  # characters of output over source, beyond which an output is odd
     longest: float
     muted: tuple[str, ...]  # flags that the references raise, too
+    bounds: OutputBounds  # beyond which an output is cut
     error: tuple[float, float]  # expected calibration error of the tokens, before and after
 
     def token_confidence(self, log_p: Sequence[float]) -> list[float]:

@@ -6,13 +6,16 @@ The same rules, and from the same log p the same outputs and scores. Done senten
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.greedy_path import LOST, Followed, GreedyPath
+from dragoman.search.hypothesis import Hypothesis, best_of
 from dragoman.search.scores import Normalise, best_possible, refuse_nan
+from dragoman.search.stopping import StopRule
 from dragoman.text.specials import BOS, EOS, PAD
 
 Ints = NDArray[np.int64]
@@ -98,43 +101,79 @@ def greedy_steps(
 
 
 def beam(
-    stepper: ArrayStepper,
-    src: Ints,
-    keep: Bools,
-    *,
-    size: int,
-    max_length: int,
-    normalise: Normalise,
-    stop: str = "n_best",
-    rules: Sequence[Rule] = (),
+    stepper: ArrayStepper, src: Ints, keep: Bools, rule: StopRule, rules: Sequence[Rule] = ()
 ) -> list[list[Hypothesis]]:
-    """The `size` best of each sentence, best first; of one in which nothing has ended, what is open."""
+    """The best of each sentence, best first, as many as the beam is wide."""
+    size = rule.width
     found: list[list[Hypothesis]] = [[] for _ in src]
-    sentences = np.arange(len(src))
-    tokens = np.full((len(src), size, 1), BOS)
-    log_p = np.full((len(src), size), -np.inf, np.float32)
+    start, path = stepper.start(src, keep), GreedyPath(len(src))
+    search(stepper, start.widened(size), np.arange(len(src)), rule, found, rules, path)
+    missed = [n for n, best in enumerate(found) if may_miss(path, n, best, rule)]
+    if missed and size > 1:
+        some, one = np.array(missed), replace(rule, stop="n_best", width=1, n_best=1)
+        greedy: list[list[Hypothesis]] = [[] for _ in src]
+        search(stepper, start.select(some, np.zeros((len(some), 1), np.int64)), some, one, greedy, rules)
+        found = [best_of(best, more, size=size) for best, more in zip(found, greedy, strict=True)]
+    return found
+
+
+def search(
+    stepper: ArrayStepper,
+    state: ArrayState,
+    sentences: Ints,
+    rule: StopRule,
+    found: Sequence[list[Hypothesis]],
+    rules: Sequence[Rule],
+    path: GreedyPath | None = None,
+) -> None:
+    """Puts what is found for these sentences, of which the state is the beginning, to the rest of it."""
+    size, max_length, normalise = rule.width, rule.max_length, rule.normalise
+    tokens = np.full((len(sentences), size, 1), BOS)
+    log_p = np.full((len(sentences), size), -np.inf, np.float32)
     log_p[:, 0] = 0.0  # all begin alike: one is enough
-    state = stepper.start(src, keep).widened(size)
     for length in range(1, max_length + 1):
         step, state = stepper.step(tokens[:, :, -1], state)
         follow(rules, sentences, tokens, step)
         best = continuations(log_p, step)
         mine = [found[sentence] for sentence in sentences]
-        set_aside(best, tokens, length, mine, normalise)
+        if path:
+            follow_greedy(path, sentences, best, step, size, is_last=length == max_length)
+        set_aside(best, tokens, length, mine, normalise, is_last=length == max_length)
         chosen = best.open()
         is_last = (chosen.log_p[:, 0] == -np.inf) | (length == max_length)
         for place in np.flatnonzero(is_last).tolist():
             if not mine[place]:
-                mine[place].extend(cut(chosen, tokens, log_p, place, length, normalise))
-        bound = [best_possible(p, max_length, normalise) for p in chosen.log_p[:, 0].tolist()]
-        is_settled = [is_done(h, size, stop, p) for h, p in zip(mine, bound, strict=True)]
+                mine[place].extend(stuck(tokens[place], log_p[place], length - 1, normalise))
+        open_p = chosen.log_p[:, 0].tolist()
+        is_settled = [rule.is_done(h, p, length) for h, p in zip(mine, open_p, strict=True)]
         still = np.flatnonzero(~(is_last | is_settled))
         if not len(still):
             break
         parents = chosen.parent[still]
         tokens = np.concatenate((tokens[still[:, None], parents], chosen.token[still, :, None]), axis=2)
         log_p, sentences, state = chosen.log_p[still], sentences[still], state.select(still, parents)
-    return found
+
+
+def follow_greedy(
+    path: GreedyPath, sentences: Ints, best: Continuations, step: Floats, size: int, *, is_last: bool
+) -> None:
+    place = np.array(path.places(sentences.tolist()))
+    y = step[np.arange(len(place)), np.maximum(place, 0)].argmax(axis=-1)
+    is_mine = (best.parent == place[:, None]) & (best.token == y[:, None])
+    rank = is_mine.argmax(axis=1)[:, None]
+    is_open = (best.token != EOS).astype(np.int64)
+    before = np.take_along_axis(is_open.cumsum(axis=1) - is_open, rank, axis=1)[:, 0]
+    total = np.take_along_axis(best.log_p, rank, axis=1)[:, 0]
+    rank = np.where(is_mine.any(axis=1), rank[:, 0], LOST)
+    columns = zip(*(x.tolist() for x in (y, rank, total, before)), strict=True)
+    for sentence, values in zip(sentences.tolist(), columns, strict=True):
+        path.follow(sentence, Followed(*values), size, is_last=is_last)
+
+
+def may_miss(path: GreedyPath, sentence: int, found: Sequence[Hypothesis], rule: StopRule) -> bool:
+    """Whether the greedy output is not among what was found, and may yet be better than all of it."""
+    possible = best_possible(path.log_p[sentence], rule.max_length, rule.normalise)
+    return not path.is_found[sentence] and (not found or possible > found[0].score)
 
 
 class Continuations(NamedTuple):
@@ -200,37 +239,27 @@ def set_aside(
     length: int,
     found: Sequence[list[Hypothesis]],
     normalise: Normalise,
+    *,
+    is_last: bool,
 ) -> None:
-    """What ends among the W best."""
+    """What ends among the W best; at the last step all of these."""
     width = tokens.shape[1]
-    ends = (best.token[:, :width] == EOS) & (best.log_p[:, :width] > -np.inf)
+    ends = ((best.token[:, :width] == EOS) | is_last) & (best.log_p[:, :width] > -np.inf)
     for place, rank in np.argwhere(ends).tolist():
-        p = float(best.log_p[place, rank])
+        p, token = float(best.log_p[place, rank]), int(best.token[place, rank])
         y = tokens[place, best.parent[place, rank], 1:].tolist()
-        found[place].append(Hypothesis(tuple(y), normalise(p, length), p, True))
+        written = tuple(y) if token == EOS else (*y, token)
+        found[place].append(Hypothesis(written, normalise(p, length), p, token == EOS))
     for place in np.flatnonzero(ends.any(axis=1)).tolist():
         found[place].sort(key=lambda h: -h.score)
         del found[place][width:]
 
 
-def cut(
-    chosen: Continuations, tokens: Ints, log_p: Floats, place: int, length: int, normalise: Normalise
-) -> Iterator[Hypothesis]:
-    """The open hypotheses as they stand; where none can go on, as they stood."""
-    p = chosen.log_p[place]
-    rows = np.concatenate((tokens[place, chosen.parent[place], 1:], chosen.token[place][:, None]), axis=1)
-    if not np.isfinite(p).any():
-        p, rows, length = log_p[place], tokens[place, :, 1:], max(length - 1, 1)
-    for value, row in zip(p.tolist(), rows.tolist(), strict=True):
+def stuck(tokens: Ints, log_p: Floats, length: int, normalise: Normalise) -> Iterator[Hypothesis]:
+    """The open hypotheses [W T] as they are, where none has a token to go on with."""
+    for value, row in zip(log_p.tolist(), tokens[:, 1:].tolist(), strict=True):
         if value > -np.inf:
-            yield Hypothesis(tuple(row), normalise(value, length), value, False)
-
-
-def is_done(found: Sequence[Hypothesis], size: int, stop: str, bound: float) -> bool:
-    """Whether open hypotheses, the best of which scores no more than `bound`, can change nothing."""
-    if len(found) < size or stop == "length":
-        return False
-    return stop == "n_best" or bound <= found[-1].score
+            yield Hypothesis(tuple(row), normalise(value, max(length, 1)), value, False)
 
 
 def follow(rules: Sequence[Rule], sentences: Ints, tokens: Ints, log_p: Floats) -> None:

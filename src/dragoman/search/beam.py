@@ -2,31 +2,33 @@
 
 The beam stays W wide: a hypothesis that ends within the W best is set aside, and the next best takes its
 place. The places of a sentence may be split among groups; each is a beam of its own.
+
+The best of a sentence never scores less than what greedy search finds: where the beam has lost that, a beam
+of one searches for it again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 
 from dragoman.errors import UsageError
 from dragoman.protocols import State, Step, Stepper
+from dragoman.search.choices import most_probable_token
 from dragoman.search.company import staying
 from dragoman.search.coverage import coverage_penalty
 from dragoman.search.expand import Candidates, continuations, diverse_continuations
-from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.greedy_path import LOST, Followed, GreedyPath
+from dragoman.search.hypothesis import Hypothesis, best_of
 from dragoman.search.scores import Normalise, best_possible, length_normalised, refuse_nan
+from dragoman.search.stopping import Stop, StopRule
 from dragoman.search.trace import Recorder, Row
 from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import BOS, EOS
-
-# A group is done at the longest length; when its places are filled with ended hypotheses; or when no open
-# hypothesis can win any more.
-Stop = Literal["length", "n_best", "all"]
 
 
 class Beam(NamedTuple):
@@ -43,33 +45,46 @@ class Beam(NamedTuple):
 class Group:
     """What has ended, best first, and whether more may come."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_open: bool = True) -> None:
         self.found: list[Hypothesis] = []
-        self.is_open = True
+        self.is_open = is_open
 
 
 @dataclass(frozen=True)
 class BeamSearch:
-    """The n best of each sentence, best first, in at most `max_length` steps, </s> among them.
+    """The best of each sentence, best first, in at most `max_length` steps, </s> among them.
 
-    A sentence of which nothing has ended by then gives its open hypotheses, not `finished`.
+    At the last step the open hypotheses of the beam are ranked beside those that ended, and not `finished`.
     """
 
     size: int
     max_length: int
     normalise: Normalise = length_normalised
-    stop: Stop = "n_best"
+    stop: Stop = "heuristic"
+    n_best: int | None = None  # that must be the best there are; None is all of the beam
     coverage: float = 0.0  # β of the coverage penalty
     groups: int = 1
     diversity: float = 0.0  # λ between groups
     recorder: Recorder | None = None
+    first_group: int = 0  # its number in the record
 
     @torch.inference_mode()
     def __call__(
         self, stepper: Stepper, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]
     ) -> list[list[Hypothesis]]:
+        start = self.begin(stepper, src, keep)
         groups = [[Group() for _ in range(self.groups)] for _ in src]
-        beam = self.begin(stepper, src, keep)
+        path = GreedyPath(len(src)) if self.size > 1 else None
+        self.search(stepper, start, groups, path)
+        if path and (missed := [n for n, row in enumerate(groups) if self.may_miss(path, n, row)]):
+            for row, greedy in zip(groups, self.greedy(stepper, start, missed), strict=True):
+                row.append(greedy)
+        return [best_of(*(group.found for group in row), size=self.size) for row in groups]
+
+    def search(
+        self, stepper: Stepper, beam: Beam, groups: Sequence[Sequence[Group]], path: GreedyPath | None
+    ) -> None:
+        """Fills the groups of each sentence."""
         for length in range(1, self.max_length + 1):
             step = stepper.step(beam.tokens[:, :, -1].flatten(), beam.state)
             beam = self.look(beam, step)
@@ -78,6 +93,8 @@ class BeamSearch:
             mine = [groups[sentence] for sentence in beam.sentences]
             if self.recorder:
                 self.record(self.recorder, beam, candidates, length, mine)
+            if path:
+                self.follow(path, beam, candidates, step, length, mine)
             self.set_aside(beam, candidates, length, mine)
             chosen = candidates.open()
             self.close(beam, chosen, length, mine)
@@ -85,7 +102,6 @@ class BeamSearch:
             if not any(still):
                 break
             beam = advance(beam, chosen, step.state, staying(still))
-        return [self.pooled(row) for row in groups]
 
     def begin(self, stepper: Stepper, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Beam:
         B, W = len(src), self.size
@@ -93,6 +109,49 @@ class BeamSearch:
         log_p[:, :: W // self.groups] = 0.0  # all begin alike: one in each group is enough
         tokens = torch.full((B, W, 1), BOS, device=src.device)
         return Beam(list(range(B)), tokens, log_p, stepper.start(src, keep, W), keep, None)
+
+    def follow(
+        self,
+        path: GreedyPath,
+        beam: Beam,
+        candidates: Candidates,
+        step: Step,
+        length: int,
+        groups: Sequence[Sequence[Group]],
+    ) -> None:
+        """Greedy search is followed in the first group, which pays for no other."""
+        log_p, parent, token = (x[:, 0] for x in candidates)
+        place = torch.tensor(path.places(beam.sentences), device=token.device)
+        rows = torch.arange(len(place), device=place.device) * self.size + place.clamp_min(0)
+        y = most_probable_token(step.log_p[rows])
+        is_mine = (parent == place.unsqueeze(1)) & (token == y.unsqueeze(1))
+        rank = is_mine.int().argmax(dim=1, keepdim=True)
+        is_open = (token != EOS).int()
+        before = (is_open.cumsum(dim=1) - is_open).gather(1, rank).squeeze(1)
+        total = log_p.gather(1, rank).squeeze(1)
+        rank = rank.squeeze(1).where(is_mine.any(dim=1), LOST)
+        columns = zip(*(x.tolist() for x in (y, rank, total, before)), strict=True)
+        for sentence, mine, values in zip(beam.sentences, groups, columns, strict=True):
+            if mine[0].is_open:
+                is_last = length == self.max_length
+                path.follow(sentence, Followed(*values), self.size // self.groups, is_last=is_last)
+
+    def may_miss(self, path: GreedyPath, sentence: int, groups: Sequence[Group]) -> bool:
+        """Whether the greedy output is not among what was found, and may yet be better than all of it."""
+        best = max((h.score for group in groups for h in group.found), default=-torch.inf)
+        possible = best_possible(path.log_p[sentence], self.max_length, self.normalise)
+        return not path.is_found[sentence] and possible > best
+
+    def greedy(self, stepper: Stepper, start: Beam, missed: Sequence[int]) -> list[Group]:
+        """What a beam of one finds for these sentences; nothing for the others."""
+        one = replace(self, size=1, groups=1, diversity=0.0, stop="n_best", n_best=1, first_group=self.groups)
+        groups = [[Group(is_open=sentence in missed)] for sentence in start.sentences]
+        places = staying([group.is_open for (group,) in groups])
+        rows = torch.tensor(places, device=start.log_p.device)
+        state = start.state.keep_sentences(rows, rows * self.size)
+        beam = Beam(places, start.tokens[rows, :1], start.log_p[rows, :1], state, start.keep[rows], None)
+        one.search(stepper, beam, groups, None)
+        return [group for (group,) in groups]
 
     def look(self, beam: Beam, step: Step) -> Beam:
         if not self.coverage:
@@ -114,47 +173,43 @@ class BeamSearch:
     def set_aside(
         self, beam: Beam, candidates: Candidates, length: int, groups: Sequence[Sequence[Group]]
     ) -> None:
-        """What ends among the best of each group, as many as it has places."""
+        """What ends among the best of each group, as many as it has places; at the last step all of these."""
         width = self.size // self.groups
-        ends = (candidates.token[..., :width] == EOS) & candidates.log_p[..., :width].isfinite()
-        where = ends.nonzero()
+        is_last = length == self.max_length
+        ends = (candidates.token[..., :width] == EOS) | is_last
+        where = (ends & candidates.log_p[..., :width].isfinite()).nonzero()
         if not len(where):
             return
         place, group, rank = where.unbind(1)
-        parent, log_p = candidates.parent[place, group, rank], candidates.log_p[place, group, rank]
-        tokens = beam.tokens[place, parent, 1:].tolist()
+        log_p, parent, token = (x[place, group, rank] for x in candidates)
+        before = beam.tokens[place, parent, 1:].tolist()
         scores = self.scores(beam, place, parent, log_p, length)
-        for (i, g, _), y, p, score in zip(where.tolist(), tokens, log_p.tolist(), scores, strict=True):
-            mine = groups[i][g]
-            if mine.is_open:
-                found = [*mine.found, Hypothesis(tuple(y), score, p, True)]
-                mine.found = sorted(found, key=lambda h: -h.score)[:width]
+        rows = zip(where.tolist(), before, token.tolist(), log_p.tolist(), scores, strict=True)
+        for (i, g, _), y, last, p, score in rows:
+            if groups[i][g].is_open:
+                tokens = tuple(y) if last == EOS else (*y, last)
+                groups[i][g].found.append(Hypothesis(tokens, score, p, last == EOS))
+        for i, g in {(i, g) for i, g, _ in where.tolist()}:
+            groups[i][g].found = sorted(groups[i][g].found, key=lambda h: -h.score)[:width]
 
     def close(self, beam: Beam, chosen: Candidates, length: int, groups: Sequence[Sequence[Group]]) -> None:
-        """Closes the groups whose best can no longer change; one without an end gives what is open."""
+        """Closes the groups whose best can no longer change; one that can write nothing gives what it had."""
+        width = self.size // self.groups
+        rule = StopRule(self.stop, width, min(self.n_best or width, width), self.max_length, self.normalise)
         for place, best in enumerate(chosen.log_p[..., 0].tolist()):
             for g, (group, log_p) in enumerate(zip(groups[place], best, strict=True)):
                 if not group.is_open:
                     continue
                 is_last = length == self.max_length or log_p == -torch.inf
-                group.is_open = not is_last and self.may_change(group.found, log_p)
+                group.is_open = not is_last and not rule.is_done(group.found, log_p, length)
                 if is_last and not group.found:
-                    group.found = self.cut(beam, chosen, length, place, g)
+                    group.found = self.stuck(beam, length - 1, place, g)
 
-    def may_change(self, found: list[Hypothesis], log_p: float) -> bool:
-        """Whether open hypotheses, the best of which has this Σ log p, may change the best that ended."""
-        if len(found) < self.size // self.groups or self.stop == "length":
-            return True
-        return self.stop == "all" and best_possible(log_p, self.max_length, self.normalise) > found[-1].score
-
-    def cut(self, beam: Beam, chosen: Candidates, length: int, place: int, group: int) -> list[Hypothesis]:
-        """The open hypotheses as they stand; where none can go on, as they stood."""
-        log_p, parent, token = (x[place, group] for x in chosen)
-        tokens = torch.cat((beam.tokens[place, parent, 1:], token.unsqueeze(1)), dim=1)
-        if not log_p.isfinite().any():
-            width = self.size // self.groups
-            parent = torch.arange(group * width, (group + 1) * width, device=parent.device)
-            log_p, tokens, length = beam.log_p[place, parent], beam.tokens[place, parent, 1:], length - 1
+    def stuck(self, beam: Beam, length: int, place: int, group: int) -> list[Hypothesis]:
+        """The open hypotheses as they are, where none has a token to go on with."""
+        width = self.size // self.groups
+        parent = torch.arange(group * width, (group + 1) * width, device=beam.log_p.device)
+        log_p, tokens = beam.log_p[place, parent], beam.tokens[place, parent, 1:]
         scores = self.scores(beam, torch.full_like(parent, place), parent, log_p, max(length, 1))
         rows = zip(tokens.tolist(), scores, log_p.tolist(), strict=True)
         return [Hypothesis(tuple(y), score, p, False) for y, score, p in rows if p > -torch.inf]
@@ -190,16 +245,7 @@ class BeamSearch:
                     scores = self.scores(beam, torch.full_like(parent, place), parent, log_p, length)
                     columns = (log_p.tolist(), scores, parent.tolist(), token.tolist())
                     rows = [Row(*values) for values in zip(*columns, strict=True)]
-                    recorder.step(sentence, g, length, rows, width)
-
-    def pooled(self, groups: Sequence[Group]) -> list[Hypothesis]:
-        """The best of all groups, each once; what was cut only where nothing ended."""
-        if len(groups) == 1:
-            return groups[0].found
-        every = [h for group in groups for h in group.found]
-        ended = [h for h in every if h.finished]
-        distinct = {h.tokens: h for h in ended or every}.values()
-        return sorted(distinct, key=lambda h: -h.score)[: self.size]
+                    recorder.step(sentence, self.first_group + g, length, rows, width, g * width)
 
 
 def beam_search(
@@ -210,7 +256,7 @@ def beam_search(
     size: int,
     max_length: int,
     length_penalty: float = 1.0,
-    stop: Stop = "n_best",
+    stop: Stop = "heuristic",
 ) -> list[list[Hypothesis]]:
     """The plain beam, in one call."""
     normalise = partial(length_normalised, alpha=length_penalty)

@@ -14,6 +14,7 @@ from dragoman.search.ensemble import Average, mean_of_log_p, mean_of_p
 from dragoman.search.greedy import greedy_search
 from dragoman.search.guard import LoopGuard
 from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.loops import LoopBounds
 from dragoman.search.sample import SampleSearch
 from dragoman.search.scores import Normalise, gnmt_normalised, length_normalised
 from dragoman.search.steering.length import AtLeast
@@ -25,15 +26,20 @@ from dragoman.shapes import Tensor
 Search = Callable[[Stepper, Tensor, Tensor], list[list[Hypothesis]]]
 
 
-def build(config: SearchConfig, shortest_loop: int | None = None, recorder: Recorder | None = None) -> Search:
-    return ruled(unruled(config, recorder), config, shortest_loop)
+def build(config: SearchConfig, loops: LoopBounds | None = None, recorder: Recorder | None = None) -> Search:
+    """With `loops`, guarded against them; but not a beam, whose loops are cut after the search."""
+    return ruled(unruled(config, recorder), config, None if is_beam(config) else loops)
+
+
+def is_beam(config: SearchConfig) -> bool:
+    return config.kind == "beam" and config.size > 1
 
 
 def build_constrained(
     config: SearchConfig,
     constraints: Sequence[Sequence[Constraint]],
     edges: Edges,
-    shortest_loop: int | None = None,
+    loops: LoopBounds | None = None,
 ) -> Search:
     """For a batch whose outputs must hold these."""
     search = partial(
@@ -44,25 +50,24 @@ def build_constrained(
         normalise=build_normalise(config),
         max_length=config.max_length,
     )
-    return ruled(search, config, shortest_loop)
+    return ruled(search, config, loops)
 
 
-def ruled(search: Search, config: SearchConfig, shortest_loop: int | None) -> Search:
-    """The search over a stepper that keeps the rules of the settings, and is guarded against loops of so many
-    tokens, where the settings ask for it and someone knows how many."""
-    rules = build_rules(config, shortest_loop)
+def ruled(search: Search, config: SearchConfig, loops: LoopBounds | None) -> Search:
+    """The search over a stepper that keeps the rules of the settings and goes on with none of these loops."""
+    rules = build_rules(config, loops)
     return (lambda stepper, src, keep: search(rules(stepper), src, keep)) if rules else search
 
 
-def build_rules(config: SearchConfig, shortest_loop: int | None) -> Callable[[Stepper], Stepper] | None:
+def build_rules(config: SearchConfig, loops: LoopBounds | None) -> Callable[[Stepper], Stepper] | None:
     """None where there is no rule."""
     rules: list[Callable[[Stepper], Stepper]] = []
     if config.no_repeat_ngram:
         rules.append(partial(NoRepeat, n=config.no_repeat_ngram))
     if config.min_length:
         rules.append(partial(AtLeast, n=config.min_length))
-    if config.guard and shortest_loop is not None:
-        rules.append(partial(LoopGuard, shortest=shortest_loop))
+    if loops:
+        rules.append(partial(LoopGuard, loops=loops))
     return (lambda stepper: reduce(lambda s, rule: rule(s), rules, stepper)) if rules else None
 
 
@@ -79,13 +84,14 @@ def unruled(config: SearchConfig, recorder: Recorder | None) -> Search:
             seed=config.seed,
             normalise=normalise,
         )
-    if config.kind == "greedy" or config.size == 1:
+    if not is_beam(config):
         return partial(greedy_search, max_length=config.max_length, normalise=normalise, recorder=recorder)
     return BeamSearch(
         size=config.size,
         max_length=config.max_length,
         normalise=normalise,
         stop=config.stop,
+        n_best=config.n_best,
         coverage=config.coverage_penalty,
         groups=config.groups,
         diversity=config.diversity,

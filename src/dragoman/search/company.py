@@ -18,9 +18,9 @@ def padded(length: int) -> int:
     return (length // ROUND + 1) * ROUND
 
 
-def shortest_alike(length: int) -> int:
-    """The shortest source that is made as long."""
-    return max(length // ROUND * ROUND, 1)
+def longest_alike(length: int) -> int:
+    """The longest source that is made as long."""
+    return padded(length) - 1
 
 
 def staying(is_open: Sequence[bool]) -> list[int]:

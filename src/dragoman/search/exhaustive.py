@@ -20,7 +20,7 @@ def exhaustive_search(
     max_length: int,
     normalise: Normalise = length_normalised,
 ) -> list[list[Hypothesis]]:
-    """Every output of each sentence that ends within `max_length` steps, best first.
+    """Every output of each sentence that ends within `max_length` steps or is cut there, best first.
 
     There are Σ_t Vᵗ of them, so V and `max_length` must be small.
     """
@@ -43,4 +43,7 @@ def exhaustive_search(
             (tokens.repeat_interleave(len(y), dim=1), y.repeat(W).expand(B, -1).unsqueeze(-1)), dim=2
         )
         state = step.state.select(torch.arange(B * W, device=src.device).repeat_interleave(len(y)))
+    for mine, ys, ps in zip(found, tokens[:, :, 1:].tolist(), log_p.tolist(), strict=True):
+        pairs = [(tuple(y), p) for y, p in zip(ys, ps, strict=True) if p > -torch.inf]
+        mine += [Hypothesis(y, normalise(p, max_length), p, False) for y, p in pairs]
     return [sorted(mine, key=lambda h: -h.score) for mine in found]

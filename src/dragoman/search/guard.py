@@ -1,7 +1,7 @@
-"""The runaway guard: a loop is cut after its third turn, and no output is far longer than its source.
+"""The guard against loops, while outputs are written token by token or under constraints.
 
-An output that wants to begin a fourth turn ends there instead, at the price of its </s>, so that in a beam
-any other hypothesis wins. What the source repeats itself, the output may repeat as often.
+An output that wants to go on with a loop ends there instead, at the price of its </s>. A plain beam is
+guarded after the search, as every runtime can be: see inference/guarding.py.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import torch
 
 from dragoman.protocols import State, Step, Stepper
 from dragoman.search.choices import allowed
-from dragoman.search.loops import PERIOD, turns_allowed
+from dragoman.search.loops import PERIOD, LoopBounds
 from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import EOS, PAD
 
@@ -39,10 +39,10 @@ def new_trail(rows: int, device: torch.device) -> Trail:
     return Trail(last, torch.zeros_like(last))
 
 
-def turns_of(src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], shortest: int) -> Int[Tensor, " B"]:
+def turns_of(src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], loops: LoopBounds) -> Int[Tensor, " B"]:
     """How often the output of each source may repeat itself."""
     rows = zip(src.tolist(), keep.sum(dim=1).tolist(), strict=True)
-    return torch.tensor([turns_allowed(ids[:length], shortest) for ids, length in rows], device=src.device)
+    return torch.tensor([loops.allowed(ids[:length]) for ids, length in rows], device=src.device)
 
 
 class Guarded(NamedTuple):
@@ -53,15 +53,15 @@ class Guarded(NamedTuple):
 class LoopGuard:
     """A stepper around a stepper. It is the outermost: where </s> is forbidden it cannot cut."""
 
-    def __init__(self, stepper: Stepper, shortest: int) -> None:
+    def __init__(self, stepper: Stepper, loops: LoopBounds) -> None:
         self.stepper = stepper
-        self.shortest = shortest
+        self.loops = loops
 
     def start(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], width: int) -> State:
         state = self.stepper.start(src, keep, width)
-        turns = turns_of(src, keep, self.shortest)
+        turns = turns_of(src, keep, self.loops)
         trail = new_trail(len(src) * width, src.device)
-        return State((state.fixed, run_of(turns, self.shortest)), Guarded(state.moving, trail))
+        return State((state.fixed, run_of(turns, self.loops.shortest)), Guarded(state.moving, trail))
 
     def step(self, y: Int[Tensor, " N"], state: State) -> Step:
         fixed, longest = state.fixed
@@ -80,7 +80,7 @@ class LoopGuard:
     def cut(
         self, log_p: Float[Tensor, "M V"], last: Int[Tensor, "M P"], caught: Bool[Tensor, "M P"]
     ) -> Float[Tensor, "M V"]:
-        """No fourth turn; and only </s> for the rows that want one more than anything else."""
+        """No further turn; and only </s> for the rows that want one more than anything else."""
         best = allowed(log_p).argmax(dim=1, keepdim=True)
         may_end = log_p[:, EOS : EOS + 1].isfinite()
         wants = (caught & (last == best)).any(dim=1, keepdim=True)

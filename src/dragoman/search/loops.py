@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 PERIOD = 32  # tokens in the longest stretch that is looked for
 TURNS = 3  # from here on it is a loop
@@ -32,6 +33,33 @@ def most_turns(ids: Sequence[int], shortest: int = 1) -> int:
     return most
 
 
-def turns_allowed(source: Sequence[int], shortest: int) -> int:
-    """How often an output may repeat itself: as often as its source does, and three times anyway."""
-    return max(TURNS, most_turns(source, shortest)) if may_loop(source, TURNS + 1) else TURNS
+class LoopBounds(NamedTuple):
+    """A loop that an output must not go on with: of `shortest` tokens or more, behind `turns` turns."""
+
+    shortest: int
+    turns: int
+
+    def allowed(self, source: Sequence[int]) -> int:
+        """The turns that an output may have: these, or one more than its source."""
+        repeated = most_turns(source, self.shortest) if may_loop(source, self.turns) else 1
+        return max(self.turns, repeated + 1) if repeated >= TURNS else self.turns
+
+    def cut_at(self, source: Sequence[int], output: Sequence[int], start: int = 0) -> int | None:
+        """The first place, from `start` on, of a token that goes on with a loop."""
+        if not may_loop(output, self.turns + 1):
+            return None
+        return another_turn(output, self.allowed(source), self.shortest, start)
+
+
+def another_turn(ids: Sequence[int], turns: int, shortest: int = 1, start: int = 0) -> int | None:
+    """The first place, from `start` on, of a token that goes on with a loop behind so many turns of it."""
+    first: int | None = None
+    for period in range(1, min(PERIOD, len(ids) // turns) + 1):
+        run = 0  # tokens on end, before this place, that are the same as `period` before
+        for place in range(period, len(ids) if first is None else first):
+            is_same = ids[place] == ids[place - period]
+            if is_same and place >= start and run >= (turns - 1) * period and run + period >= shortest:
+                first = place
+                break
+            run = run + 1 if is_same else 0
+    return first

@@ -1,29 +1,47 @@
-"""Runaway outputs, as plain numbers: how long one may be, and where a loop has turned too often."""
+"""Runaway outputs: where an output becomes degenerate for one task, as its references show."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from dragoman.search.loops import PERIOD
+from dragoman.search.loops import TURNS, may_loop, most_turns
 
-# Bytes that a token stands for, at most: a source in words is longer in letters.
-BYTES = {"byte": 1, "char": 4, "bpe": 24, "unigram": 24, "word": 24, "sentencepiece": 24}
-
-
-def longest_output(source: int, src_kind: str, tgt_kind: str) -> int:
-    """3 × source + 20 tokens, the source counted in units as fine as the target's."""
-    return 3 * source * max(1, BYTES[src_kind] // BYTES[tgt_kind]) + 20
+FACTOR = 3  # tokens of an output for one of its source, at least
+SLACK = 20  # tokens besides, at least
+LOOPING = 0.01  # of the references: where more have loops, a loop shows nothing
 
 
-def another_turn(ids: Sequence[int], turns: int, shortest: int = 1, start: int = 0) -> int | None:
-    """The first place, from `start` on, of a token that goes on with a loop behind so many turns of it."""
-    first: int | None = None
-    for period in range(1, min(PERIOD, len(ids) // turns) + 1):
-        run = 0  # tokens on end, before this place, that are the same as `period` before
-        for place in range(period, len(ids) if first is None else first):
-            is_same = ids[place] == ids[place - period]
-            if is_same and place >= start and run >= (turns - 1) * period and run + period >= shortest:
-                first = place
-                break
-            run = run + 1 if is_same else 0
-    return first
+class OutputBounds(NamedTuple):
+    """Wide enough for every reference that it was learned from."""
+
+    ratio: float  # tokens of the references for one of their sources, on average
+    longest: int  # tokens of the longest reference
+    turns: int | None  # of a loop; None where the references themselves have loops
+
+    def longest_output(self, source: int) -> int:
+        """In tokens, </s> among them: twice as many as usual for such a source, and the longest reference."""
+        return math.ceil(max(FACTOR, 2 * self.ratio) * source) + max(SLACK, self.longest) + 1
+
+
+def bounds_of(
+    pairs: Sequence[tuple[Sequence[int], Sequence[int]]], shortest_src: int, shortest_tgt: int
+) -> OutputBounds:
+    """Of references: ids of source and target, and how many tokens of each side make a loop."""
+    turns = [turns_of(source, target, shortest_src, shortest_tgt) for source, target in pairs]
+    loops = [of_target for of_source, of_target in turns if of_target >= TURNS and of_target > of_source]
+    ratio = sum(len(target) for _, target in pairs) / max(sum(len(source) for source, _ in pairs), 1)
+    return OutputBounds(
+        ratio,
+        max((len(target) for _, target in pairs), default=0),
+        None if len(loops) > LOOPING * len(pairs) else 2 * max(loops) if loops else TURNS,
+    )
+
+
+def turns_of(
+    source: Sequence[int], target: Sequence[int], shortest_src: int = 1, shortest_tgt: int = 1
+) -> tuple[int, int]:
+    """Of the longest loop of each side; the source is looked at where the target has one."""
+    turns = most_turns(target, shortest_tgt) if may_loop(target, TURNS) else 1
+    return most_turns(source, shortest_src) if turns >= TURNS else 1, turns

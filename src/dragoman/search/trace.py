@@ -56,8 +56,11 @@ class Recorder:
         self._candidates: dict[int, list[Candidate]] = {}
         self._beams: dict[tuple[int, int], dict[int, int]] = {}  # who stands where, by sentence and group
 
-    def step(self, sentence: int, group: int, step: int, rows: Sequence[Row], width: int) -> None:
-        """`rows` stand best first; the first `width` of them that do not end go on."""
+    def step(
+        self, sentence: int, group: int, step: int, rows: Sequence[Row], width: int, first: int = 0
+    ) -> None:
+        """`rows` stand best first; the first `width` of them that do not end go on, to the places from
+        `first` on."""
         mine = self._candidates.setdefault(sentence, [])
         before = self._beams.get((sentence, group), {})
         beam: dict[int, int] = {}
@@ -67,7 +70,7 @@ class Recorder:
             fate, why = self._fate(row, rank < width, len(beam) < width)
             number, parent = len(mine) + 1, before.get(row.place, ROOT)
             if fate == "open":
-                beam[group * width + len(beam)] = number
+                beam[first + len(beam)] = number
             mine.append(Candidate(number, parent, step, group, row.token, row.log_p, row.score, fate, why))
         self._beams[sentence, group] = beam
 

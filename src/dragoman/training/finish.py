@@ -14,8 +14,7 @@ from dragoman.config.root import Config
 from dragoman.data.build import TrainingData
 from dragoman.durable import verify_folder
 from dragoman.inference.calibrate import calibrate
-from dragoman.inference.translator import Translator
-from dragoman.models.bundle import Bundle, save_bundle
+from dragoman.models.bundle import save_bundle
 from dragoman.models.calibration import Calibration
 from dragoman.training import checkpoint
 from dragoman.training.card import model_card
@@ -87,4 +86,4 @@ def calibrated(config: Config, loop: Loop, weights: Mapping[str, Tensor]) -> Cal
     with torch.no_grad():
         for name, p in validator.model.named_parameters():
             p.copy_(weights[name])
-    return calibrate(Translator(Bundle(config, validator.text, validator.model)), validator.decoded)
+    return calibrate(validator.translator, validator.decoded, validator.bounds)

@@ -1,4 +1,4 @@
-"""Held-out loss, and metrics of decoded sentences, by the fp32 weights."""
+"""Held-out loss, and metrics of sentences decoded as `dragoman run` decodes them, by the fp32 weights."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import torch
 
 from dragoman.config.data import DataConfig
 from dragoman.config.root import Config
-from dragoman.config.search import SearchConfig
-from dragoman.data.collate import collate, collate_sources
+from dragoman.data.collate import collate
 from dragoman.data.pair import Pair
 from dragoman.errors import DataError
+from dragoman.inference.judge import learn_bounds
+from dragoman.inference.translator import Translator
 from dragoman.metrics.report import values
-from dragoman.models.bundle import new_model
-from dragoman.search.build import build as build_search
+from dragoman.models.bundle import Bundle, new_model
 from dragoman.text.pair import TextPair
 
 ROWS = 64
@@ -62,9 +62,8 @@ class Validator:
             collate([i for _, i in in_order[k : k + ROWS]]) for k in range(0, len(in_order), ROWS)
         ]
         self.decoded = [p for p, _ in usable[: config.training.valid_decode]]
-        places = config.model.decoder.longest or config.search.max_length
-        length = min(max([len(i[1]) for _, i in usable]) * 2 + 10, config.search.max_length, places)
-        self.search = build_search(SearchConfig(kind="greedy", max_length=length))
+        self.bounds = learn_bounds(text, [p for p, _ in usable])
+        self.translator = Translator(Bundle(config, text, self.model), bounds=self.bounds)
 
     def __call__(self, weights: Mapping[str, torch.Tensor]) -> Verdict:
         start = time.perf_counter()
@@ -77,15 +76,7 @@ class Validator:
         return Verdict(nll / tokens, metrics, sample, time.perf_counter() - start)
 
     def decode(self) -> tuple[dict[str, float], dict[str, str]]:
-        outputs = [""] * len(self.decoded)
-        ids = [self.text.src.encode(pair.src) for pair in self.decoded]
-        order = sorted(range(len(ids)), key=lambda k: len(ids[k]))
-        with torch.no_grad():
-            for start in range(0, len(order), ROWS):
-                rows = order[start : start + ROWS]
-                found = self.search(self.model, *collate_sources([ids[k] for k in rows]))
-                for k, hypotheses in zip(rows, found, strict=True):
-                    outputs[k] = self.text.tgt.decode(hypotheses[0].tokens)
+        outputs = [result.text for result in self.translator([pair.src for pair in self.decoded])]
         scores = values(outputs, [pair.tgt for pair in self.decoded], lowercase=self.text.lowercase)
         shown = self.decoded[0]
         sample = {"src": shown.src, "out": outputs[0], "ref": shown.tgt}
