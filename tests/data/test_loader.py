@@ -131,6 +131,13 @@ def test_tokens_count_what_is_real(stores: list[Reader]):
         assert batch.next_position - batch.position == sum(len(m.src) for m in micro)
 
 
+def test_the_examples_of_a_batch_are_known_by_its_position(stores: list[Reader]):
+    for batch in take(make(stores), 20):
+        told = make(stores, micro_batches=4).examples(batch.position)
+        rows = {(c, row) for c, store in enumerate(stores) for row in told[store.folder.name]}
+        assert rows == {name for micro in batch.micro for name in names(micro)}
+
+
 def test_the_mixture_has_its_weights(stores: list[Reader]):
     seen: Counter[int] = Counter()
     for batch in make(stores, (1, 1)).batches():

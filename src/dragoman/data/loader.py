@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Generator, Iterator, Sequence
-from itertools import islice
+from itertools import count, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,15 +79,27 @@ class Loader:
         return prefetch(self.stream(position))
 
     def stream(self, position: int) -> Iterator[GlobalBatch]:
-        number = position // self.window_size
-        while True:
+        for window, parts, start in self.cuts(position):
+            yield self.global_batch(window, parts, start)
+
+    def cuts(self, position: int) -> Iterator[tuple[Window, list[Places], int]]:
+        """The batches as places in their windows, each with the examples consumed before it."""
+        for number in count(position // self.window_size):
             window = self.window(number)
             start = window.start
             for parts in self.cut(window, number):
                 if start >= position:
-                    yield self.global_batch(window, parts, start)
+                    yield window, parts, start
                 start += sum(len(part) for part in parts)
-            number += 1
+
+    def examples(self, position: int) -> dict[str, list[int]]:
+        """The rows that the batch at `position` is made of, by the folder of their store."""
+        window, parts, _ = next(self.cuts(position))
+        places = np.concatenate(parts)
+        return {
+            store.folder.name: window.row[places[window.corpus[places] == c]].tolist()
+            for c, store in enumerate(self.stores)
+        }
 
     def window(self, number: int) -> Window:
         start = number * self.window_size

@@ -68,7 +68,7 @@ class Loop:
         seconds = time.perf_counter() - start
         progress.seconds += seconds
         self.note(batch, updated, step, lr, seconds)
-        self.guard(updated, batch, progress)
+        self.guard(updated, progress)
         is_due = step % self.validate_every == 0 or step % self.checkpoint_every == 0
         if not (is_due or updated.stop or step >= self.updates):
             return ""
@@ -99,15 +99,16 @@ class Loop:
             src_tokens=batch.src_tokens,
             seconds=round(seconds, 4),
             applied=updated.applied,
+            **({} if updated.applied else {"examples": self.loader.examples(batch.position)}),
         )
 
-    def guard(self, updated: Updated, batch: GlobalBatch, progress: Progress) -> None:
+    def guard(self, updated: Updated, progress: Progress) -> None:
         """A gradient that is not finite never reaches the weights; many in a row end the run."""
         progress.skipped = 0 if updated.applied else progress.skipped + 1
         if progress.skipped >= SKIPPED:
             raise TrainingError(
                 f"The loss was not a finite number for {SKIPPED} updates in a row.",
-                where=f"update {progress.step}, examples {batch.position}–{batch.next_position}",
+                where=f"update {progress.step}; events.jsonl has the examples of each of them",
                 expected="a learning rate at which the model learns",
                 hint=f"training.lr={self.config.lr / 4:g} and the same command with --force",
             )

@@ -1,0 +1,81 @@
+"""What a run tells of its updates."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.config.load import load
+from dragoman.data.loader import GlobalBatch, Loader, Window
+from dragoman.errors import TrainingError
+from dragoman.training.plan import Plan
+from dragoman.training.run import Run
+
+PART = {"kind": "transformer", "layers": 1, "width": 8, "heads": 2, "ffn": 8}
+PAIRS = [(f"a{n % 7} b{n % 5}", f"c{n % 5} d{n % 7}") for n in range(200)]
+
+
+def run(folder: Path, **training: Any) -> tuple[Run, list[Plan]]:
+    for name, pairs in {"train": PAIRS, "valid": PAIRS[:5]}.items():
+        text = "".join(f"{src}\t{tgt}\n" for src, tgt in pairs)
+        (folder / f"{name}.tsv").write_text(text, encoding="utf-8")
+    config = load(
+        None,
+        base={
+            "data": {"train": [str(folder / "train.tsv")], "valid": {"files": [str(folder / "valid.tsv")]}},
+            "text": {"kind": "char"},
+            "model": {"encoder": PART, "decoder": PART},
+            "training": {
+                "threads": 1,
+                "batch_tokens": 200,
+                "valid_decode": 0,
+                "precision": "fp32",
+                **training,
+            },
+        },
+    )
+    plans: list[Plan] = []
+    return Run(config, folder / "out", [], lambda plan: not plans.append(plan)), plans
+
+
+def steps(folder: Path) -> list[dict[str, Any]]:
+    lines = (folder / "out" / "events.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
+    return [event for line in lines if (event := json.loads(line))["event"] == "step"]
+
+
+def test_an_update_that_was_skipped_names_its_examples(tmp_path: Path) -> None:
+    diverging, _ = run(tmp_path, updates=30, lr=1e30, warmup=0, clip=0.0)
+    with pytest.raises(TrainingError, match="not a finite number for 10 updates") as caught:
+        diverging.train()
+    assert "events.jsonl" in caught.value.where
+    found = steps(tmp_path)
+    assert [step["applied"] for step in found][-10:] == [False] * 10
+    for step in found:
+        assert ("examples" in step) != step["applied"]
+    rows = found[-1]["examples"]["corpus-0"]
+    # a pair has 5 letters and </s> on each side
+    assert 6 * len(rows) == found[-1]["tokens"]
+    assert len(set(rows)) == len(rows)
+    assert all(0 <= row < len(PAIRS) for row in rows)
+
+
+def test_waiting_for_data_is_a_part_of_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk, or sub-words drawn anew, may be slower than the model."""
+    usual, clock, waited = Loader.global_batch, time.perf_counter, 0.0
+
+    def slow(self: Loader, window: Window, parts: list[Any], start: int) -> GlobalBatch:
+        nonlocal waited
+        waited += 1000.0
+        return usual(self, window, parts, start)
+
+    monkeypatch.setattr(Loader, "global_batch", slow)
+    monkeypatch.setattr(Loader, "batches", Loader.stream)  # nothing is read ahead
+    monkeypatch.setattr(time, "perf_counter", lambda: clock() + waited)
+    slowed, plans = run(tmp_path, updates=3)
+    slowed.train()
+    assert plans[0].seconds_per_update > 1000
+    assert all(step["seconds"] > 1000 for step in steps(tmp_path))
