@@ -331,6 +331,7 @@ def plan(**facts: Any) -> Plan:
 
 def test_plan_says_what_how_long_where_and_what_to_expect() -> None:
     text = "\n".join(plan_text.describe(plan(), config(), Path("en-de"), PREPARED))
+    assert " for checkpoints and the model · " in text
     for part in (
         "12 updates timed on this machine in bfloat16 · 2 threads",
         "transformer, 3+3 layers × width 256, 4 heads",
@@ -431,3 +432,8 @@ def test_end_of_a_run_that_got_no_better_says_so(tmp_path: Path) -> None:
     assert "the best checkpoint, by chrF" in text
     assert "TEST.en TEST.de" in text
     assert "'some text'" in text
+
+
+def test_plan_says_when_the_disk_is_too_small() -> None:
+    assert plan_text.disk(2_500_000, 12_000_000_000) == "2.5 MB for checkpoints and the model · 12 GB free"
+    assert plan_text.disk(2_500_000, 1_000_000).endswith("1.0 MB free, which is too little")

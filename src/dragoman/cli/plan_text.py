@@ -12,6 +12,8 @@ from dragoman.config.exportable import reasons
 from dragoman.config.model import ModelConfig
 from dragoman.config.root import Config
 from dragoman.config.text import TextConfig
+from dragoman.durable import free_bytes
+from dragoman.training.checkpoint import largest
 from dragoman.training.plan import Plan
 
 SIZES = (
@@ -41,9 +43,15 @@ def describe(plan: Plan, config: Config, out: Path, prepared: dict[str, Any]) ->
     yield f"          {length(plan, config)}"
     if plan.memory:
         yield f"  memory  {size(plan.memory)}"
+    yield f"  disk    {disk(largest(plan.parameters, config.training), free_bytes(out))}"
     yield f"  export  {exports(config.model)}"
     yield f"  files   {out / 'model'} · checkpoints, events.jsonl, settings.toml beside it"
     yield f"{plural(plan.pairs, 'pair')} {judgement(plan.pairs)}"
+
+
+def disk(needed: int, free: int) -> str:
+    short = ", which is too little" if free < needed else ""
+    return f"{size(needed)} for checkpoints and the model · {size(free)} free{short}"
 
 
 def processors(plan: Plan) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 
+from dragoman.config.training import TrainingConfig
 from dragoman.durable import remove_folder, write_folder
 from dragoman.errors import CheckpointError
 from dragoman.training.flat import FlatParameters
@@ -108,6 +109,12 @@ def folder_of(home: Path, step: int) -> Path:
 
 def step_of(folder: Path) -> int:
     return int(folder.name.removeprefix("step-"))
+
+
+def largest(parameters: int, config: TrainingConfig) -> int:
+    """Bytes on disk: the checkpoints that `prune` keeps, the one that is being written, and the model."""
+    others = 3  # the best one, the newest where it is no regular one, and the next
+    return parameters * 4 * (3 * (max(config.keep, config.average) + others) + 1)
 
 
 def prune(home: Path, every: int, newest_kept: int, best_step: int) -> None:
