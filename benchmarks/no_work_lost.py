@@ -138,6 +138,7 @@ class Part:
         start = time.monotonic()
         self.finish(self.home / "undisturbed")
         self.seconds = time.monotonic() - start
+        assert not self.faults, self.faults
         self.expected = record(self.home / "undisturbed")
 
     def train(self, out: Path, *more: str, settings: list[str] = SETTINGS) -> list[str]:
