@@ -99,6 +99,7 @@ class Life:
             null = os.open(os.devnull, os.O_RDONLY)
             for source, target in ((null, 0), (end, 1), (end, 2)):
                 os.dup2(source, target)
+            sys.stdout, sys.stderr = (open(k, "w", encoding="utf-8") for k in (1, 2))  # noqa: SIM115
             sys.argv = ["dragoman", *self.arguments]
             if waits:
                 os.kill(os.getpid(), signal.SIGSTOP)
