@@ -22,7 +22,7 @@ class Sources:
     def __init__(self, note: Path) -> None:
         self.note = note
         self.known: dict[str, tuple[Stamp, str]] = {}
-        self.used: dict[str, Stamp] = {}
+        self.used: dict[str, str] = {}
         with suppress(OSError, ValueError, TypeError, AttributeError):  # a note is only there to save time
             known = json.loads(note.read_text(encoding="utf-8")).items()
             self.known = {path: (list(stamp), str(digest)) for path, (stamp, digest) in known}
@@ -30,15 +30,16 @@ class Sources:
     def sha256(self, file: str) -> str:
         path = os.path.abspath(file)
         with opened(Path(file)) as raw, readable(Path(file)):
-            now = self.used[path] = stamp(os.fstat(raw.fileno()))
+            now = stamp(os.fstat(raw.fileno()))
             before, digest = self.known.get(path, (None, ""))
-            if before == now:
-                return digest
-            digest = hashlib.file_digest(raw, "sha256").hexdigest()
-        self.known[path] = now, digest
-        with suppress(OSError):
-            make_parents(self.note)
-            write_file(self.note, json.dumps(self.known, indent=1) + "\n")
+            if before != now:
+                digest = hashlib.file_digest(raw, "sha256").hexdigest()
+        self.used.setdefault(path, digest)
+        if before != now:
+            self.known[path] = now, digest
+            with suppress(OSError):
+                make_parents(self.note)
+                write_file(self.note, json.dumps(self.known, indent=1) + "\n")
         return digest
 
     def all_of(self, files: Sequence[str]) -> list[str]:
@@ -46,15 +47,14 @@ class Sources:
 
     def refuse_changed(self) -> None:
         """What was made is of the content that was hashed only if nothing changed meanwhile."""
-        for path, before in self.used.items():
-            with opened(Path(path)) as raw:
-                if stamp(os.fstat(raw.fileno())) != before:
-                    raise DataError(
-                        "The file was changed while it was being read.",
-                        where=path,
-                        expected="the same file from the first pass over it to the last",
-                        hint="Run the same command again when nothing writes to it any more.",
-                    )
+        for path, digest in self.used.items():
+            if self.sha256(path) != digest:
+                raise DataError(
+                    "The file was changed while it was being read.",
+                    where=path,
+                    expected="the same file from the first pass over it to the last",
+                    hint="Run the same command again when nothing writes to it any more.",
+                )
 
 
 def stamp(status: os.stat_result) -> Stamp:
