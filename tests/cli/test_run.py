@@ -199,3 +199,34 @@ def test_a_missing_file_and_a_missing_model_have_their_sentences(
     assert "no such file" in err
     assert "no such folder" in err
     assert "Traceback" not in err
+
+
+def sources(model: str, capsys: pytest.CaptureFixture[str], trace: Path, *arguments: str) -> list[str]:
+    """What a command line asks a model to translate."""
+    assert main(["run", model, "--trace", str(trace), *arguments]) == 0
+    capsys.readouterr()
+    return [row["source"] for row in json.loads(trace.read_text())]
+
+
+def test_text_that_looks_like_a_setting_is_text(
+    model: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    odd = ["a.b=c", "date.year=2024", "os.environ=x", "user.name=Ann Lee"]
+    assert sources(model, capsys, tmp_path / "trace", *odd, "search.size=2") == odd
+
+
+def test_behind_dashes_all_is_text(model: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    odd = ["search.size=1", "--json", "-", "--", "training.lr=3", "a b"]
+    asked = ["c d", "search.size=2", "--", *odd]
+    assert sources(model, capsys, tmp_path / "trace", *asked) == ["c d", *odd]
+
+
+@pytest.mark.parametrize("typo", ["search.siez=3", "serach.size=3", "training.lr=3"])
+def test_a_setting_that_is_none_is_refused_and_not_translated(
+    model: str, capsys: pytest.CaptureFixture[str], typo: str
+) -> None:
+    assert main(["run", model, "a b", typo]) == 2
+    out, err = capsys.readouterr()
+    assert not out
+    assert typo.partition("=")[0] in err
+    assert f"If it is text: dragoman run {model} --" in err

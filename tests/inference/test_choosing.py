@@ -65,6 +65,22 @@ def test_risk_by_hand() -> None:
     assert ranked[0].log_p == -1.0
 
 
+def test_risk_takes_time_by_the_samples_and_not_by_their_square() -> None:
+    text = Word.learn([" ".join(f"w{n}" for n in range(1024))], 2000)
+    samples = [Hypothesis(tuple(text.encode(f"w{n} w{n // 2}")), 0.0, 0.0, True) for n in range(1024)]
+    compared = []
+
+    def distance(output: str, reference: str) -> float:
+        compared.append(reference)
+        return float(output != reference)
+
+    ranked = least_risk(samples, text, distance)
+    assert len(ranked) == 1024
+    assert len(compared) <= 64 * 1024
+    assert len(set(compared)) == 64
+    assert ranked[0].score == pytest.approx(1 / 64)
+
+
 @pytest.mark.parametrize("utility", ["chrf", "bleu"])
 def test_minimum_risk_chooses_among_the_samples(utility: str) -> None:
     translate = Translator(tiny())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +18,26 @@ def split_overrides(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
         is_override = _OVERRIDE.match(argument) is not None and not _exists(argument)
         (overrides if is_override else others).append(argument)
     return others, overrides
+
+
+def split_texts(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Positionals → (texts, overrides). What begins with no section, nor nearly with one, is text."""
+    from dragoman.config.names import keys_at
+
+    texts: list[str] = []
+    overrides: list[str] = []
+    for argument in arguments:
+        near = difflib.get_close_matches(argument.partition(".")[0], keys_at(()), n=1, cutoff=0.8)
+        is_override = bool(near) and _OVERRIDE.match(argument) is not None
+        (overrides if is_override else texts).append(argument)
+    return texts, overrides
+
+
+def behind_dashes(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What stands before "--", and what stands behind it, which is text whatever it looks like."""
+    words = list(arguments)
+    cut = words.index("--") if "--" in words else len(words)
+    return words[:cut], words[cut + 1 :]
 
 
 def _exists(name: str) -> bool:

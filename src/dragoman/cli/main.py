@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import NoReturn
 
+from dragoman.cli.arguments import behind_dashes
 from dragoman.cli.terminal import harmless
 from dragoman.errors import DragomanError, UsageError
 
@@ -136,7 +137,11 @@ def dispatch(arguments: list[str]) -> int:
         allow_abbrev=False,
     )
     module.add_arguments(parser)
-    code: int = module.run(parser.parse_intermixed_args(rest))
+    takes_text = parser.get_default("literal") is not None
+    rest, literal = behind_dashes(rest) if takes_text else (rest, [])
+    args = parser.parse_intermixed_args(rest)
+    args.literal = literal
+    code: int = module.run(args)
     return code
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from dragoman.cli import choosing, steering
-from dragoman.cli.arguments import split_overrides
+from dragoman.cli.arguments import split_texts
 from dragoman.cli.terminal import give, talk
-from dragoman.errors import DataError, UsageError
+from dragoman.errors import ConfigError, DataError, UsageError
 from dragoman.memory import keep_freed_memory
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ Apply a model: line N in is line N out. Without TEXT and --file it reads stdin.
   dragoman run en-de < test.en > test.out
   dragoman run en-de --file test.en -o test.out search.size=1
   dragoman run en-de "A man is riding a bicycle." --nbest 5 --sample top-p=0.9
-  dragoman run en-de "Hi {name}, a man." --prefix "Hallo" --glossary terms.tsv --forbid Typ --keep"""
+  dragoman run en-de "Hi {name}, a man." --prefix "Hallo" --glossary terms.tsv --forbid Typ --keep
+  dragoman run en-de search.size=1 -- "search.size=5"    behind -- all is text"""
 
 RUNTIMES = ("ct2", "torch", "onnx")
 SHOWN = 10  # numbers of truncated lines
@@ -49,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--runtime", choices=RUNTIMES, help="what runs it; by default ct2 where the folder holds it")
     add("--workers", type=int, default=1, metavar="N", help="processes that decode in torch, a core each")
     add("--details", action="store_true", help="with --json: each token's probability, and the alignment")
+    parser.set_defaults(literal=())  # what stands behind "--"
     choosing.add_arguments(parser)
     steering.add_arguments(parser)
 
@@ -56,7 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from dragoman.config.load import with_overrides
 
-    texts, overrides = split_overrides(args.text)
+    texts, overrides = split_texts(args.text)
+    texts += args.literal
     if texts and args.file:
         raise UsageError(
             "Give either TEXT or --file, not both.",
@@ -66,7 +69,12 @@ def run(args: argparse.Namespace) -> int:
     if args.batch is not None:
         overrides.append(f"search.batch_sentences={args.batch}")
     model = load_model(args.model, args.runtime, args.ensemble or (), args.reverse, args.workers)
-    search = with_overrides(model.runtime.search, [*choosing.overrides(args), *overrides])
+    try:
+        search = with_overrides(model.runtime.search, [*choosing.overrides(args), *overrides])
+    except ConfigError as error:
+        if len(texts) < len(args.text):
+            error.hint += f' If it is text: dragoman run {args.model} -- "…"'
+        raise
     asked, report = steering.asked(args), steering.Report()
     flagged: dict[int, tuple[str, ...]] = {}
     with opened_output(args.output) as out, choosing.opened_traces(args.trace, model) as traces:

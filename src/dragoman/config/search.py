@@ -55,7 +55,9 @@ class SearchConfig(Section):
         description="Samples are drawn from the likeliest tokens that have this mass.",
     )
     seed: int = Field(default=1, ge=0, description="Of samples: with the text it decides what is drawn.")
-    samples: int = Field(default=32, ge=2, le=1024, description="Samples that mbr compares.")
+    samples: int = Field(
+        default=32, ge=2, le=1024, description="Samples that mbr draws, and compares with the first 64."
+    )
     utility: Literal["chrf", "bleu"] = Field(default="chrf", description="What mbr compares them by.")
     ensemble: Literal["probability", "log"] = Field(
         default="probability", description="What several models average: p, or log p."
