@@ -20,6 +20,7 @@ from dragoman.errors import ConfigError, DataError, UsageError
 from dragoman.memory import keep_freed_memory
 
 if TYPE_CHECKING:
+    from dragoman.config.search import SearchConfig
     from dragoman.inference.model import Model
     from dragoman.inference.result import Result
     from dragoman.inference.runtime import Name
@@ -56,8 +57,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from dragoman.config.load import with_overrides
-
     texts, overrides = split_texts(args.text)
     texts += args.literal
     if texts and args.file:
@@ -66,15 +65,8 @@ def run(args: argparse.Namespace) -> int:
             where="the command line",
             hint=f"dragoman run {args.model} --file {args.file}",
         )
-    if args.batch is not None:
-        overrides.append(f"search.batch_sentences={args.batch}")
     model = load_model(args.model, args.runtime, args.ensemble or (), args.reverse, args.workers)
-    try:
-        search = with_overrides(model.runtime.search, [*choosing.overrides(args), *overrides])
-    except ConfigError as error:
-        if len(texts) < len(args.text):
-            error.hint += f' If it is text: dragoman run {args.model} -- "…"'
-        raise
+    search = search_of(model, args, overrides)
     asked, report = steering.asked(args), steering.Report()
     flagged: dict[int, tuple[str, ...]] = {}
     with opened_output(args.output) as out, choosing.opened_traces(args.trace, model) as traces:
@@ -100,6 +92,19 @@ def run(args: argparse.Namespace) -> int:
         talk(said)
     talk(f"Next: dragoman score {args.model} test.src test.tgt")
     return 0
+
+
+def search_of(model: Model, args: argparse.Namespace, overrides: Sequence[str]) -> SearchConfig:
+    """The model's own, with what the command line changes of it."""
+    from dragoman.config.load import with_overrides
+
+    batch = [] if args.batch is None else [f"search.batch_sentences={args.batch}"]
+    try:
+        return with_overrides(model.runtime.search, [*choosing.overrides(args), *overrides, *batch])
+    except ConfigError as error:
+        if overrides:
+            error.hint += f' If it is text: dragoman run {args.model} -- "…"'
+        raise
 
 
 def load_model(

@@ -14,7 +14,6 @@ from dragoman.metrics.sentence import Distance
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.text.tokenizer import Tokenizer
 
-
 REFERENCES = 64  # samples that each is compared with: the first that were drawn
 
 
