@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,12 @@ from numpy.typing import NDArray
 from safetensors.numpy import save_file
 from sentencepiece import SentencePieceTrainer
 
+from dragoman.text.given import GivenPieces
+
 Array = NDArray[np.float64]
 Arrays = dict[str, Array]
 
+MARIAN_HEAD, EOLE_HEAD = ["</s>", "<unk>"], ["<unk>", "<blank>", "<s>", "</s>"]
 D, HEADS, FFN, ENCODER, DECODER = 8, 2, 12, 2, 1
 LINES = {
     "source": ["the old man walks home", "a young dog walks", "the dog and the man"],
@@ -211,3 +215,22 @@ def eole(W: Arrays, src: list[int], tgt: list[int]) -> Array:
         y = feed(p, y + look(f"{p}.context_attn", norm(f"{p}.precontext_layernorm", y), x))
     y = norm("decoder.layer_norm", y)
     return np.log(softmax(to("generator", y)))
+
+
+@cache
+def vocabulary() -> tuple[str, ...]:
+    """One for both sides, as OPUS-MT has it, with the label of a language and signs that YAML must quote."""
+    found = [GivenPieces(pieces(side)).every_piece[3:] for side in ("source", "target")]
+    return tuple(dict.fromkeys([*found[0], ">>deu<<", ": ", 'say "\\"', "<pad>", *found[1]]))
+
+
+def written(maker: str, folder: Path, **changes: Any) -> tuple[list[str], Arrays]:
+    if maker == "marian":
+        names = [*MARIAN_HEAD, *vocabulary()]
+        weights = marian_weights(len(names))
+        write_marian(folder, names, weights, **changes)
+    else:
+        names = [*EOLE_HEAD, *vocabulary()]
+        weights = eole_weights(len(names), bias=bool(changes.pop("bias", True)))
+        write_eole(folder, names, weights, **changes)
+    return names, weights

@@ -19,48 +19,25 @@ from dragoman.importing.arrays import read_npz
 from dragoman.importing.folder import import_model
 from dragoman.inference.model import load
 from dragoman.models.bundle import Bundle, load_bundle
-from dragoman.text.given import GivenPieces
 from dragoman.text.tokenizer import Tokenizer
 from hostile.audit import Audit
 from hostile.folders import Bomb
 from hostile.verbs import drive
 from importing.foreign import (
     LINES,
-    Arrays,
+    MARIAN_HEAD,
     eole,
-    eole_weights,
     marian,
     marian_weights,
-    pieces,
-    write_eole,
+    vocabulary,
     write_marian,
+    written,
 )
-
-MARIAN_HEAD, EOLE_HEAD = ["</s>", "<unk>"], ["<unk>", "<blank>", "<s>", "</s>"]
 
 
 @pytest.fixture(autouse=True)
 def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-
-
-@cache
-def vocabulary() -> tuple[str, ...]:
-    """One for both sides, as OPUS-MT has it, with the label of a language and signs that YAML must quote."""
-    found = [GivenPieces(pieces(side)).every_piece[3:] for side in ("source", "target")]
-    return tuple(dict.fromkeys([*found[0], ">>deu<<", ": ", 'say "\\"', "<pad>", *found[1]]))
-
-
-def written(maker: str, folder: Path, **changes: Any) -> tuple[list[str], Arrays]:
-    if maker == "marian":
-        names = [*MARIAN_HEAD, *vocabulary()]
-        weights = marian_weights(len(names))
-        write_marian(folder, names, weights, **changes)
-    else:
-        names = [*EOLE_HEAD, *vocabulary()]
-        weights = eole_weights(len(names), bias=bool(changes.pop("bias", True)))
-        write_eole(folder, names, weights, **changes)
-    return names, weights
 
 
 def sides(bundle: Bundle, src: str, tgt: str) -> list[tuple[Tokenizer, str]]:

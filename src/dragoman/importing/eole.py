@@ -7,6 +7,7 @@ source ends without </s>: `reads_end = false` hides ours. Checkpoints of OpenNMT
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dragoman.importing.files import LARGEST_VOCABULARY, read, read_text, refusal
+from dragoman.importing.files import LARGEST_VOCABULARY, opened, read, read_text, refusal
 from dragoman.importing.found import (
     LONGEST,
     NEVER,
@@ -26,6 +27,8 @@ from dragoman.importing.found import (
     units,
 )
 from dragoman.models.bundle import tensors
+from dragoman.models.header import LONGEST as LONGEST_HEADER
+from dragoman.models.header import entries as header_of
 from dragoman.text.specials import BOS, EOS, PAD, UNK
 
 Table = dict[str, Any]
@@ -139,16 +142,26 @@ def read_weights(folder: Path) -> Weights:
     files = sorted(folder.glob("*.safetensors"))
     if len(files) != 1:
         raise refusal([f"{len(files)} files of weights, and one is needed"], str(folder))
+    refuse_other_weights(files[0])
     found = tensors(read(files[0]), files[0])
     arrays = {name: tensor.float().numpy() for name, tensor in found.items()}
     return Weights(arrays, str(files[0]))
+
+
+def refuse_other_weights(file: Path) -> None:
+    """By the header alone: a file of gigabytes need not be read to know that it is another."""
+    with opened(file) as stream:
+        try:
+            header_of(stream.read(LONGEST_HEADER + 8), os.fstat(stream.fileno()).st_size)
+        except ValueError as error:
+            raise refusal([f"weights that cannot be read ({error})"], str(file)) from None
 
 
 def pieces_of(config: Table, folder: Path) -> tuple[Path, Path]:
     """The SentencePiece models: named in the settings of its transform, looked for in the folder itself."""
     named = table_of(table_of(config, "transforms_configs"), "sentencepiece")
     files = [folder / Path(str(named.get(f"{side}_subword_model", ""))).name for side in ("src", "tgt")]
-    there = [file for file in files if file.is_file()] or sorted(
+    there = [file for file in files if file != folder and file.exists()] or sorted(
         [*folder.glob("*.spm"), *folder.glob("*.model")]
     )
     if not 1 <= len(there) <= 2:

@@ -11,7 +11,7 @@ from typing import BinaryIO
 from dragoman.errors import ModelError
 from dragoman.manifest import physical_memory, without_waiting
 
-LARGEST_SETTINGS, LARGEST_VOCABULARY = 1 << 20, 1 << 28  # bytes
+LARGEST_SETTINGS, LARGEST_VOCABULARY, LARGEST_PIECES = 1 << 20, 1 << 28, 1 << 26  # bytes
 
 
 def opened(file: Path) -> BinaryIO:
@@ -35,6 +35,11 @@ def read(file: Path, largest: int | None = None) -> bytearray:
         raw = bytearray(size)
         stream.readinto(raw)  # type: ignore[attr-defined]
     return raw
+
+
+def read_pieces(file: Path) -> bytes:
+    """A SentencePiece model, whose parser trusts the size of its file."""
+    return bytes(read(file, LARGEST_PIECES))
 
 
 def read_text(file: Path, largest: int) -> str:

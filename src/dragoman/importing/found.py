@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dragoman.importing.files import refusal
+from dragoman.importing.files import read_pieces, refusal
 from dragoman.text.given import GivenPieces
 from dragoman.text.pair import TextPair
 from dragoman.text.specials import EOS, SPECIALS, UNK
@@ -93,7 +93,10 @@ class Entries:
 def text_of(pieces: tuple[Path, Path], src: Entries, tgt: Entries) -> TextPair:
     """Two tokenizers, also where the two sides have one vocabulary: each cuts in its own way."""
     source, target = pieces
-    return TextPair(GivenPieces.read(source, src.others), GivenPieces.read(target, tgt.others), joint=False)
+    cut_source, cut_target = (
+        GivenPieces.read(file, names.others, read_pieces) for file, names in ((source, src), (target, tgt))
+    )
+    return TextPair(cut_source, cut_target, joint=False)
 
 
 def units(pieces: tuple[Path, Path]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from dragoman.importing import yml
 from dragoman.importing.arrays import Arrays, read_npz
-from dragoman.importing.files import LARGEST_SETTINGS, LARGEST_VOCABULARY, read_text, refusal
+from dragoman.importing.files import LARGEST_SETTINGS, LARGEST_VOCABULARY, read_pieces, read_text, refusal
 from dragoman.importing.found import (
     LONGEST,
     NEVER,
@@ -92,7 +92,7 @@ def find(path: Path) -> Files:
         raise refusal([f"{len(weights)} files of weights, and one is needed"], str(folder))
     vocabularies = [folder / name for name in names(named.get("vocabs"))]
     vocabularies = vocabularies or sorted([*folder.glob("*vocab*.yml"), *folder.glob("*vocab*.spm")])
-    pieces = [folder / name for name in ("source.spm", "target.spm") if (folder / name).is_file()]
+    pieces = [folder / name for name in ("source.spm", "target.spm") if (folder / name).exists()]
     pieces = pieces or [file for file in vocabularies if file.suffix == ".spm"]
     for kind, files in (("vocabulary (*vocab*.yml)", vocabularies), ("SentencePiece model (*.spm)", pieces)):
         if not 1 <= len(files) <= 2:
@@ -141,7 +141,7 @@ def refuse(settings: Mapping[str, yml.Value], file: Path) -> None:
 def vocabulary(file: Path) -> list[str]:
     """Entries in the order of their ids."""
     if file.suffix == ".spm":
-        return GivenPieces.read(file).every_piece
+        return GivenPieces.read(file, read=read_pieces).every_piece
     try:
         found = yml.vocabulary(read_text(file, LARGEST_VOCABULARY))
     except ValueError as error:

@@ -27,8 +27,12 @@ class Entry(NamedTuple):
         return math.prod(self.shape)
 
 
-def entries(raw: bytes | bytearray) -> dict[str, Entry]:
-    """ValueError where the file is not a whole one of tensors of numbers, one behind the other."""
+def entries(raw: bytes | bytearray, size: int | None = None) -> dict[str, Entry]:
+    """ValueError where the file is not a whole one of tensors of numbers, one behind the other.
+
+    Where only its beginning was read, `size` is that of the file.
+    """
+    size = len(raw) if size is None else size
     length = int.from_bytes(raw[:8], "little")
     if len(raw) < 8 or length > min(LONGEST, len(raw) - 8):
         raise ValueError("its header is cut off or too long")
@@ -42,8 +46,8 @@ def entries(raw: bytes | bytearray) -> dict[str, Entry]:
         if entry.begin != place:
             raise ValueError("its tensors do not stand one behind the other")
         place = entry.end
-    if place != len(raw):
-        raise ValueError(f"its tensors end at byte {place:,} of {len(raw):,}")
+    if place != size:
+        raise ValueError(f"its tensors end at byte {place:,} of {size:,}")
     return found
 
 
