@@ -17,6 +17,8 @@ from dragoman.config.load import load
 from dragoman.data.recipes.reverse import splits
 from dragoman.durable import MANIFEST, write_folder
 from dragoman.errors import CheckpointError, DataError, DragomanError, UsageError
+from dragoman.training.parallel import Ranks
+from dragoman.training.resume import settings
 from dragoman.training.run import Outcome, Run
 
 PART = {"kind": "transformer", "layers": 1, "width": 16, "heads": 2, "ffn": 32}
@@ -333,3 +335,10 @@ def test_a_damaged_checkpoint_is_named(corpus: Corpus) -> None:
     (newest / "adam.safetensors").unlink()
     corpus.run()
     assert f"{newest.name} is damaged and passed over: adam.safetensors is missing." in corpus.notes
+
+
+def test_the_longest_output_decides_what_minimum_risk_learns(corpus: Corpus) -> None:
+    tables = corpus.settings()
+    assert "search.max_length" not in settings(load(None, base=tables), Ranks())
+    tables["training"]["objective"] = {"kind": "minimum_risk"}
+    assert settings(load(None, base=tables), Ranks())["search.max_length"] == 8
