@@ -199,16 +199,16 @@ class Run:
         except Interrupted:
             pass
         except CheckpointError as error:
-            raise self._resumable(error) from error
+            raise self._resumable(error, loop.stepper.ranks) from error
         if loop.unsaved:
-            raise self._resumable(loop.unsaved)
+            raise self._resumable(loop.unsaved, loop.stepper.ranks)
         loop.events.tell("stopped", step=progress.step, reason="asked")
         return "asked"
 
-    def _resumable(self, error: CheckpointError) -> CheckpointError:
+    def _resumable(self, error: CheckpointError, ranks: Ranks) -> CheckpointError:
         folders = checkpoint.all_of(self.out / "checkpoints")
         place = f"from update {checkpoint.step_of(folders[-1]):,}" if folders else "from the start"
-        command = shlex.join(["dragoman", "train", "-o", str(self.out)])
+        command = self._again() if ranks.count > 1 else shlex.join(["dragoman", "train", "-o", str(self.out)])
         return CheckpointError(
             error.what,
             where=error.where,
