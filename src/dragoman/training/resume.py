@@ -196,9 +196,17 @@ def resume(begun: Begun, config: Config, stepper: Stepper, data: Identity) -> tu
     was = begun.progress.run
     now = facts(config, stepper.ranks, was["updates"], data) | {"budget": was.get("budget")}
     progress, notes = replace(begun.progress, run=now), [*begun.notes, *changes(was, now, config)]
-    if was.get("best_by", now["best_by"]) != now["best_by"]:
+    if other := other_measures(was, now, config):
         progress = replace(progress, best_step=0, best_value=None, since_best=0)
+        notes.append(f"{', '.join(other)}: which weights are best is judged anew.")
     return progress, notes
+
+
+def other_measures(was: Facts, now: Facts, config: Config) -> list[str]:
+    before = {**defaults(config), **(was.get("best_by") or now["best_by"])}
+    return [
+        f"{name} {before[name]} → {value}" for name, value in now["best_by"].items() if before[name] != value
+    ]
 
 
 def changes(was: Facts, now: Facts, config: Config) -> list[str]:
@@ -216,12 +224,4 @@ def changes(was: Facts, now: Facts, config: Config) -> list[str]:
         notes.append(
             f"The budget of {budget} is not used: {was['updates']:,} updates were planned at the start."
         )
-    before: Facts = was.get("best_by") or now["best_by"]
-    measures = [
-        f"{name} {before.get(name)} → {value}"
-        for name, value in now["best_by"].items()
-        if before.get(name) != value
-    ]
-    if measures:
-        notes.append(f"{', '.join(measures)}: which weights are best is judged anew.")
     return notes
