@@ -33,7 +33,7 @@ def inside(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_model_gets_a_table_with_intervals_and_signatures(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["score", "one", "test.src", "test.tgt"]) == 0
     out, err = capsys.readouterr()
-    for word in ("BLEU", "chrF", "exact match", "WER", "CER", "5 sentences", "tok:13a", "nc:6"):
+    for word in ("BLEU", "chrF", "exact match", "WER", "CER", "5 sentences, run by torch", "tok:13a", "nc:6"):
         assert word in out
     assert "Next: dragoman score one test.src test.tgt --against OTHER" in err
 
@@ -42,7 +42,8 @@ def test_json_has_the_keys_of_the_report(capsys: pytest.CaptureFixture[str]) -> 
     assert main(["score", "one", "test.tsv", "--json", "search.size=1"]) == 0
     report = json.loads(capsys.readouterr().out)
     metrics = ["bleu", "chrf", "exact_match", "wer", "cer"]
-    assert sorted(report) == sorted([*metrics, "signature", "intervals", "sentences"])
+    assert sorted(report) == sorted([*metrics, "signature", "intervals", "sentences", "runtime"])
+    assert report["runtime"] == "torch"
     assert report["sentences"] == 2
 
 
@@ -51,7 +52,8 @@ def test_saved_outputs_score_like_the_model(home: Path, capsys: pytest.CaptureFi
     assert (home / "out.txt").read_text().count("\n") == len(SOURCES)
     main(["score", "test.tgt", "--hyp", "out.txt", "--json"])
     main(["score", "test.src", "test.tgt", "--hyp", "out.txt", "--json"])
-    first, second, third = capsys.readouterr().out.split("\n")[:3]
+    first, second, third = map(json.loads, capsys.readouterr().out.split("\n")[:3])
+    assert first.pop("runtime") == "torch"
     assert first == second == third
 
 

@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     model, files = (None, names) if args.hyp else (names[0], names[1:])
     check_arguments(args.hyp, files, overrides, calibrate=args.calibrate)
     test = test_set(model, files)
-    outputs = outputs_of(args.hyp or Path(model or ""), test, overrides, args.runtime)
+    outputs, runtime = outputs_of(args.hyp or Path(model or ""), test, overrides, args.runtime)
     if args.save:
         with opened_output(args.save) as out:
             out.writelines(line + "\n" for line in outputs)
@@ -80,13 +80,16 @@ def run(args: argparse.Namespace) -> int:
     report = score(outputs, test.references, lowercase=args.lowercase)
     rows: list[Comparison] = []
     if args.against:
-        others = outputs_of(args.against, test, overrides, args.runtime)
+        others, other_runtime = outputs_of(args.against, test, overrides, args.runtime)
+        if runtime and other_runtime and runtime != other_runtime:
+            talk(f"{model} is run by {runtime}, {args.against} by {other_runtime}: --runtime NAME for both.")
         rows = compare(outputs, others, test.references, lowercase=args.lowercase)
     if args.json:
         against = {row.metric: {"value": row.baseline, "p": row.p_value} for row in rows}
-        say(json.dumps({**report.to_json(), **({"against": against} if rows else {})}))
+        facts = {**({"runtime": runtime} if runtime else {}), **({"against": against} if rows else {})}
+        say(json.dumps({**report.to_json(), **facts}))
     else:
-        for line in [*table(report), *(versus(rows, args.against) if rows else [])]:
+        for line in [*table(report, runtime), *(versus(rows, args.against) if rows else [])]:
             say(line)
     talk(f"Next: {next_command(model, files, args)}")
     return 0
@@ -132,14 +135,14 @@ def own_test_set(model: str) -> Sequence[str]:
 
 def outputs_of(
     system: Path, test: TestSet, overrides: Sequence[str], runtime: Name | None = None
-) -> list[str]:
-    """Of a model, or the lines of a file."""
+) -> tuple[list[str], Name | None]:
+    """Of a model, and what ran it; or the lines of a file."""
     from dragoman.config.load import with_overrides
 
     if system.is_file():
         from dragoman.data.readers.build import open_lines
 
-        return list(open_lines(system))
+        return list(open_lines(system)), None
     if not test.sources:
         raise UsageError(
             "A model needs the source side of the test set, not only the references.",
@@ -151,7 +154,7 @@ def outputs_of(
         talk(f"{system} writes lower case: with -lc capitals do not count.")
     results = model(test.sources, with_overrides(model.runtime.search, overrides))
     report_truncated([line for line, result in enumerate(results, start=1) if result.truncated])
-    return [shown(result, as_json=False) for result in results]
+    return [shown(result, as_json=False) for result in results], model.runtime.name
 
 
 def calibrate_model(model: str, test: TestSet) -> None:
@@ -172,13 +175,13 @@ def calibrate_model(model: str, test: TestSet) -> None:
         talk(f"The folder was signed, and is another now. Sign it anew: dragoman check {model} --sign KEY")
 
 
-def table(report: Report) -> list[str]:
+def table(report: Report, runtime: Name | None = None) -> list[str]:
     lines = [f"{'metric':<13}{'value':>8}   95 % interval"]
     for name, score in report.scores.items():
         value, low, high = (PERCENT[name] * x for x in (score.value, *score.interval))
         unit = " %" if PERCENT[name] == 100 else ""
         lines.append(f"{NAMES[name]:<13}{value:>8.2f}   {low:.2f} to {high:.2f}{unit}")
-    lines.append(f"\n{report.sentences:,} sentences")
+    lines.append(f"\n{report.sentences:,} sentences" + (f", run by {runtime}" if runtime else ""))
     signed = {NAMES[name]: s.signature for name, s in report.scores.items() if s.signature}
     return lines + [f"{name} signature  {signature}" for name, signature in signed.items()]
 
