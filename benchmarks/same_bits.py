@@ -1,11 +1,11 @@
-"""Same bits: a run killed again and again, and a run on two ranks, against the same run undisturbed.
+"""Same bits: a run killed again and again, a run on two ranks, and one that moves, against it undisturbed.
 
-    python benchmarks/same_bits.py [--updates 200] [--kills 20] [--only kills|ranks]
+    python benchmarks/same_bits.py [--updates 200] [--kills 20] [--only kills|ranks|moves]
 
 A small model with dropout learns generated dates. (1) `dragoman train` is killed with SIGKILL at random
 moments, also inside saves, and started again each time until it is done. (2) It runs on 1 rank and on 2
-(torchrun, gloo), as a Transformer and as a recurrent network. Every loss in events.jsonl and the SHA-256 of
-the weights must be the same.
+(torchrun, gloo), as a Transformer and as a recurrent network. (3) It begins on 1 rank, is stopped and resumed
+on 2, on 1 again and on 4. Every loss in events.jsonl and the SHA-256 of the weights must be the same.
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ def settings(architecture: str, updates: int, every: int) -> list[str]:
         "text.kind=char",
         f"training.updates={updates}",
         "training.batch_tokens=1024",
-        "training.micro_batches=2",
         "training.threads=1",
         f"training.checkpoint_every={every}",
         f"training.validate_every={updates}",
@@ -116,6 +115,21 @@ def await_moment(
     time.sleep(rng.uniform(0.0, 0.01))
 
 
+def move(data: Path, out: Path, overrides: list[str], updates: int) -> None:
+    """On 1, 2, 1 and 4 ranks, a quarter of the updates each."""
+    for quarter, ranks in enumerate((1, 2, 1, 4), start=1):
+        arguments = command(data, out, overrides, ranks)
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        process = subprocess.Popen(arguments, stderr=subprocess.PIPE, env=environment)
+        if quarter < 4:
+            while process.poll() is None and last_step(out) < quarter * updates // 4:
+                time.sleep(0.01)
+            process.send_signal(signal.SIGTERM)
+        _, stderr = process.communicate()
+        if process.returncode and quarter == 4:
+            raise SystemExit(stderr.decode())
+
+
 def last_step(out: Path) -> int:
     file = out / "events.jsonl"
     steps = (
@@ -132,7 +146,7 @@ def main() -> None:
     )
     parser.add_argument("--updates", type=int, default=200)
     parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--only", choices=("kills", "ranks"))
+    parser.add_argument("--only", choices=("kills", "ranks", "moves"))
     args = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -144,14 +158,14 @@ def main() -> None:
             out = home / f"{architecture}-1"
             run(command(data, out, settings(architecture, args.updates, every=5)))
             whole[architecture] = record(out)
-        if args.only != "ranks":
+        if args.only in (None, "kills"):
             expected = whole["transformer"]
             out = home / "killed"
             arguments = command(data, out, settings("transformer", args.updates, every=5))
             struck = kill_until_done(arguments, out, args.kills, args.updates)
             same = record(out) == expected
             rows.append({"test": "kill -9", "kills": struck, "updates": args.updates, "same": same})
-        if args.only != "kills":
+        if args.only in (None, "ranks"):
             for architecture, expected in whole.items():
                 out = home / f"{architecture}-2"
                 run(command(data, out, settings(architecture, args.updates, every=5), ranks=2))
@@ -159,6 +173,13 @@ def main() -> None:
                 rows.append(
                     {"test": f"1 rank = 2 ranks, {architecture}", "updates": args.updates, "same": same}
                 )
+        if args.only in (None, "moves"):
+            for architecture, expected in whole.items():
+                out = home / f"{architecture}-moved"
+                move(data, out, settings(architecture, args.updates, every=5), args.updates)
+                same = record(out) == expected
+                test = f"1, 2, 1 and 4 ranks, {architecture}"
+                rows.append({"test": test, "updates": args.updates, "same": same})
     for row in rows:
         print(json.dumps(row))
     sys.exit(0 if all(row["same"] for row in rows) else 1)

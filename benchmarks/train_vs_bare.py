@@ -36,7 +36,7 @@ MODELS = {
 }
 
 
-def settings(model: str, precision: str) -> Any:
+def settings(model: str, precision: str, *more: str) -> Any:
     from dragoman.config.load import load
 
     base = {
@@ -52,6 +52,7 @@ def settings(model: str, precision: str) -> Any:
             "text.size=8000",
             f"training.precision={precision}",
             "training.updates=100000",
+            *more,
         ],
         base,
     )
@@ -94,7 +95,7 @@ def bare(model: str, precision: str, folder: Path) -> Iterator[tuple[int, float]
 
     torch.set_num_threads(THREADS)
     torch.manual_seed(1)
-    config = settings(model, precision)
+    config = settings(model, precision, "training.micro_batches=1")
     run = Run(config, folder, [], lambda plan: True)
     data = run.data(Ranks(), Events(None, []))
     schedule = build_schedule(config.training, 100_000)

@@ -9,6 +9,7 @@ import pytest
 
 from dragoman.config.load import load, validate
 from dragoman.config.presets import PRESETS
+from dragoman.config.training import TrainingConfig
 from dragoman.errors import ConfigError
 
 DATA = {"data": {"train": ["a.en", "a.de"]}}
@@ -295,3 +296,21 @@ def test_bombs_are_refused_within_a_second(tmp_path: Path, bomb: str) -> None:
 @pytest.mark.parametrize("text", ["training.lr=" + "[" * 100_000, "training.lr=" + "9" * 100_000])
 def test_bombs_on_the_command_line_are_refused(text: str) -> None:
     assert len(str(override(text))) < 2000
+
+
+@pytest.mark.parametrize(
+    ("batch_tokens", "ranks", "parts"),
+    [
+        (64, 1, 2),
+        (4096, 1, 2),
+        (4096, 2, 2),
+        (4096, 4, 4),
+        (8191, 1, 2),
+        (8192, 1, 4),
+        (25_000, 1, 8),
+        (10**6, 16, 16),
+    ],
+)
+def test_micro_batches_follow_the_size_of_a_batch(batch_tokens: int, ranks: int, parts: int) -> None:
+    assert TrainingConfig(batch_tokens=batch_tokens).parts(ranks) == parts
+    assert TrainingConfig(batch_tokens=batch_tokens, micro_batches=1).parts(ranks) == 1

@@ -107,7 +107,7 @@ def test_resuming_at_every_batch_equals_never_stopping(stores: list[Reader]):
             assert same(a.micro, b.micro)
 
 
-@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("ranks", [2, 4, 8])  # with more ranks than micro-batches some rest
 def test_any_number_of_ranks_sees_the_same_micro_batches(stores: list[Reader], ranks: int):
     alone = take(make(stores), 20)
     parts = [take(make(stores, rank=rank, ranks=ranks), 20) for rank in range(ranks)]

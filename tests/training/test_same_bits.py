@@ -15,6 +15,7 @@ from safetensors.numpy import load_file
 from dragoman.config.load import load
 from dragoman.data.recipes.reverse import splits
 from dragoman.errors import UsageError
+from dragoman.training.parallel import Ranks
 from dragoman.training.run import Run
 
 UPDATES = 14
@@ -43,7 +44,6 @@ def settings(words: Path, part: dict[str, Any], **training: Any) -> dict[str, An
         "training": {
             "updates": UPDATES,
             "batch_tokens": 300,
-            "micro_batches": 2,
             "threads": 1,
             "warmup": 4,
             "checkpoint_every": 3,
@@ -53,6 +53,31 @@ def settings(words: Path, part: dict[str, Any], **training: Any) -> dict[str, An
             **training,
         },
     }
+
+
+RUN = """
+import json, os, signal, sys
+from pathlib import Path
+from dragoman.config.load import load
+from dragoman.training.run import Run
+
+def listen(event):  # of the first rank only
+    if event["event"] == "step" and event["step"] == int(sys.argv[3]):
+        os.kill(os.getpid(), signal.SIGINT)
+
+Run(load(None, base=json.loads(sys.argv[1])), Path(sys.argv[2]), [listen], lambda _: True).train()
+"""
+
+
+def train(tables: dict[str, Any], out: Path, ranks: int = 1, stop: int = 0) -> None:
+    """On so many ranks, in processes of their own; asked to stop at a step, where one is given."""
+    script = out.parent / "run.py"
+    script.write_text(RUN, encoding="utf-8")
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks)]
+    start = [sys.executable, *(torchrun if ranks > 1 else []), str(script)]
+    command = [*start, json.dumps(tables), str(out), str(stop)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=400)
+    assert done.returncode == 0, done.stderr
 
 
 class StopAt:
@@ -125,21 +150,39 @@ def test_two_ranks_give_the_bits_of_one(
     words: Path, tmp_path: Path, part: dict[str, Any], training: dict[str, Any]
 ) -> None:
     tables = settings(words, part, **training)
-    script = tmp_path / "ranks.py"
-    script.write_text(
-        "import json, sys\n"
-        "from pathlib import Path\n"
-        "from dragoman.config.load import load\n"
-        "from dragoman.training.run import Run\n"
-        "Run(load(None, base=json.loads(sys.argv[1])), Path(sys.argv[2]), [], lambda _: True).train()\n",
-        encoding="utf-8",
-    )
-    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    for name, start in {"one": [], "two": torchrun}.items():
-        command = [sys.executable, *start, str(script), json.dumps(tables), str(tmp_path / name)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
-        assert done.returncode == 0, done.stderr
+    train(tables, tmp_path / "one")
+    train(tables, tmp_path / "two", ranks=2)
     assert record(tmp_path / "two") == record(tmp_path / "one")
+
+
+def test_a_run_begun_on_one_rank_is_resumed_on_two(words: Path, tmp_path: Path) -> None:
+    tables = settings(words, RNN)
+    config = load(None, base=tables)
+    Run(config, tmp_path / "alone", [], lambda _: True).train()
+    Run(config, tmp_path / "moved", [StopAt(5)], lambda _: True).train()
+    train(tables, tmp_path / "moved", ranks=2)
+    assert record(tmp_path / "moved") == record(tmp_path / "alone")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("micro_batches", [None, 4])
+@pytest.mark.parametrize("part", [TRANSFORMER, RNN], ids=["transformer", "rnn"])
+def test_a_run_may_move_from_one_rank_to_two_to_one_to_four(
+    words: Path, tmp_path: Path, part: dict[str, Any], micro_batches: int | None
+) -> None:
+    """With two micro-batches, two of four ranks rest."""
+    tables = settings(words, part, micro_batches=micro_batches)
+    train(tables, tmp_path / "alone")
+    for ranks, stop in ((1, 3), (2, 7), (1, 9), (4, 0)):
+        train(tables, tmp_path / "moved", ranks, stop)
+    assert record(tmp_path / "moved") == record(tmp_path / "alone")
+
+
+def test_more_ranks_than_micro_batches_are_refused_at_the_start(words: Path, tmp_path: Path) -> None:
+    run = Run(load(None, base=settings(words, RNN, micro_batches=1)), tmp_path, [], lambda _: True)
+    with pytest.raises(UsageError, match="more ranks than micro-batches: 2, and 1") as caught:
+        run._with_micro_batches(Ranks(0, 2), None)
+    assert caught.value.hint == "training.micro_batches=2"
 
 
 @pytest.mark.parametrize(

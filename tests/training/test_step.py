@@ -41,6 +41,15 @@ def stepper(gradient: torch.Tensor, clip: float) -> Stepper:
     return Stepper(model, flat, adam, Ranks(), seed=1, clip=clip, objective=objective)
 
 
+def test_a_rank_without_work_adds_nothing_to_any_number() -> None:
+    update = stepper(torch.ones(6), clip=0.0)
+    numbers = torch.tensor([0.0, -0.0, 1.5, -1e-45, math.inf, -3.0])
+    assert torch.equal(
+        (numbers + update._nothing(stop=False)[:6]).view(torch.int32), numbers.view(torch.int32)
+    )
+    assert update._nothing(stop=True)[-2] == 1.0
+
+
 def one_batch() -> GlobalBatch:
     return GlobalBatch(0, 1, tokens=1, src_tokens=1, first_micro=0, micro=[BATCH], epoch=1.0)
 

@@ -12,6 +12,9 @@ from dragoman.config.section import Section
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
+PART = 2048  # tokens that a micro-batch has at least, where their number is not given
+FEWEST_PARTS, MOST_PARTS = 2, 8
+
 
 def seconds(budget: str) -> float:
     """ "90s", "30m", "1h30m", "2d" → seconds."""
@@ -37,8 +40,9 @@ class TrainingConfig(Section):
         default=None,
         ge=1,
         description=(
-            "Parts in which each update is computed and summed in a fixed order: gradient accumulation. "
-            "A power of two; unset, as many as there are ranks. With 2, 1 and 2 ranks give the same bits."
+            "Parts in which each update is computed and summed in a fixed order, a power of two: gradient "
+            "accumulation. As many ranks can share the work, and all give the same bits. Unset: 2, up to 8 "
+            "in large batches, and as many as there are ranks at least; a run keeps the number it began with."
         ),
     )
     optimizer: Literal["adam", "adamw"] = Field(
@@ -96,6 +100,13 @@ class TrainingConfig(Section):
     valid_decode: int = Field(
         default=200, ge=0, description="Validation pairs decoded for the metrics; 0 for none."
     )
+
+    def parts(self, ranks: int = 1) -> int:
+        """Micro-batches of an update. Each costs something, however few tokens it has: so it has enough."""
+        if self.micro_batches is not None:
+            return self.micro_batches
+        filled = max(FEWEST_PARTS, min(self.batch_tokens // PART, MOST_PARTS))
+        return max(1 << (filled.bit_length() - 1), ranks)
 
     @field_validator("budget")
     @classmethod

@@ -58,7 +58,7 @@ class Loader:
         ranks: int = 1,
         resegment: TextPair | None = None,
     ) -> None:
-        if micro_batches % ranks:
+        if micro_batches % ranks and ranks % micro_batches:  # with more ranks than micro-batches, some rest
             raise UsageError(
                 f"{micro_batches} micro-batches cannot be shared evenly by {ranks} ranks.",
                 where="training.micro_batches",
@@ -142,6 +142,8 @@ class Loader:
 
     def read(self, window: Window, parts: Sequence[Places]) -> list[list[IdPair]]:
         """The stored ids of examples of a window, in the order asked for; one read for each store."""
+        if not parts:
+            return []
         places = np.concatenate(parts)
         corpus, row = window.corpus[places], window.row[places]
         found: list[Any] = [None] * len(places)

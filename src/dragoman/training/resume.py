@@ -56,7 +56,7 @@ def facts(config: Config, ranks: Ranks, updates: int, data: Identity) -> Facts:
 
 def settings(config: Config, ranks: Ranks) -> Facts:
     training = config.training.model_dump(mode="json", exclude={*FREE, "updates", "budget"})
-    training["micro_batches"] = config.training.micro_batches or ranks.count
+    training["micro_batches"] = config.training.parts(ranks.count)
     data: Facts = {
         "max_length": config.longest_side,
         "clean": config.data.clean,
@@ -196,6 +196,8 @@ def resume(begun: Begun, config: Config, stepper: Stepper, data: Identity) -> tu
     was = begun.progress.run
     now = facts(config, stepper.ranks, was["updates"], data) | {"budget": was.get("budget")}
     progress, notes = replace(begun.progress, run=now), [*begun.notes, *changes(was, now, config)]
+    if (parts := config.training.parts()) < stepper.ranks.count:
+        notes.append(f"Updates of this run have {parts} micro-batches: no more ranks than that have work.")
     if other := other_measures(was, now, config):
         progress = replace(progress, best_step=0, best_value=None, since_best=0)
         notes.append(f"{', '.join(other)}: which weights are best is judged anew.")

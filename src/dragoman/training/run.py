@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -73,7 +73,8 @@ class Run:
             ranks = connect(timeout=self.config.training.timeout, again=self._again())
             try:
                 with self._folder(ranks, force):
-                    outcome = self._train(ranks, force)
+                    begun = None if force else find(self.out / "checkpoints", ranks)
+                    outcome = self._with_micro_batches(ranks, begun)._train(ranks, begun, force)
             except BaseException as error:
                 ranks.leave(error)
                 raise
@@ -104,8 +105,23 @@ class Run:
                 self._refuse_finished()
             yield
 
-    def _train(self, ranks: Ranks, force: bool) -> Outcome:
-        begun = None if force else find(self.out / "checkpoints", ranks)
+    def _with_micro_batches(self, ranks: Ranks, begun: Begun | None) -> Run:
+        """With the number of micro-batches that the run began with, unless another is asked for."""
+        training = self.config.training
+        parts = training.parts(ranks.count)
+        if begun and training.micro_batches is None:
+            parts = int(begun.progress.run["settings"]["training.micro_batches"])
+        if not begun and parts < ranks.count:
+            raise UsageError(
+                f"There are more ranks than micro-batches: {ranks.count}, and {parts}.",
+                where="training.micro_batches",
+                expected="as many micro-batches as ranks, or more",
+                hint=f"training.micro_batches={ranks.count}",
+            )
+        training = training.model_copy(update={"micro_batches": parts})
+        return replace(self, config=self.config.model_copy(update={"training": training}))
+
+    def _train(self, ranks: Ranks, begun: Begun | None, force: bool) -> Outcome:
         events = Events(None, self.listeners if ranks.is_first else [])
         events.tell("reading")
         data = self.data(ranks, events, begun)
@@ -262,7 +278,7 @@ class Run:
             data.stores,
             data.weights,
             batch_tokens=config.batch_tokens,
-            micro_batches=config.micro_batches or ranks.count,
+            micro_batches=config.parts(ranks.count),
             seed=config.seed,
             rank=ranks.rank,
             ranks=ranks.count,

@@ -48,7 +48,7 @@ class Stepper:
 
     def update(self, batch: GlobalBatch, step: int, lr: float, stop: bool = False) -> Updated:
         self.model.train()
-        mine = tree_sum(self._parts(batch, step, stop))
+        mine = tree_sum(self._parts(batch, step, stop)) if batch.micro else self._nothing(stop)
         mine[-1] = step % MARKS
         total = self.ranks.sum(mine, name_of(step))
         gradient = total[: len(self.flat)]
@@ -72,6 +72,12 @@ class Stepper:
                 part[len(self.flat) : -2] = torch.stack((sums.loss.detach(), sums.nll))
             self.flat.take_gradient(part)
             yield part
+
+    def _nothing(self, stop: bool) -> Float[Tensor, " Q"]:
+        """Of a rank without micro-batches. To add -0 leaves every bit as it is, also those of 0 and -0."""
+        nothing = torch.full((len(self.flat) + EXTRA,), -0.0)
+        nothing[-2] = float(stop)
+        return nothing
 
     def _backward(self, micro: Batch, tokens: int, step: int, number: int) -> LossSum:
         with noise(self.seed, step, number):
