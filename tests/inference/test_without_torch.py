@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from safetensors.numpy import load_file, save_file
 
+from hostile.refused import remade
 from inference.light_folder import LINES, light_folder
 
 BLOCK = """
@@ -105,3 +108,27 @@ def test_what_needs_torch_is_refused_in_words(folder: Path) -> None:
         assert done.returncode == 2, done.stderr
         assert 'pip install "dragoman[train]"' in done.stderr
         assert done.stdout == ""
+
+
+@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="OpenSSH is not installed")
+def test_who_receives_a_model_can_verify_it_without_torch(folder: Path, tmp_path: Path) -> None:
+    model, key = Path(shutil.copytree(folder, tmp_path / "model")), tmp_path / "key"
+    make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)]
+    subprocess.run(make, check=True, stdin=subprocess.DEVNULL)
+    assert without_torch(MAIN, "check", str(model), "--sign", str(key)).returncode == 0
+    done = without_torch(MAIN, "check", str(model), "--signed-by", f"{key}.pub", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert 'Good "dragoman" signature' in found["signature"]
+    assert "compared where PyTorch is installed" in found["weights"]
+    weights = load_file(model / "weights.safetensors")
+    weights["head.b"][5] = float("nan")
+    save_file(weights, model / "weights.safetensors")
+    remade(model)
+    shutil.rmtree(model / "ct2")
+    done = without_torch(MAIN, "check", str(model))
+    assert done.returncode == 1
+    assert "The weights hold NaN or infinity, in head.b." in done.stderr
+    with (model / "card.md").open("a", encoding="utf-8") as card:
+        card.write("better")
+    assert "card.md" in without_torch(MAIN, "check", str(model)).stderr

@@ -14,6 +14,7 @@ from safetensors.torch import load_file, save
 
 from dragoman.durable import write_folder
 from dragoman.errors import ModelError
+from dragoman.inference.check import is_finite
 from dragoman.manifest import MANIFEST, Damaged, Manifest
 from dragoman.models.bundle import load_bundle, tensors
 from dragoman.models.header import entries
@@ -24,6 +25,7 @@ import os, sys
 sys.path.insert(0, sys.argv[1])
 import dragoman.models.folder, dragoman.config.load
 from dragoman.errors import ModelError
+from dragoman.inference.check import is_finite
 from pathlib import Path
 os.chdir(sys.argv[2])
 if os.getuid() == 0:
@@ -123,3 +125,13 @@ def copied(folder: Path, new: Path) -> None:
     for path in folder.rglob("*"):
         if path.is_file():
             (new / path.relative_to(folder)).write_bytes(path.read_bytes())
+
+
+@pytest.mark.parametrize("kind", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+def test_what_is_no_number_is_found_without_torch(kind: torch.dtype) -> None:
+    good = torch.tensor([0.0, -1.5, torch.finfo(kind).max, torch.finfo(kind).tiny], dtype=kind)
+    for bad in (torch.nan, torch.inf, -torch.inf):
+        for values, wanted in ((good, True), (torch.cat((good, torch.tensor([bad], dtype=kind))), False)):
+            raw = save({"a": values})
+            entry = entries(raw)["a"]
+            assert is_finite(raw[entry.begin : entry.end], entry.kind) == wanted

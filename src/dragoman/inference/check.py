@@ -35,6 +35,7 @@ from dragoman.models.header import entries
 from dragoman.text.build import load as load_text
 from dragoman.text.pair import TextPair
 
+TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2"}
 EXPONENT = 0x7F80  # of a bfloat16, which numpy does not know: all ones in what is no number
 
 
@@ -104,7 +105,7 @@ def check_weights(manifest: Manifest, config: Config, text: TextPair) -> str:
 def is_finite(raw: bytes, kind: str) -> bool:
     if kind == "BF16":
         return not bool((np.frombuffer(raw, "<u2") & EXPONENT == EXPONENT).any())
-    return bool(np.isfinite(np.frombuffer(raw, f"<f{kind[1:]}".replace("64", "8"))).all())
+    return bool(np.isfinite(np.frombuffer(raw, TYPES[kind])).all())
 
 
 def counted(manifest: Manifest) -> str:
