@@ -264,7 +264,8 @@ def replaced(part: Part) -> None:
         shutil.rmtree(part.home / "counted")
     for number in range(part.count):
         out, exchanges = part.home / str(number), number % 2 == 0
-        call = part.rng.choice(("renameat2", *OFTEN[2:]) if exchanges else OFTEN)
+        names = ("renameat2", *OFTEN[2:]) if calls[exchanges]["renameat2"] and exchanges else OFTEN
+        call = part.rng.choice(names)
         shutil.copytree(old, out)
         at = part.rng.randint(1, calls[exchanges][call])
         said = struck([word.format(out=out) for word in command], call, at, exchanges=exchanges)
