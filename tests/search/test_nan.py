@@ -17,6 +17,7 @@ from dragoman.search.constraints import Constraint, Edges, Form
 from dragoman.search.greedy import greedy_search, greedy_tokens
 from dragoman.search.sample import SampleSearch
 from dragoman.search.scores import length_normalised
+from dragoman.search.stopping import StopRule
 from dragoman.text.specials import EOS
 from search.array_steppers import Arrays
 from search.steppers import Script, sentences
@@ -29,12 +30,13 @@ BROKEN = {
     "one token": [NAN if token == 7 else 1 / V for token in range(V)],
     "</s>": [NAN if token == EOS else 1 / V for token in range(V)],
 }
+RULE = StopRule("heuristic", width=3, n_best=3, max_length=LENGTH, normalise=length_normalised)
 Search = Callable[[Stepper], object]
 
 
 def over_arrays(search: Callable[..., object], stepper: Stepper) -> object:
     src, keep = sentences(3, 4)
-    return search(Arrays(stepper), src.numpy(), keep.numpy(), max_length=LENGTH, normalise=length_normalised)
+    return search(Arrays(stepper), src.numpy(), keep.numpy())
 
 
 def constrained(stepper: Stepper) -> object:
@@ -58,8 +60,10 @@ SEARCHES: dict[str, Search] = {
     "groups": lambda stepper: BeamSearch(4, LENGTH, groups=2)(stepper, *sentences(3, 4)),
     "sample": lambda stepper: SampleSearch(size=3, max_length=LENGTH)(stepper, *sentences(3, 4)),
     "constrained": constrained,
-    "greedy over arrays": partial(over_arrays, greedy),
-    "beam over arrays": partial(over_arrays, partial(beam, size=3)),
+    "greedy over arrays": partial(
+        over_arrays, partial(greedy, max_length=LENGTH, normalise=length_normalised)
+    ),
+    "beam over arrays": partial(over_arrays, partial(beam, rule=RULE)),
 }
 
 
