@@ -1,6 +1,7 @@
 """Shapes in signatures are checked in every test run; one thread, so that tests run side by side."""
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from hypothesis import settings
 from jaxtyping import install_import_hook
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # not as nohup leaves it
 settings.register_profile("busy", deadline=None)  # a deadline fails on a busy machine, not on a bug
 settings.load_profile("busy")
 _TENSORS = ("protocols", "nn", "losses", "search", "models", "training", "inference", "data.collate")

@@ -6,6 +6,7 @@ import ast
 import re
 import signal
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -101,7 +102,7 @@ def is_done(use: Callable[[str], Any], text: str, seconds: float) -> bool:
         with limited(seconds):
             found = use(text)
             if isinstance(found, Iterator):
-                list(found)
+                deque(found, maxlen=0)  # a list of all would have the collector go through the whole process
     except TooSlow:
         return False
     return True

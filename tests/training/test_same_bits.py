@@ -157,9 +157,8 @@ def test_two_ranks_give_the_bits_of_one(
 
 def test_a_run_begun_on_one_rank_is_resumed_on_two(words: Path, tmp_path: Path) -> None:
     tables = settings(words, RNN)
-    config = load(None, base=tables)
-    Run(config, tmp_path / "alone", [], lambda _: True).train()
-    Run(config, tmp_path / "moved", [StopAt(5)], lambda _: True).train()
+    train(tables, tmp_path / "alone")
+    train(tables, tmp_path / "moved", stop=5)
     train(tables, tmp_path / "moved", ranks=2)
     assert record(tmp_path / "moved") == record(tmp_path / "alone")
 
