@@ -1,14 +1,15 @@
 """Decoding speed: ours in torch beside Hugging Face, JoeyNMT and Eole, with the same weights.
 
-    python benchmarks/decode_vs_peers.py TRANSFORMER RECURRENT --peers FOLDER [--rounds 2]
+    python benchmarks/decode_vs_peers.py TRANSFORMER [RECURRENT] --peers FOLDER [--from en] [--rounds 2]
 
-TRANSFORMER and RECURRENT are models of ours for Multi30k en→de (benchmarks/multi30k/transformer-tiny.toml
-and benchmarks/peers/recurrent.toml); the environments of benchmarks/peers stand in FOLDER. The drivers there
-fill the peers' own models with our weights. By turns each system decodes all of test2016 on 2 cores: fp32,
-greedy and beam 5, 32 and 64 sentences at once, longest first. Ours runs in torch, once with 2 workers of a
-thread each, once in one process with 2 threads as the peers do; and in the engine of its export, if the model
-folder holds one. A peer gets and gives ids; ours gets and gives text, so that it also cuts, joins and judges.
-How many outputs are ours token by token is printed beside the speed.
+TRANSFORMER and RECURRENT are models of ours for Multi30k (benchmarks/multi30k/transformer-tiny.toml and
+benchmarks/peers/recurrent.toml) that read the language `--from`. The environments of benchmarks/peers stand
+in FOLDER; peers that have none there are left out. The drivers fill the peers' own models with our weights. By
+turns each system decodes all of test2016 on 2 cores: fp32, greedy and beam 5, 32 and 64 sentences at once,
+longest first. Ours runs in torch, once with 2 workers of a thread each, once in one process with 2 threads as
+the peers do; and in the engine of its export, if the model folder holds one. Each stops a beam by its own
+default, which is the same rule in ours and in Hugging Face. A peer gets and gives ids; ours gets and gives
+text, so that it also cuts, joins and judges. How many outputs are ours token by token is printed, too.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Driver:
         return answer
 
 
-def serve(model: Path, count: int, runtime: Any, workers: int) -> None:
+def serve(model: Path, texts: list[str], runtime: Any, workers: int) -> None:
     """Our side of the protocol of benchmarks/peers/decoding.py."""
     import torch
 
@@ -76,48 +77,50 @@ def serve(model: Path, count: int, runtime: Any, workers: int) -> None:
 
     keep_freed_memory()  # as `dragoman run` does
     torch.set_num_threads(THREADS)
-    translate, texts = load(model, runtime=runtime, workers=workers), lines(count)
+    translate = load(model, runtime=runtime, workers=workers)
     print(json.dumps({"ready": True}), flush=True)
     for line in sys.stdin:
         asked = json.loads(line)
         kind = {"kind": "greedy"} if asked["size"] == 1 else {"kind": "beam", "size": asked["size"]}
-        kind |= {"stop": "n_best"}  # as the peers stop
         began = time.perf_counter()
         results = translate(texts, {**kind, "batch_sentences": asked["batch"]})
         seconds = time.perf_counter() - began
         print(json.dumps({"seconds": seconds, "outputs": [list(r.tokens) for r in results]}), flush=True)
 
 
-def lines(count: int) -> list[str]:
-    return (DATA / "test2016.en").read_text(encoding="utf-8").split("\n")[:count]
+def lines(language: str, count: int) -> list[str]:
+    return (DATA / f"test2016.{language}").read_text(encoding="utf-8").split("\n")[:count]
 
 
-def write_sources(model: Path, count: int, file: Path) -> None:
+def write_sources(model: Path, texts: list[str], file: Path) -> None:
     """Ids as our own encoder gets them, </s> at the end."""
     from dragoman.data.collate import collate_sources
     from dragoman.models.bundle import load_bundle
 
-    encoded = load_bundle(model).text.src.encode_batch(lines(count))
+    encoded = load_bundle(model).text.src.encode_batch(texts)
     sources = [collate_sources([ids.tolist()])[0][0].tolist() for ids in encoded]
     file.write_text(json.dumps(sources), encoding="utf-8")
 
 
-def drivers(kind: str, model: Path, count: int, peers: Path) -> dict[str, Driver]:
+def drivers(kind: str, model: Path, language: str, count: int, peers: Path) -> dict[str, Driver]:
     sources = peers / f"sources-{kind}.json"
-    write_sources(model, count, sources)
-    own = [sys.executable, __file__, str(model), "--serve", str(count)]
+    write_sources(model, lines(language, count), sources)
+    own = [sys.executable, __file__, str(model), "--from", language, "--serve", str(count)]
     found = {"ours": Driver([*own, "--workers", str(THREADS)]), "single": Driver(own)}
     if (model / EXPORTS[kind]).exists():
         found["export"] = Driver([*own, "--runtime", EXPORTS[kind]])
     for peer in PEERS[kind]:
-        script = HERE / "peers" / f"decode_{peer}.py"
-        found[peer] = Driver([str(peers / peer / "bin" / "python"), str(script), str(model), str(sources)])
+        python, script = peers / peer / "bin" / "python", HERE / "peers" / f"decode_{peer}.py"
+        if python.exists():
+            found[peer] = Driver([str(python), str(script), str(model), str(sources)])
     return found
 
 
-def compare(kind: str, model: Path, count: int, peers: Path, rounds: int) -> Iterator[dict[str, Any]]:
+def compare(
+    kind: str, model: Path, language: str, count: int, peers: Path, rounds: int
+) -> Iterator[dict[str, Any]]:
     """Sentences per second of each, for each search and batch."""
-    asked = drivers(kind, find_model(model), count, peers)
+    asked = drivers(kind, find_model(model), language, count, peers)
     for driver in asked.values():
         driver(1, BATCHES[-1])  # warm
     for label, size in SEARCHES.items():
@@ -164,6 +167,7 @@ def main() -> None:
     parser.add_argument("transformer", type=Path)
     parser.add_argument("recurrent", type=Path, nargs="?", help="without it only the first is measured")
     parser.add_argument("--peers", type=Path)
+    parser.add_argument("--from", dest="language", choices=["en", "de"], default="en")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--sentences", type=int, default=1000)
     parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
@@ -171,11 +175,11 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.serve:
-        return serve(args.transformer, args.serve, args.runtime, args.workers)
+        return serve(args.transformer, lines(args.language, args.serve), args.runtime, args.workers)
     found = []
     asked = {"transformer": args.transformer, "recurrent": args.recurrent}
     for kind, model in asked.items() if args.recurrent else [("transformer", args.transformer)]:
-        for each in compare(kind, model, args.sentences, args.peers, args.rounds):
+        for each in compare(kind, model, args.language, args.sentences, args.peers, args.rounds):
             print(json.dumps({"benchmark": "decode_vs_peers", **each}), flush=True)
             found.append(each)
     print(table(found))

@@ -37,7 +37,6 @@ def build(ours: Ours) -> Decode:
             do_sample=False,
             max_new_tokens=longest,
             length_penalty=1.0,
-            early_stopping=size > 1,
         )
         return [cut(output[1:]) for output in found.tolist()]
 
