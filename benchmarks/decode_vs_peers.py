@@ -4,7 +4,7 @@
 
 TRANSFORMER and RECURRENT are models of ours for Multi30k (benchmarks/multi30k/transformer-tiny.toml and
 benchmarks/peers/recurrent.toml) that read the language `--from`. The environments of benchmarks/peers stand
-in FOLDER; peers that have none there are left out. The drivers fill the peers' own models with our weights. By
+in FOLDER; peers that have none there are left out. The drivers fill the peers' models with our weights. By
 turns each system decodes all of test2016 on 2 cores: fp32, greedy and beam 5, 32 and 64 sentences at once,
 longest first. Ours runs in torch, once with 2 workers of a thread each, once in one process with 2 threads as
 the peers do; and in the engine of its export, if the model folder holds one. Each stops a beam by its own
