@@ -64,7 +64,7 @@ class Run:
 
     @property
     def curve(self) -> list[tuple[int, float, float]]:
-        """Update, held-out loss and greedy BLEU of each validation."""
+        """Update, held-out loss and BLEU of each validation."""
         return [(e["step"], round(e["loss"], 3), round(e["bleu"], 1)) for e in self.told.happened("valid")]
 
 
@@ -82,7 +82,7 @@ def measure(run: Run) -> dict[str, Any]:
         low, high = report["intervals"]["bleu"]
         print(f"  {label:<8} BLEU {report['bleu']:.2f} [{low:.2f}, {high:.2f}]   chrF {report['chrf']:.2f}")
     print(f"  {scores['lower']['signature']['bleu']}")
-    print("  update, dev loss, dev BLEU (greedy, 200 pairs): " + "  ".join(map(str, run.curve)))
+    print("  update, dev loss, dev BLEU (200 pairs): " + "  ".join(map(str, run.curve)))
     facts = {
         "name": run.out.name,
         "minutes": told.minutes,

@@ -4,9 +4,9 @@ flagged.
     python benchmarks/runaway.py MODEL [--to en] [--every N] [search.size=1 …]
 
 For each kind of input: how many outputs reached the length limit, how many of them without a flag (none may),
-how many loops went on after their third turn where the source has none (none may), and which flags were
-raised. Then the flags on clean text: on references, where each is false, and on the model's own outputs for
-Multi30k val, where one may well be right, so those are shown. `--every 10` takes every tenth input only.
+how many loops went on behind the turns that they may have (none may), and which flags were raised. Then the
+flags on clean text: on references, where each is false, and on the model's own outputs for Multi30k val, where
+one may well be right, so those are shown. `--every 10` takes every tenth input only.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from dragoman.inference.result import Result
 from dragoman.inference.same_bits import ask_for_same_bits
 from dragoman.inference.translator import Translator
 from dragoman.models.bundle import Bundle, load_bundle
-from dragoman.search.loops import TURNS
 
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("DRAGOMAN_DATA", HERE.parent.parent / "shared" / "data"))
@@ -93,11 +92,14 @@ def report(translator: Translator, kind: str, inputs: list[str], search: SearchC
     sources = [list(ids)[: translator.longest_source] for ids in translator.text.src.encode_batch(inputs)]
     limits = [translator.judge.bounded(search, len(ids)).max_length for ids in sources]
     reached = [r for r, limit in zip(results, limits, strict=True) if len(r.tokens) >= limit]
-    turns = [translator.judge.turns(ids, r.tokens) for ids, r in zip(sources, results, strict=True)]
-    babbling = sum(out > max(TURNS, given) for given, out in turns)
+    loops = translator.judge.loops(search)
+    outputs = zip(sources, results, strict=True)
+    babbling = (
+        sum(loops.cut_at(ids, r.tokens) is not None for ids, r in outputs) if loops else "not looked for"
+    )
     print(
         f"{kind:<15}{len(inputs):>4} inputs {seconds:6.1f} s   at the limit {len(reached):>3}, "
-        f"unsaid {sum(not r.flags for r in reached)}   loops beyond the third turn {babbling}   "
+        f"unsaid {sum(not r.flags for r in reached)}   loops that go on {len(places) - places.count(None)}   "
         f"any flag {sum(bool(r.flags) for r in results):>3}   {counted(results)}"
     )
 
