@@ -5,8 +5,8 @@ flagged.
 
 For each kind of input: how many outputs reached the length limit, how many of them without a flag (none may),
 how many loops went on behind the turns that they may have (none may), and which flags were raised. Then the
-flags on clean text: on references, where each is false, and on the model's own outputs for Multi30k val, where
-one may well be right, so those are shown. `--every 10` takes every tenth input only.
+flags on clean text: on references, where each is false, and on the model's own outputs for Multi30k val,
+where one may be right, so those are shown. `--every 10` takes every tenth input only.
 """
 
 from __future__ import annotations
@@ -93,13 +93,10 @@ def report(translator: Translator, kind: str, inputs: list[str], search: SearchC
     limits = [translator.judge.bounded(search, len(ids)).max_length for ids in sources]
     reached = [r for r, limit in zip(results, limits, strict=True) if len(r.tokens) >= limit]
     loops = translator.judge.loops(search)
-    outputs = zip(sources, results, strict=True)
-    babbling = (
-        sum(loops.cut_at(ids, r.tokens) is not None for ids, r in outputs) if loops else "not looked for"
-    )
+    cuts = [loops.cut_at(ids, r.tokens) for ids, r in zip(sources, results, strict=True)] if loops else []
     print(
         f"{kind:<15}{len(inputs):>4} inputs {seconds:6.1f} s   at the limit {len(reached):>3}, "
-        f"unsaid {sum(not r.flags for r in reached)}   loops that go on {len(places) - places.count(None)}   "
+        f"unsaid {sum(not r.flags for r in reached)}   loops that go on {len(cuts) - cuts.count(None)}   "
         f"any flag {sum(bool(r.flags) for r in results):>3}   {counted(results)}"
     )
 
