@@ -1,6 +1,6 @@
 """Ten small tasks: does `dragoman score` say what validation said, and does the guard cut what is right?
 
-    python benchmarks/right_answers.py OUT [TASK …] [--updates 450]
+    python benchmarks/right_answers.py OUT [TASK …] [--updates 1000]
 
 Trains a small Transformer on each task, from letters to words and from words to letters, with outputs shorter
 than their sources, as long, or many times longer, and with references that repeat themselves. Then
@@ -60,7 +60,7 @@ def words_to_digits(rng: random.Random) -> tuple[str, str]:
 
 def chemistry(rng: random.Random) -> tuple[str, str]:
     """One chain after another: "but ane + prop ol" is C C C C + C C C O."""
-    parts = [(rng.randrange(10), rng.choice(list(ENDS))) for _ in range(rng.randint(1, 3))]
+    parts = [(rng.randrange(6), rng.choice(list(ENDS))) for _ in range(rng.randint(1, 3))]
     names = " + ".join(f"{ALKANES[n]} {end}" for n, end in parts)
     return names, " + ".join(" ".join("C" * (n + 1)) + ENDS[end] for n, end in parts)
 
@@ -71,14 +71,14 @@ def back_from_chemistry(rng: random.Random) -> tuple[str, str]:
 
 
 def bits(rng: random.Random) -> tuple[str, str]:
-    letters = word(rng, 6)
-    return letters, "".join(f"{ord(letter):08b}" for letter in letters)
+    letters = word(rng, 5)
+    return letters, "".join(f"{ord(letter) - ord('a'):05b}" for letter in letters)
 
 
 def unary(rng: random.Random) -> tuple[str, str]:
     """A number as so many strokes: the longest repetition there is."""
-    n = rng.randint(1, 60)
-    return f"{n} {rng.choice('ab')} {rng.choice('xyz')}", "|" * n
+    n = rng.randint(1, 24)
+    return f"{n} {word(rng, 4)}", "|" * n
 
 
 def doubled(rng: random.Random) -> tuple[str, str]:
@@ -145,7 +145,7 @@ def measure(name: str, task: Task, folder: Path, updates: int) -> dict[str, Any]
     run = folder / "run"
     if not (run / "model").exists():
         write(task, folder)
-        small = ["model.preset=transformer-tiny", "training.threads=1", "training.batch_tokens=2048"]
+        small = ["model.preset=transformer-tiny", "training.threads=1", "training.batch_tokens=1024"]
         plan = [
             f"training.updates={updates}",
             f"training.validate_every={updates // 3}",
@@ -184,7 +184,7 @@ def main() -> None:
     parser.add_argument(
         "names", nargs="*", metavar="TASK", help="words of the names of tasks; all by default"
     )
-    parser.add_argument("--updates", type=int, default=450)
+    parser.add_argument("--updates", type=int, default=1000)
     args = parser.parse_args()
     every = {
         name: make for name, make in tasks().items() if not args.names or any(n in name for n in args.names)

@@ -109,14 +109,15 @@ def test_a_gzip_file_is_read(model: str, tmp_path: Path, capsys: pytest.CaptureF
 def test_json_gives_an_object_a_line(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     main(["run", model, "--json", "a b", "c"])
     rows = [json.loads(line) for line in capsys.readouterr().out.split("\n")[:-1]]
-    assert [sorted(row) for row in rows] == [["flags", "score", "text", "truncated"]] * 2
+    assert [sorted(row) for row in rows] == [["flags", "line", "score", "source", "text", "truncated"]] * 2
+    assert [(row["line"], row["source"]) for row in rows] == [(1, "a b"), (2, "c")]
     assert all(row["score"] < 0 for row in rows)
 
 
 def test_details_add_tokens_and_alignment(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     main(["run", model, "--json", "--details", "a b c"])
     row = json.loads(capsys.readouterr().out)
-    assert sorted(row) == ["alignment", "flags", "score", "text", "tokens", "truncated"]
+    assert sorted(row) == ["alignment", "flags", "line", "score", "source", "text", "tokens", "truncated"]
     assert sorted(row["tokens"][0]) == ["at", "confidence", "entropy", "log_p", "piece", "source"]
     assert all(len(pair) == 2 for pair in row["alignment"])
 
@@ -199,6 +200,22 @@ def test_a_missing_file_and_a_missing_model_have_their_sentences(
     assert "no such file" in err
     assert "no such folder" in err
     assert "Traceback" not in err
+
+
+def test_an_argument_that_is_a_file_is_read_as_one(
+    model: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a b").write_text("c d\ne f", encoding="utf-8")  # the last line has no end
+    with gzip.open("more.gz", "wt", encoding="utf-8") as file:
+        file.write("g\n")
+    read = sources(model, capsys, Path("trace"), "a b", "h", "more.gz", "a", "b")
+    assert read == ["c d", "e f", "h", "g", "a", "b"]
+    assert sources(model, capsys, Path("trace"), "--", "a b") == ["a b"]
+    assert main(["run", model, "a b", "h"]) == 0
+    out, err = capsys.readouterr()
+    assert out.count("\n") == 3
+    assert f"a b is a file: its lines are translated.\nFor its name: dragoman run {model} -- a b\n" in err
 
 
 def sources(model: str, capsys: pytest.CaptureFixture[str], trace: Path, *arguments: str) -> list[str]:

@@ -31,6 +31,10 @@ def test_the_n_best_have_a_line_each(models: list[str], capsys: Capture) -> None
     assert [rows[0][2], rows[3][2]] == out([models[0], "a b c", "d e"], capsys)
 
 
+def test_a_beam_is_wide_enough_for_the_n_best(models: list[str], capsys: Capture) -> None:
+    assert len(out([models[0], "a b c", "--nbest", "9"], capsys)) == 9
+
+
 def test_the_n_best_are_in_the_json(models: list[str], capsys: Capture) -> None:
     (line,) = out([models[0], "a b c", "--nbest", "3", "--json"], capsys)
     told = json.loads(line)
@@ -84,7 +88,7 @@ def test_a_trace_is_one_list(models: list[str], tmp_path: Path, capsys: Capture)
         (["--sample", "top_p=0.9"], "Did you mean top-p=…"),
         (["--sample", "warm"], "KEY=VALUE"),
         (["--sample", "top-p=2"], "search.top_p"),
-        (["--nbest", "9"], "search.size = 9"),
+        (["--nbest", "9", "search.size=5"], "search.size = 9"),
         (["--nbest", "0"], "search.n_best"),
         (["--sample", "seed=1", "--trace", "x.json"], "greedy and beam search only"),
         (["--reverse", "nowhere"], "no such folder"),

@@ -15,7 +15,7 @@ def split_overrides(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     others: list[str] = []
     overrides: list[str] = []
     for argument in arguments:
-        is_override = _OVERRIDE.match(argument) is not None and not _exists(argument)
+        is_override = _OVERRIDE.match(argument) is not None and not is_there(argument)
         (overrides if is_override else others).append(argument)
     return others, overrides
 
@@ -40,8 +40,12 @@ def behind_dashes(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     return words[:cut], words[cut + 1 :]
 
 
-def _exists(name: str) -> bool:
+def is_there(name: str) -> bool:
     try:
         return Path(name).exists()
     except (OSError, ValueError):  # a long text is no file name
         return False
+
+
+def is_file(name: str) -> bool:
+    return is_there(name) and Path(name).is_file()

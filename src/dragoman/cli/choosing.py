@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 from dragoman.errors import UsageError
 
 if TYPE_CHECKING:
+    from dragoman.config.search import SearchConfig
     from dragoman.inference.model import Model
     from dragoman.inference.result import Result
 
@@ -39,9 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--trace", type=Path, metavar="FILE", help="write every candidate of the search there, as JSON")
 
 
-def overrides(args: argparse.Namespace) -> list[str]:
-    """The settings that the options stand for."""
+def overrides(args: argparse.Namespace, own: SearchConfig) -> list[str]:
+    """The settings that the options stand for, where the model's own search is this one."""
     found = [] if args.nbest is None else [f"search.n_best={args.nbest}"]
+    if args.nbest and not args.sample and own.kind in ("greedy", "beam"):
+        size = own.groups * -(-max(own.size, args.nbest) // own.groups)
+        found += ["search.kind=beam", f"search.size={size}"]
     if args.sample:
         found.append("search.kind=sample")
         pairs = [pair for option in args.sample for pair in option.split(",")]

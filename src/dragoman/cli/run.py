@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from dragoman.cli import choosing, steering
-from dragoman.cli.arguments import split_texts
+from dragoman.cli.arguments import is_file, split_texts
 from dragoman.cli.terminal import give, talk
 from dragoman.errors import ConfigError, DataError, UsageError
 from dragoman.memory import keep_freed_memory
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from dragoman.inference.stream import Line
 
 HELP = """\
-Apply a model: line N in is line N out. Without TEXT and --file it reads stdin.
+Apply a model: line N in is line N out. Without TEXT or FILE it reads stdin.
 
   dragoman run en-de "A man is riding a bicycle."
   dragoman run en-de < test.en > test.out
-  dragoman run en-de --file test.en -o test.out search.size=1
+  dragoman run en-de test.en -o test.out search.size=1
   dragoman run en-de "A man is riding a bicycle." --nbest 5 --sample top-p=0.9
   dragoman run en-de "Hi {name}, a man." --prefix "Hallo" --glossary terms.tsv --forbid Typ --keep
   dragoman run en-de search.size=1 -- "search.size=5"    behind -- all is text"""
@@ -43,7 +43,12 @@ SHOWN = 10  # numbers of truncated lines
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL", help="a run folder, its model/, or a project folder")
-    add("text", nargs="*", metavar="TEXT", help="what to translate; then settings such as search.size=1")
+    add(
+        "text",
+        nargs="*",
+        metavar="TEXT",
+        help="what to translate, or files of it (or .gz), line by line; then settings such as search.size=1",
+    )
     add("--file", type=Path, metavar="FILE", help="translate a text file (or .gz), line by line")
     add("-o", "--output", type=Path, metavar="FILE", help="write there instead of to stdout")
     add("--batch", type=int, metavar="N", help="sentences decoded together")
@@ -58,20 +63,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     texts, overrides = split_texts(args.text)
-    texts += args.literal
-    if texts and args.file:
-        raise UsageError(
-            "Give either TEXT or --file, not both.",
-            where="the command line",
-            hint=f"dragoman run {args.model} --file {args.file}",
-        )
+    given = files_and_texts(texts, args)
     model = load_model(args.model, args.runtime, args.ensemble or (), args.reverse, args.workers)
     search = search_of(model, args, overrides)
     asked, report = steering.asked(args), steering.Report()
     flagged: dict[int, tuple[str, ...]] = {}
     with opened_output(args.output) as out, choosing.opened_traces(args.trace, model) as traces:
         number = 0
-        for lines in inputs(texts, args.file, args.model):
+        for lines in inputs(given, args.model):
             sources = [line.text for line in lines]
             results = model(sources, search, details=args.details, trace=traces is not None, **asked)
             for line, result in zip(lines, results, strict=True):
@@ -81,10 +80,12 @@ def run(args: argparse.Namespace) -> int:
                     flagged[number] = result.flags
                 if traces:
                     traces.add(line.text, result)
-                if args.nbest is not None and not args.json:
+                if args.json:
+                    give(as_json({"line": number, "source": line.text, **as_object(result)}) + "\n", out)
+                elif args.nbest is not None:
                     give(choosing.n_best_lines(number, result) + line.end, out)
                 else:
-                    give(shown(result, as_json=args.json) + ("\n" if args.json else line.end), out)
+                    give(choosing.line(result.text) + line.end, out)
             out.flush()
     report_truncated([number for number, flags in flagged.items() if "truncated" in flags])
     report_flagged({number: flags for number, flags in flagged.items() if "truncated" not in flags})
@@ -98,9 +99,10 @@ def search_of(model: Model, args: argparse.Namespace, overrides: Sequence[str]) 
     """The model's own, with what the command line changes of it."""
     from dragoman.config.load import with_overrides
 
+    own = model.runtime.search
     batch = [] if args.batch is None else [f"search.batch_sentences={args.batch}"]
     try:
-        return with_overrides(model.runtime.search, [*choosing.overrides(args), *overrides, *batch])
+        return with_overrides(own, [*choosing.overrides(args, own), *overrides, *batch])
     except ConfigError as error:
         if overrides:
             error.hint += f' If it is text: dragoman run {args.model} -- "…"'
@@ -120,21 +122,50 @@ def load_model(
     return load(path, runtime=runtime, ensemble=ensemble, reverse=reverse, workers=workers, same_bits=True)
 
 
-def inputs(texts: Sequence[str], file: Path | None, model: str) -> Iterator[list[Line]]:
-    from dragoman.data.readers.lines import refuse_other_formats
-    from dragoman.data.readers.stream import open_bytes
+def files_and_texts(arguments: Sequence[str], args: argparse.Namespace) -> list[str | Path]:
+    """What to translate, in order. What is a file here is meant as one; behind "--" all is text."""
+    if args.file and (arguments or args.literal):
+        raise UsageError(
+            "Give either TEXT or --file, not both.",
+            where="the command line",
+            hint=f"dragoman run {args.model} --file {args.file}",
+        )
+    for file in filter(is_file, arguments):
+        talk(f"{file} is a file: its lines are translated.")
+        talk(f"For its name: dragoman run {args.model} -- {file}")
+    found = [Path(one) if is_file(one) else one for one in arguments]
+    return [args.file] if args.file else [*found, *args.literal]
+
+
+def inputs(given: Sequence[str | Path], model: str) -> Iterator[list[Line]]:
     from dragoman.inference.stream import Line, incoming
 
+    texts: list[Line] = []
+    for place, one in enumerate(given, start=1):
+        if isinstance(one, str):
+            texts.append(Line(typed(one), "\n"))
+            continue
+        if texts:
+            yield texts
+            texts = []
+        for lines in lines_of(one):  # the last line of a file may have no end
+            yield lines if place == len(given) else [line._replace(end="\n") for line in lines]
     if texts:
-        yield [Line(typed(text), "\n") for text in texts]
-    elif file is not None:
-        with open_bytes(file) as source:
-            refuse_other_formats(file, source)
-            yield from incoming(source, str(file))
-    elif sys.stdin is not None:  # it is where a parent has closed it
+        yield texts
+    if not given and sys.stdin is not None:  # it is where a parent has closed it
         if sys.stdin.isatty():
             talk(f"{model} is ready: type a line, or Ctrl-D to end.")
         yield from incoming(cast("BufferedReader[Any]", sys.stdin.buffer), "stdin")
+
+
+def lines_of(file: Path) -> Iterator[list[Line]]:
+    from dragoman.data.readers.lines import refuse_other_formats
+    from dragoman.data.readers.stream import open_bytes
+    from dragoman.inference.stream import incoming
+
+    with open_bytes(file) as source:
+        refuse_other_formats(file, source)
+        yield from incoming(source, str(file))
 
 
 def typed(text: str) -> str:
@@ -151,10 +182,8 @@ def typed(text: str) -> str:
     return text
 
 
-def shown(result: Result, *, as_json: bool) -> str:
-    if as_json:
-        return json.dumps(finite(as_object(result)), ensure_ascii=False, allow_nan=False)
-    return choosing.line(result.text)
+def as_json(fields: dict[str, Any]) -> str:
+    return json.dumps(finite(fields), ensure_ascii=False, allow_nan=False)
 
 
 def finite(value: Any) -> Any:
