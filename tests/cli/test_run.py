@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -35,12 +36,16 @@ def feed(monkeypatch: pytest.MonkeyPatch) -> Feed:
     return give
 
 
-def test_a_text_prints_its_translation(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_a_text_prints_its_translation(
+    model: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, is_terminal: bool
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
     assert main(["run", model, "a b c"]) == 0
     out, err = capsys.readouterr()
     assert out.count("\n") == 1
     assert out.strip()
-    assert f"Next: dragoman score {model}" in err
+    assert (f"Next: dragoman score {model}" in err) == is_terminal
 
 
 def test_two_texts_print_two_lines_in_order(model: str, capsys: pytest.CaptureFixture[str]) -> None:

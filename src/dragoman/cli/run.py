@@ -91,7 +91,8 @@ def run(args: argparse.Namespace) -> int:
     report_flagged({number: flags for number, flags in flagged.items() if "truncated" not in flags})
     for said in report.lines:
         talk(said)
-    talk(f"Next: dragoman score {args.model} test.src test.tgt")
+    if sys.stdout is not None and sys.stdout.isatty():  # in a pipe it would be said at every call
+        talk(f"Next: dragoman score {args.model} test.src test.tgt")
     return 0
 
 
