@@ -99,7 +99,7 @@ def of_file(*parts: str) -> Callable[[random.Random], tuple[str, str]]:
 
 
 def tasks() -> dict[str, Callable[[], Task]]:
-    phonemes = ("text.src.kind=char", "text.tgt.kind=word", "text.src.size=64", "text.tgt.size=64")
+    phonemes = ("text.src.kind=char", "text.tgt.kind=word", "text.tgt.size=64", "model.tied=target")
     return {
         "digits to words, letters": lambda: Task(digits_to_words, CHAR),
         "words to digits, letters": lambda: Task(words_to_digits, CHAR),

@@ -36,6 +36,8 @@ def open_folder(folder: Path) -> Manifest:
     settings = load_written(folder / SETTINGS, manifest.read)
     numbers = manifest.facts(WEIGHTS).bytes // 2  # of two bytes each, or more
     refuse_oversized(settings.model, numbers, folder / SETTINGS)
+    units = sum(facts.bytes for name, facts in manifest.files.items() if name.startswith(f"{TEXT}/"))
+    refuse_swollen(manifest, settings.model, units, units)  # none is spelt with less than a byte
     return manifest
 
 
