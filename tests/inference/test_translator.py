@@ -199,6 +199,19 @@ def test_a_loop_is_cut_and_said(size: int) -> None:
     assert not cut.truncated
 
 
+def test_a_beam_whose_loops_are_cut_is_not_worse_than_greedy() -> None:
+    """Of models that have learned nothing beams are full of loops, which greedy search finds a way out of."""
+    texts, cut = ["a b c d e f g h", "a", "b a c", "d d e", "h g f e"], 0
+    for seed in range(1, 31):
+        translate = Translator(tiny(seed=seed), bounds=BOUNDS)
+        greedy = translate(texts, SearchConfig(kind="greedy", max_length=40))
+        for size in (2, 3, 5):
+            found = translate(texts, SearchConfig(size=size, max_length=40))
+            cut += sum("repetition" in result.flags for result in found)
+            assert all(b.score >= g.score - 1e-5 for b, g in zip(found, greedy, strict=True)), (seed, size)
+    assert cut
+
+
 def test_without_references_nothing_is_cut() -> None:
     """A model that was never calibrated: nobody knows what is degenerate for it."""
     translate = Translator(tiny())

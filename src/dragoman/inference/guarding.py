@@ -1,8 +1,8 @@
 """The runaway guard after a search, for every runtime: a beam cannot be told of it while it searches.
 
 An output that is longer than its source allows is searched for once more within that length. A loop is cut
-where it goes on behind the turns that it may have, at the price of </s>; in a beam all hypotheses are cut and
-ranked anew.
+where it goes on behind the turns that it may have, at the price of </s>. In a beam all hypotheses are cut and
+ranked anew, and with them what greedy search finds.
 """
 
 from __future__ import annotations
@@ -55,7 +55,25 @@ class Guarded(NamedTuple):
             second = self.engine.search([sources[place] for place in places], config, begun)
             for place, best in zip(places, second, strict=True):
                 found[place] = self.cut(sources[place], best)
+        if again and self.config.kind == "beam":
+            self.add_greedy(
+                found, sorted(place for places in again.values() for place in places), sources, prefixes
+            )
         return found
+
+    def add_greedy(
+        self,
+        found: list[list[Hypothesis]],
+        places: Sequence[int],
+        sources: Sequence[Ids],
+        prefixes: Sequence[Ids] | None,
+    ) -> None:
+        """A beam that is full of loops has nothing else, while greedy search goes on without them."""
+        greedy = self._replace(config=self.config.model_copy(update={"kind": "greedy", "n_best": 1}))
+        begun = [prefixes[place] for place in places] if prefixes else None
+        others = greedy.search([sources[place] for place in places], begun)
+        for place, other in zip(places, others, strict=True):
+            found[place] = best_of(found[place], other, size=self.config.n_best)
 
     def longest(self, source: Ids, prefix: Ids) -> int:
         """Tokens of an output, </s> among them: as many more as the prefix takes."""

@@ -32,7 +32,7 @@ from dragoman.search.build import build, build_normalise, build_rules, is_beam
 from dragoman.search.company import LEAST, padded
 from dragoman.search.forced import Forced, forced
 from dragoman.search.greedy import greedy_tokens
-from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.hypothesis import Hypothesis, best_of
 from dragoman.search.loops import LoopBounds
 from dragoman.search.runaway import OutputBounds
 from dragoman.search.trace import Recorder
@@ -148,41 +148,74 @@ class Translator:
         recorder = Recorder() if trace else None
         if recorder and config.kind in ("sample", "mbr"):
             raise no_trace(config.kind)
-        stepper = self.chooser.stepper(self.model, config)
         bounded, loops = self.judge.bounded(config, len(rows[0])), self.judge.loops(config)
-        is_constrained = False
-        if steering is None:
-            decode = build(bounded, loops, recorder)
-        else:
-            bounded = steering.with_room(bounded, config, places)
-            decode = steering.search(bounded, in_company(places), loops, recorder)
-            stepper = steering.stepper(stepper, in_company(places))
-            is_constrained = any(steering.wishes[place].constraints for place in places)
-        found = decode(stepper, *self._batch(rows))[: len(rows)]
+        found = self._searched(bounded, config, steering, rows, places, recorder)
         traces = recorder.traces(found) if recorder else [None] * len(rows)
+        is_constrained = steering is not None and any(steering.wishes[place].constraints for place in places)
         if loops and is_beam(config) and not is_constrained:
-            found = [self._without_loops(config, *pair, loops) for pair in zip(rows, found, strict=True)]
+            self._cut_loops(found, loops, bounded, config, steering, rows, places)
         ranked = [self.chooser.ranked(config, *pair) for pair in zip(texts, found, strict=True)]
         return [Decoded(*one) for one in zip(rows, ranked, traces, strict=True)]
 
-    def _without_loops(
-        self, config: SearchConfig, source: Sequence[int], found: list[Hypothesis], loops: LoopBounds
-    ) -> list[Hypothesis]:
-        """The hypotheses; where one of the n best has a loop, each is cut, ended and ranked anew."""
-        cut_at = partial(loops.cut_at, source, start=config.min_length)
-        if all(cut_at(one.tokens) is None for one in found[: config.n_best]):
-            return found
+    def _searched(
+        self,
+        bounded: SearchConfig,
+        config: SearchConfig,
+        steering: Steering | None,
+        rows: Sequence[Sequence[int]],
+        places: Sequence[int],
+        recorder: Recorder | None = None,
+    ) -> list[list[Hypothesis]]:
+        """The hypotheses for each row. `bounded` is the search within the guard's length."""
+        stepper, loops = self.chooser.stepper(self.model, config), self.judge.loops(config)
+        if steering is None:
+            decode = build(bounded, loops, recorder)
+        else:
+            bounded, company = steering.with_room(bounded, config, places), in_company(places)
+            decode = steering.search(bounded, company, loops, recorder)
+            stepper = steering.stepper(stepper, company)
+        return decode(stepper, *self._batch(rows))[: len(rows)]
+
+    def _cut_loops(
+        self,
+        found: list[list[Hypothesis]],
+        loops: LoopBounds,
+        bounded: SearchConfig,
+        config: SearchConfig,
+        steering: Steering | None,
+        rows: Sequence[Sequence[int]],
+        places: Sequence[int],
+    ) -> None:
+        """Where one of the n best has a loop, each hypothesis is cut, and ranked anew with greedy search's.
+
+        A beam that is full of loops has nothing else, while greedy search goes on without them.
+        """
+        cuts = [partial(loops.cut_at, row, start=config.min_length) for row in rows]
+        looping = [
+            n
+            for n, best in enumerate(found)
+            if any(cuts[n](h.tokens) is not None for h in best[: config.n_best])
+        ]
+        if not looping:
+            return
+        one = {"kind": "greedy", "n_best": 1}
+        sources, of = [rows[n] for n in looping], [places[n] for n in looping]
+        greedy = self._searched(
+            bounded.model_copy(update=one), config.model_copy(update=one), steering, sources, of
+        )
+        for n, other in zip(looping, greedy, strict=True):
+            cut = without_loops(found[n], cuts[n], partial(self._ended, config, rows[n]))
+            found[n] = best_of(cut, other, size=len(found[n]))
+
+    def _ended(self, config: SearchConfig, source: Sequence[int], outputs: list[Ids]) -> list[Hypothesis]:
+        """Outputs with </s> behind them."""
         stepper, normalise = self.chooser.stepper(self.model, config), build_normalise(config)
-
-        def ended(outputs: list[Ids]) -> list[Hypothesis]:
-            ends = in_company([[*tokens, EOS] for tokens in outputs])
-            sums = forced(stepper, *self._batch([source] * len(ends)), ends).log_p.sum(dim=1).tolist()
-            return [
-                Hypothesis(tuple(tokens), normalise(p, len(tokens) + 1), p, True)
-                for tokens, p in zip(outputs, sums, strict=False)
-            ]
-
-        return without_loops(found, cut_at, ended)
+        ends = in_company([[*tokens, EOS] for tokens in outputs])
+        sums = forced(stepper, *self._batch([source] * len(ends)), ends).log_p.sum(dim=1).tolist()
+        return [
+            Hypothesis(tuple(tokens), normalise(p, len(tokens) + 1), p, True)
+            for tokens, p in zip(outputs, sums, strict=False)
+        ]
 
     def _with_known(
         self, config: SearchConfig, texts: Sequence[str], found: Sequence[Decoded]
