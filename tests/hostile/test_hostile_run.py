@@ -97,6 +97,8 @@ def test_every_hostile_line_is_answered_in_its_place(model: str, cases: list[Cas
         [json.loads(line) for line in d.out.decode().split("\n")[:-1]] for d in (forth, back)
     )
     assert len(answers) == len(lines) > 1000
+    assert [answer.pop("line") for answer in answers] == list(range(1, len(lines) + 1))
+    assert [answer.pop("line") for answer in reversed_answers] == list(range(1, len(lines) + 1))
     assert answers == reversed_answers[::-1]
     blank = [not line.strip() for line in map(bytes.decode, lines)]
     assert [answer["text"] == "" and answer["score"] == 0 for answer in answers] == blank
