@@ -131,11 +131,14 @@ def files_and_texts(arguments: Sequence[str], args: argparse.Namespace) -> list[
             where="the command line",
             hint=f"dragoman run {args.model} --file {args.file}",
         )
-    for file in filter(is_file, arguments):
-        talk(f"{file} is a file: its lines are translated.")
-        talk(f"For its name: dragoman run {args.model} -- {file}")
+    if args.file:
+        return [args.file]
     found = [Path(one) if is_file(one) else one for one in arguments]
-    return [args.file] if args.file else [*found, *args.literal]
+    for one in found:
+        if isinstance(one, Path):
+            talk(f"{one} is a file: its lines are translated.")
+            talk(f"For its name: dragoman run {args.model} -- {one}")
+    return [*found, *args.literal]
 
 
 def inputs(given: Sequence[str | Path], model: str) -> Iterator[list[Line]]:

@@ -8,14 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from dragoman.cli import choosing
 from dragoman.cli.arguments import split_overrides
-from dragoman.cli.choosing import line
-from dragoman.cli.run import (
-    RUNTIMES,
-    load_model,
-    opened_output,
-    report_truncated,
-)
+from dragoman.cli.run import RUNTIMES, load_model, opened_output, report_truncated
 from dragoman.cli.terminal import say, talk
 from dragoman.errors import UsageError
 
@@ -154,7 +149,7 @@ def outputs_of(
         talk(f"{system} writes lower case: with -lc capitals do not count.")
     results = model(test.sources, with_overrides(model.runtime.search, overrides))
     report_truncated([line for line, result in enumerate(results, start=1) if result.truncated])
-    return [line(result.text) for result in results], model.runtime.name
+    return [choosing.line(result.text) for result in results], model.runtime.name
 
 
 def calibrate_model(model: str, test: TestSet) -> None:

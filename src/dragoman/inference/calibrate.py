@@ -39,8 +39,10 @@ def calibrate(
             expected="a development set that the model has not seen in training",
             hint="dragoman score MODEL dev.src dev.tgt --calibrate",
         )
-    bounds = bounds or learn_bounds(translator.text, usable)
-    translator.judge = Judge(translator.text, None, bounds)
+    text = translator.text
+    ids = [] if bounds else [(text.src.encode(pair.src), text.tgt.encode(pair.tgt)) for pair in usable]
+    bounds = bounds or learn_bounds(text, ids)
+    translator.judge = Judge(text, None, bounds)
     sure, right = own_choices(translator.model, references(translator, usable))
     tokens = fit_monotone(sure, right)
     mean_log_p, quality = judged_outputs(translator, usable)

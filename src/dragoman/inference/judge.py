@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dragoman.config.search import SearchConfig
-from dragoman.data.pair import Pair
 from dragoman.inference.flags import Limits, Seen, raised
 from dragoman.models.calibration import Calibration
 from dragoman.search.company import longest_alike
@@ -68,7 +67,6 @@ def shortest_loops(text: TextPair) -> tuple[int, int]:
     return shortest_loop(text.src.kind), shortest_loop(text.tgt.kind)
 
 
-def learn_bounds(text: TextPair, pairs: Sequence[Pair]) -> OutputBounds:
-    """From references; pairs with an empty side say nothing."""
-    ids = [(text.src.encode(pair.src), text.tgt.encode(pair.tgt)) for pair in pairs]
-    return bounds_of([(src, tgt) for src, tgt in ids if src and tgt], *shortest_loops(text))
+def learn_bounds(text: TextPair, ids: Sequence[tuple[Sequence[int], Sequence[int]]]) -> OutputBounds:
+    """From the ids of sources and references, none of them empty."""
+    return bounds_of(ids, *shortest_loops(text))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dragoman.search.greedy_path import LOST, Followed, GreedyPath
 from dragoman.search.hypothesis import Hypothesis, best_of
-from dragoman.search.scores import Normalise, best_possible, refuse_nan
+from dragoman.search.scores import Normalise, refuse_nan
 from dragoman.search.stopping import StopRule
 from dragoman.text.specials import BOS, EOS, PAD
 
@@ -106,14 +106,15 @@ def beam(
     """The best of each sentence, best first, as many as the beam is wide."""
     size = rule.width
     found: list[list[Hypothesis]] = [[] for _ in src]
-    start, path = stepper.start(src, keep), GreedyPath(len(src))
+    start, path = stepper.start(src, keep), GreedyPath(len(src)) if size > 1 else None
     search(stepper, start.widened(size), np.arange(len(src)), rule, found, rules, path)
-    missed = [n for n, best in enumerate(found) if may_miss(path, n, best, rule)]
-    if missed and size > 1:
-        some, one = np.array(missed), replace(rule, stop="n_best", width=1, n_best=1)
+    best = [one[0].score if one else -np.inf for one in found]
+    lost = [n for n, b in enumerate(best) if path and path.may_win(n, b, rule.max_length, rule.normalise)]
+    if lost:
+        some, one = np.array(lost), replace(rule, stop="n_best", width=1, n_best=1)
         greedy: list[list[Hypothesis]] = [[] for _ in src]
         search(stepper, start.select(some, np.zeros((len(some), 1), np.int64)), some, one, greedy, rules)
-        found = [best_of(best, more, size=size) for best, more in zip(found, greedy, strict=True)]
+        found = [best_of(*pair, size=size) for pair in zip(found, greedy, strict=True)]
     return found
 
 
@@ -168,12 +169,6 @@ def follow_greedy(
     columns = zip(*(x.tolist() for x in (y, rank, total, before)), strict=True)
     for sentence, values in zip(sentences.tolist(), columns, strict=True):
         path.follow(sentence, Followed(*values), size, is_last=is_last)
-
-
-def may_miss(path: GreedyPath, sentence: int, found: Sequence[Hypothesis], rule: StopRule) -> bool:
-    """Whether the greedy output is not among what was found, and may yet be better than all of it."""
-    possible = best_possible(path.log_p[sentence], rule.max_length, rule.normalise)
-    return not path.is_found[sentence] and (not found or possible > found[0].score)
 
 
 class Continuations(NamedTuple):

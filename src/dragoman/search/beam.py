@@ -9,6 +9,7 @@ of one searches for it again.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,7 +25,7 @@ from dragoman.search.coverage import coverage_penalty
 from dragoman.search.expand import Candidates, continuations, diverse_continuations
 from dragoman.search.greedy_path import LOST, Followed, GreedyPath
 from dragoman.search.hypothesis import Hypothesis, best_of
-from dragoman.search.scores import Normalise, best_possible, length_normalised, refuse_nan
+from dragoman.search.scores import Normalise, length_normalised, refuse_nan
 from dragoman.search.stopping import Stop, StopRule
 from dragoman.search.trace import Recorder, Row
 from dragoman.shapes import Bool, Float, Int, Tensor
@@ -76,8 +77,10 @@ class BeamSearch:
         groups = [[Group() for _ in range(self.groups)] for _ in src]
         path = GreedyPath(len(src)) if self.size > 1 else None
         self.search(stepper, start, groups, path)
-        if path and (missed := [n for n, row in enumerate(groups) if self.may_miss(path, n, row)]):
-            for row, greedy in zip(groups, self.greedy(stepper, start, missed), strict=True):
+        best = [max((h.score for group in row for h in group.found), default=-math.inf) for row in groups]
+        lost = [n for n, b in enumerate(best) if path and path.may_win(n, b, self.max_length, self.normalise)]
+        if lost:
+            for row, greedy in zip(groups, self.greedy(stepper, start, lost), strict=True):
                 row.append(greedy)
         return [best_of(*(group.found for group in row), size=self.size) for row in groups]
 
@@ -136,16 +139,10 @@ class BeamSearch:
                 is_last = length == self.max_length
                 path.follow(sentence, Followed(*values), self.size // self.groups, is_last=is_last)
 
-    def may_miss(self, path: GreedyPath, sentence: int, groups: Sequence[Group]) -> bool:
-        """Whether the greedy output is not among what was found, and may yet be better than all of it."""
-        best = max((h.score for group in groups for h in group.found), default=-torch.inf)
-        possible = best_possible(path.log_p[sentence], self.max_length, self.normalise)
-        return not path.is_found[sentence] and possible > best
-
-    def greedy(self, stepper: Stepper, start: Beam, missed: Sequence[int]) -> list[Group]:
+    def greedy(self, stepper: Stepper, start: Beam, lost: Sequence[int]) -> list[Group]:
         """What a beam of one finds for these sentences; nothing for the others."""
         one = replace(self, size=1, groups=1, diversity=0.0, stop="n_best", n_best=1, first_group=self.groups)
-        groups = [[Group(is_open=sentence in missed)] for sentence in start.sentences]
+        groups = [[Group(is_open=sentence in lost)] for sentence in start.sentences]
         places = staying([group.is_open for (group,) in groups])
         rows = torch.tensor(places, device=start.log_p.device)
         state = start.state.keep_sentences(rows, rows * self.size)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from dragoman.search.scores import Normalise, best_possible
 from dragoman.text.specials import EOS
 
 LOST = -1
@@ -47,3 +48,9 @@ class GreedyPath:
             self.is_found[sentence] = step.rank < width
         elif step.open_before < width:
             self.place[sentence] = step.open_before
+
+    def may_win(self, sentence: int, best: float, max_length: int, normalise: Normalise) -> bool:
+        """Whether the output was lost, and could still score more than the best that was found."""
+        return (
+            not self.is_found[sentence] and best_possible(self.log_p[sentence], max_length, normalise) > best
+        )

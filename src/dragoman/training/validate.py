@@ -62,7 +62,7 @@ class Validator:
             collate([i for _, i in in_order[k : k + ROWS]]) for k in range(0, len(in_order), ROWS)
         ]
         self.decoded = [p for p, _ in usable[: config.training.valid_decode]]
-        self.bounds = learn_bounds(text, [p for p, _ in usable])
+        self.bounds = learn_bounds(text, [i for _, i in usable])
         self.translator = Translator(Bundle(config, text, self.model), bounds=self.bounds)
 
     def __call__(self, weights: Mapping[str, torch.Tensor]) -> Verdict:
