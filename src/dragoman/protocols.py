@@ -106,8 +106,13 @@ class Stepper(Protocol):
 
 
 def take(tree: Any, rows: Int[Tensor, " M"]) -> Any:
-    """Rows of every tensor in a state, whatever its shape: this reorders any decoder."""
+    """Rows of every tensor in a state, whatever its shape: this reorders any decoder.
+
+    A part that has `take_rows` does it in a way of its own.
+    """
     match tree:
+        case object(take_rows=take_rows):
+            return take_rows(rows)
         case Tensor():
             return tree.index_select(0, rows)
         case tuple() | list():

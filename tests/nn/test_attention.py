@@ -8,7 +8,7 @@ from dragoman.nn.attention.attend import attend, causal_bias, padding_bias, scal
 from dragoman.nn.attention.multihead import CrossAttention, KeyValue, SelfAttention
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.fast.attention import sdpa
-from dragoman.nn.fast.step import contexts, cross_step, self_step
+from dragoman.nn.fast.step import append_step, contexts, cross_step, rows_of_heads, self_step
 
 
 def test_scaled_dot_by_hand() -> None:
@@ -80,6 +80,15 @@ def test_one_step_of_self_attention_is_its_definition() -> None:
     assert torch.equal(v, seen.v)
     want, _ = scaled_dot(q, k, v, None, attention.dropout)
     assert torch.allclose(c, attention.W_o(want.flatten(1)), rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("places", [0, 1, 7])
+def test_a_step_behind_rows_of_the_past_is_a_choice_and_a_cat(places: int) -> None:
+    past, new, rows = torch.randn(6, 2, places, 4), torch.randn(4, 2, 1, 4), torch.tensor([5, 0, 0, 3])
+    want = torch.cat((past.index_select(0, rows), new), dim=2)
+    assert torch.equal(append_step(past, new, rows_of_heads(rows, 2)), want)
+    assert torch.equal(append_step(past.requires_grad_(), new, rows_of_heads(rows, 2)), want)
+    assert torch.equal(append_step(past[rows], new, None), want)
 
 
 def test_one_step_of_cross_attention_is_its_definition() -> None:

@@ -27,6 +27,7 @@ from dragoman.inference.translator import batches as of_like_length
 from dragoman.memory import keep_freed_memory
 from dragoman.models.bundle import Bundle
 
+SHARES = 2  # for each worker, if there are as many batches: the last of them end at about the same time
 TRIES = 2  # with workers, before this process decodes what they could not
 
 
@@ -39,15 +40,16 @@ class Models(NamedTuple):
 
 
 class Crew(Translator):
-    """A translator whose batches go to whichever worker is free, and come back as they would from itself.
+    """A translator whose texts go to whichever worker is free, some batches at a time.
 
-    What is asked of single outputs, and what is one batch, it decodes alone. Where a worker dies (the system
+    What is asked of single outputs, and what is one share, it decodes alone. Where a worker dies (the system
     kills one when memory is short), new workers try once again; what fails with them is decoded alone, too.
     """
 
     def __init__(
         self,
         start: Callable[[], Executor],
+        workers: int,
         models: Models,
         bundle: Bundle,
         *more: Bundle,
@@ -55,7 +57,7 @@ class Crew(Translator):
     ) -> None:
         super().__init__(bundle, *more, reverse=reverse)
         self.start, self.pool, self.lock = start, start(), Lock()
-        self.models = models
+        self.workers, self.models = workers, models
 
     def __call__(
         self,
@@ -99,9 +101,10 @@ class Crew(Translator):
         return answers
 
     def shares(self, texts: Sequence[str], size: int) -> list[list[int]]:
-        """The places of each batch, longest first, so that all workers end at about the same time."""
+        """The places of each, longest first."""
         lengths = [min(len(source), self.longest_source) for source in self.text.read(texts)]
-        return list(of_like_length(lengths, size))[::-1]
+        batches = max(len(texts) // (size * self.workers * SHARES), 1)
+        return list(of_like_length(lengths, size * batches))[::-1]
 
 
 def load_crew(
@@ -112,7 +115,7 @@ def load_crew(
     share = max(min(torch.get_num_threads(), threads()) // workers, 1)
     # A fork would copy the locks of torch's threads, held or not.
     start = partial(ProcessPoolExecutor, workers, get_context("spawn"), begin, (share, models))
-    return load_translator(*models, make=partial(Crew, start, models))
+    return load_translator(*models, make=partial(Crew, start, workers, models))
 
 
 def begin(share: int, models: Models) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from typing import NamedTuple
 
 from dragoman.config.search import SearchConfig
@@ -22,15 +21,31 @@ from dragoman.text.specials import EOS
 
 
 def without_loops(
-    found: Sequence[Hypothesis],
-    cut_at: Callable[[Ids], int | None],
-    ended: Callable[[list[Ids]], list[Hypothesis]],
-) -> list[Hypothesis]:
-    """The hypotheses, each up to where its loop is cut, ranked anew. `ended` puts </s> behind tokens."""
-    places = [cut_at(one.tokens) for one in found]
-    pairs = list(zip(found, places, strict=True))
-    cut = iter(ended([one.tokens[:place] for one, place in pairs if place is not None]))
-    return best_of([one if place is None else next(cut) for one, place in pairs], size=len(found))
+    found: Sequence[Sequence[Hypothesis]],
+    sources: Sequence[Ids],
+    cut_at: Callable[[Ids, Ids], int | None],
+    ended: Callable[[Sequence[Ids], Sequence[Ids]], list[Hypothesis]],
+) -> list[list[Hypothesis]]:
+    """The hypotheses of each source, each up to where its loop is cut, ranked anew.
+
+    `cut_at` takes a source and an output; `ended` takes many of both and puts </s> behind each output.
+    """
+    pairs = list(zip(sources, found, strict=True))
+    places = [[cut_at(source, one.tokens) for one in best] for source, best in pairs]
+    cut = [
+        (source, one.tokens[:place])
+        for (source, best), row in zip(pairs, places, strict=True)
+        for one, place in zip(best, row, strict=True)
+        if place is not None
+    ]
+    again = iter(ended([source for source, _ in cut], [tokens for _, tokens in cut]))
+    return [
+        best_of(
+            [one if place is None else next(again) for one, place in zip(best, row, strict=True)],
+            size=len(best),
+        )
+        for best, row in zip(found, places, strict=True)
+    ]
 
 
 class Guarded(NamedTuple):
@@ -41,11 +56,12 @@ class Guarded(NamedTuple):
     def search(self, sources: Sequence[Ids], prefixes: Sequence[Ids] | None) -> list[list[Hypothesis]]:
         """The n best of each source."""
         found = self.engine.search(sources, self.config, prefixes)
+        looping: list[int] = []
         again: dict[int, list[int]] = defaultdict(list)
         for place, best in enumerate(found):
             longest = self.longest(sources[place], prefixes[place] if prefixes else ())
             if self.config.kind == "greedy" and self.loops_within(sources[place], best[0], longest):
-                found[place] = self.cut(sources[place], best)
+                looping.append(place)
             elif any(self.is_odd(sources[place], one, longest) for one in best):
                 again[longest].append(place)
         for longest, places in again.items():
@@ -54,12 +70,13 @@ class Guarded(NamedTuple):
             begun = [prefixes[place] for place in places] if prefixes else None
             second = self.engine.search([sources[place] for place in places], config, begun)
             for place, best in zip(places, second, strict=True):
-                found[place] = self.cut(sources[place], best)
-        if again and self.config.kind == "beam":
-            self.add_greedy(
-                found, sorted(place for places in again.values() for place in places), sources, prefixes
-            )
-        return found
+                found[place] = best
+        odd = sorted(place for places in again.values() for place in places)
+        looping += [place for place in odd if self.has_loop(sources[place], found[place])]
+        self.cut(found, looping, sources)
+        if odd and self.config.kind == "beam":
+            self.add_greedy(found, odd, sources, prefixes)
+        return [best[: self.config.n_best] for best in found]
 
     def add_greedy(
         self,
@@ -102,17 +119,20 @@ class Guarded(NamedTuple):
                 return
             yield token
 
-    def cut(self, source: Ids, found: Sequence[Hypothesis]) -> list[Hypothesis]:
-        """The n best, without loops where one of them has one."""
-        best = list(found[: self.config.n_best])
-        if all(self.cut_at(source, one.tokens) is None for one in best):
-            return best
-        cut = without_loops(found, partial(self.cut_at, source), partial(self.ended, source))
-        return cut[: self.config.n_best]
+    def has_loop(self, source: Ids, found: Sequence[Hypothesis]) -> bool:
+        """Whether one of the n best has one."""
+        return any(self.cut_at(source, one.tokens) is not None for one in found[: self.config.n_best])
 
-    def ended(self, source: Ids, outputs: list[Ids]) -> list[Hypothesis]:
+    def cut(self, found: list[list[Hypothesis]], places: Sequence[int], sources: Sequence[Ids]) -> None:
+        """Takes the loops out of what was found in these places."""
+        theirs = [sources[place] for place in places]
+        cut = without_loops([found[place] for place in places], theirs, self.cut_at, self.ended)
+        for place, best in zip(places, cut, strict=True):
+            found[place] = best
+
+    def ended(self, sources: Sequence[Ids], outputs: Sequence[Ids]) -> list[Hypothesis]:
         ends = [[*tokens, EOS] for tokens in outputs]
-        sums = map(sum, self.engine.forced([source] * len(ends), ends))
+        sums = map(sum, self.engine.forced(sources, ends))
         scored = zip(outputs, sums, strict=True)
         alpha = self.config.length_penalty
         return [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,8 +20,18 @@ from dragoman.inference.onnx_file import ENCODER, STEP, read_onnx
 from dragoman.inference.runtime import Ids, Name, Steps
 from dragoman.manifest import Read
 from dragoman.search.array_rules import at_least, begin, no_repeat
-from dragoman.search.arrays import ArrayState, Bools, Floats, Ints, Rule, beam, greedy, greedy_steps
-from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.arrays import (
+    ArrayState,
+    Bools,
+    Floats,
+    Ints,
+    Rule,
+    beam,
+    greedy,
+    greedy_steps,
+    of_one,
+)
+from dragoman.search.hypothesis import Hypothesis, best_of
 from dragoman.search.scores import length_normalised
 from dragoman.search.stopping import StopRule
 from dragoman.text.pair import TextPair
@@ -81,13 +91,38 @@ class Onnx:
     def search(
         self, sources: Sequence[Ids], config: SearchConfig, prefixes: Sequence[Ids] | None = None
     ) -> list[list[Hypothesis]]:
+        normalise = partial(length_normalised, alpha=config.length_penalty)
         found: dict[int, list[Hypothesis]] = {}
-        for places in alike(list(map(len, sources)), config.batch_sentences):
-            begins = None if prefixes is None else [prefixes[place] for place in places]
-            decode = search_of(config, rules_of(config, begins))
-            best = decode(self.graphs, *pad([sources[place] for place in places]))
-            found.update(zip(places, best, strict=True))
-        return [found[place][: config.n_best] for place in range(len(sources))]
+        batches, every = partial(self._batches, sources, config, prefixes), range(len(sources))
+        if config.kind == "greedy" or config.size == 1:
+            for places, batch, rules in batches(every):
+                best = greedy(
+                    self.graphs, *batch, max_length=config.max_length, normalise=normalise, rules=rules
+                )
+                found.update(zip(places, best, strict=True))
+            return [found[place] for place in every]
+        rule = StopRule(config.stop, config.size, config.n_best, config.max_length, normalise)
+        lost: list[int] = []
+        for places, batch, rules in batches(every):
+            rows: list[int] = []
+            found.update(zip(places, beam(self.graphs, *batch, rule, rules, rows), strict=True))
+            lost += [places[row] for row in rows]
+        for places, batch, rules in batches(lost):
+            for place, other in zip(places, beam(self.graphs, *batch, of_one(rule), rules), strict=True):
+                found[place] = best_of(found[place], other, size=config.size)
+        return [found[place][: config.n_best] for place in every]
+
+    def _batches(
+        self,
+        sources: Sequence[Ids],
+        config: SearchConfig,
+        prefixes: Sequence[Ids] | None,
+        places: Sequence[int],
+    ) -> Iterator[tuple[list[int], tuple[Ints, Bools], list[Rule]]]:
+        for part in alike([len(sources[place]) for place in places], config.batch_sentences):
+            mine = [places[i] for i in part]
+            begins = None if prefixes is None else [prefixes[place] for place in mine]
+            yield mine, pad([sources[place] for place in mine]), rules_of(config, begins)
 
     def forced(self, sources: Sequence[Ids], outputs: Sequence[Ids]) -> list[list[float]]:
         return [list(steps.log_p) for steps in self.steps(sources, outputs)]
@@ -153,16 +188,6 @@ def session(graph: bytes, file: Path, threads: int) -> Any:
             where=str(file),
             hint="Export the model again: dragoman export MODEL --to onnx",
         ) from None
-
-
-def search_of(
-    config: SearchConfig, rules: Sequence[Rule]
-) -> Callable[[Graphs, Ints, Bools], list[list[Hypothesis]]]:
-    normalise = partial(length_normalised, alpha=config.length_penalty)
-    if config.kind == "greedy" or config.size == 1:
-        return partial(greedy, max_length=config.max_length, normalise=normalise, rules=rules)
-    rule = StopRule(config.stop, config.size, config.n_best, config.max_length, normalise)
-    return partial(beam, rule=rule, rules=rules)
 
 
 def rules_of(config: SearchConfig, prefixes: Sequence[Ids] | None) -> list[Rule]:

@@ -91,11 +91,16 @@ class Steering:
         return config.model_copy(update={"max_length": longest})
 
     def search(
-        self, config: SearchConfig, places: Sequence[int], loops: LoopBounds | None, recorder: Recorder | None
+        self,
+        config: SearchConfig,
+        places: Sequence[int],
+        loops: LoopBounds | None,
+        recorder: Recorder | None,
+        lost: list[int] | None,
     ) -> Search:
         constraints = [self.wishes[place].constraints for place in places]
         if not any(constraints):
-            return build(config, loops, recorder)
+            return build(config, loops, recorder, lost)
         if config.kind in ("sample", "mbr") or recorder:
             raise UsageError(
                 "Terms of a glossary are searched for by a beam, which draws no samples and keeps no trace.",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import groupby
 from pathlib import Path
-from typing import TypeVar, Unpack
+from typing import NamedTuple, TypeVar, Unpack
 
 from dragoman.config.search import SearchConfig
 from dragoman.data.collate import collate_sources
@@ -28,14 +28,14 @@ from dragoman.inference.steering import Steering, Surfaces
 from dragoman.inference.streaming import parts
 from dragoman.models.bundle import Bundle, load_bundle
 from dragoman.protocols import Stepper
-from dragoman.search.build import build, build_normalise, build_rules, is_beam
+from dragoman.search.build import Search, build, build_greedy, build_normalise, build_rules, is_beam
 from dragoman.search.company import LEAST, padded
 from dragoman.search.forced import Forced, forced
 from dragoman.search.greedy import greedy_tokens
 from dragoman.search.hypothesis import Hypothesis, best_of
 from dragoman.search.loops import LoopBounds
 from dragoman.search.runaway import OutputBounds
-from dragoman.search.trace import Recorder
+from dragoman.search.trace import Recorder, Trace
 from dragoman.shapes import Bool, Int, Tensor
 from dragoman.text.specials import EOS
 from dragoman.text.surface import Surface
@@ -43,6 +43,38 @@ from dragoman.text.surface import Surface
 T = TypeVar("T")
 
 BATCH_TOKENS = 8192  # of source at most: attention takes memory by the square of the length
+
+
+class Job(NamedTuple):
+    """The places of a call whose sentences are searched for with the same settings and room."""
+
+    config: SearchConfig
+    steering: Steering | None
+    rows: Sequence[Ids]  # the sources of all places of the call
+    places: Sequence[int]
+
+    def batches(self, places: Sequence[int]) -> Iterator[list[int]]:
+        lengths = [len(self.rows[place]) for place in places]
+        for part in batches(lengths, self.config.batch_sentences):
+            yield [places[i] for i in part]
+
+    @property
+    def is_constrained(self) -> bool:
+        return self.steering is not None and any(
+            self.steering.wishes[place].constraints for place in self.places
+        )
+
+    def search(
+        self,
+        bounded: SearchConfig,
+        places: Sequence[int],
+        loops: LoopBounds | None,
+        recorder: Recorder | None,
+        lost: list[int] | None,
+    ) -> Search:
+        if self.steering:
+            return self.steering.search(bounded, in_company(places), loops, recorder, lost)
+        return build(bounded, loops, recorder, lost)
 
 
 class Translator:
@@ -119,103 +151,98 @@ class Translator:
     ) -> list[Decoded | None]:
         """What is found for each text; None for one without words."""
         sources = self.text.read(texts)
-        lengths = [min(len(s), self.longest_source) for s in sources]
+        rows = [source[: self.longest_source].tolist() for source in sources]
         decoded: list[Decoded | None] = [None for _ in texts]
         for group in steering.groups(config.size) if steering else [range(len(texts))]:
-            for part in batches([lengths[place] for place in group], config.batch_sentences):
-                places = [group[i] for i in part]
-                rows = [sources[place][: self.longest_source].tolist() for place in places]
+            job = Job(config, steering, rows, group)
+            found, traces = self._searched(job, trace=trace)
+            for places in job.batches(group):
                 lines = [texts[place] for place in places]
-                found = self._found(config, steering, lines, rows, places, trace=trace)
+                ranked = [self.chooser.ranked(config, texts[place], found[place]) for place in places]
+                some = [
+                    Decoded(rows[place], best, traces.get(place))
+                    for place, best in zip(places, ranked, strict=True)
+                ]
                 if details:
-                    found = self._with_known(config, lines, found)
+                    some = self._with_known(config, lines, some)
                 if look:
-                    found = self._with_looks(config, found)
-                for place, one in zip(places, found, strict=True):
+                    some = self._with_looks(config, some)
+                for place, one in zip(places, some, strict=True):
                     decoded[place] = one._replace(is_cut=len(sources[place]) > self.longest_source)
         return decoded
 
-    def _found(
-        self,
-        config: SearchConfig,
-        steering: Steering | None,
-        texts: Sequence[str],
-        rows: Sequence[Sequence[int]],
-        places: Sequence[int],
-        *,
-        trace: bool,
-    ) -> list[Decoded]:
-        recorder = Recorder() if trace else None
-        if recorder and config.kind in ("sample", "mbr"):
-            raise no_trace(config.kind)
-        bounded, loops = self.judge.bounded(config, len(rows[0])), self.judge.loops(config)
-        found = self._searched(bounded, config, steering, rows, places, recorder)
-        traces = recorder.traces(found) if recorder else [None] * len(rows)
-        is_constrained = steering is not None and any(steering.wishes[place].constraints for place in places)
-        if loops and is_beam(config) and not is_constrained:
-            self._cut_loops(found, loops, bounded, config, steering, rows, places)
-        ranked = [self.chooser.ranked(config, *pair) for pair in zip(texts, found, strict=True)]
-        return [Decoded(*one) for one in zip(rows, ranked, traces, strict=True)]
+    def _searched(self, job: Job, *, trace: bool) -> tuple[dict[int, list[Hypothesis]], dict[int, Trace]]:
+        """The hypotheses for each place, and how they were found."""
+        if trace and job.config.kind in ("sample", "mbr"):
+            raise no_trace(job.config.kind)
+        loops = self.judge.loops(job.config)
+        found: dict[int, list[Hypothesis]] = {}
+        traces: dict[int, Trace] = {}
+        lost: list[int] = []
+        for places in job.batches(job.places):
+            recorder, rows = Recorder() if trace else None, list[int]()
+            later = None if trace else rows  # a trace has the whole search of a sentence
+            search = job.search(self._bounded(job, places), places, loops, recorder, later)
+            best = self._run(job, places, search)
+            found.update(zip(places, best, strict=True))
+            if recorder:
+                traces.update(zip(places, recorder.traces(best), strict=True))
+            lost += [places[row] for row in rows if row < len(places)]
+        if is_beam(job.config) and not job.is_constrained:
+            self._rank_with_greedy(job, found, lost, loops)
+        return found, traces
 
-    def _searched(
-        self,
-        bounded: SearchConfig,
-        config: SearchConfig,
-        steering: Steering | None,
-        rows: Sequence[Sequence[int]],
-        places: Sequence[int],
-        recorder: Recorder | None = None,
-    ) -> list[list[Hypothesis]]:
-        """The hypotheses for each row. `bounded` is the search within the guard's length."""
-        stepper, loops = self.chooser.stepper(self.model, config), self.judge.loops(config)
-        if steering is None:
-            decode = build(bounded, loops, recorder)
-        else:
-            bounded, company = steering.with_room(bounded, config, places), in_company(places)
-            decode = steering.search(bounded, company, loops, recorder)
-            stepper = steering.stepper(stepper, company)
-        return decode(stepper, *self._batch(rows))[: len(rows)]
+    def _bounded(self, job: Job, places: Sequence[int]) -> SearchConfig:
+        """The search within the guard's length, and with room for what is asked."""
+        bounded = self.judge.bounded(job.config, len(job.rows[places[0]]))
+        return job.steering.with_room(bounded, job.config, places) if job.steering else bounded
 
-    def _cut_loops(
-        self,
-        found: list[list[Hypothesis]],
-        loops: LoopBounds,
-        bounded: SearchConfig,
-        config: SearchConfig,
-        steering: Steering | None,
-        rows: Sequence[Sequence[int]],
-        places: Sequence[int],
+    def _run(self, job: Job, places: Sequence[int], search: Search) -> list[list[Hypothesis]]:
+        stepper = self.chooser.stepper(self.model, job.config)
+        if job.steering:
+            stepper = job.steering.stepper(stepper, in_company(places))
+        return search(stepper, *self._batch([job.rows[place] for place in places]))[: len(places)]
+
+    def _rank_with_greedy(
+        self, job: Job, found: dict[int, list[Hypothesis]], lost: Sequence[int], loops: LoopBounds | None
     ) -> None:
-        """Where one of the n best has a loop, each hypothesis is cut, and ranked anew with greedy search's.
+        """Where the beam lost the output of greedy search, or one of the n best has a loop, they are ranked
+        anew with that output, and without loops.
 
         A beam that is full of loops has nothing else, while greedy search goes on without them.
         """
-        cuts = [partial(loops.cut_at, row, start=config.min_length) for row in rows]
-        looping = [
-            n
-            for n, best in enumerate(found)
-            if any(cuts[n](h.tokens) is not None for h in best[: config.n_best])
-        ]
-        if not looping:
-            return
-        one = {"kind": "greedy", "n_best": 1}
-        sources, of = [rows[n] for n in looping], [places[n] for n in looping]
-        greedy = self._searched(
-            bounded.model_copy(update=one), config.model_copy(update=one), steering, sources, of
-        )
-        for n, other in zip(looping, greedy, strict=True):
-            cut = without_loops(found[n], cuts[n], partial(self._ended, config, rows[n]))
-            found[n] = best_of(cut, other, size=len(found[n]))
+        looping: list[int] = []
+        if loops:
+            cut_at = partial(loops.cut_at, start=job.config.min_length)
+            looping = [
+                place
+                for place, best in found.items()
+                if any(cut_at(job.rows[place], h.tokens) is not None for h in best[: job.config.n_best])
+            ]
+            sources = [job.rows[place] for place in looping]
+            cut = without_loops(
+                [found[place] for place in looping], sources, cut_at, partial(self._ended, job.config)
+            )
+            found.update(zip(looping, cut, strict=True))
+        for places in job.batches(sorted({*lost, *looping})):
+            greedy = self._run(job, places, build_greedy(self._bounded(job, places), loops))
+            for place, other in zip(places, greedy, strict=True):
+                found[place] = best_of(found[place], other, size=job.config.size)
 
-    def _ended(self, config: SearchConfig, source: Sequence[int], outputs: list[Ids]) -> list[Hypothesis]:
+    def _ended(
+        self, config: SearchConfig, sources: Sequence[Ids], outputs: Sequence[Ids]
+    ) -> list[Hypothesis]:
         """Outputs with </s> behind them."""
         stepper, normalise = self.chooser.stepper(self.model, config), build_normalise(config)
-        ends = in_company([[*tokens, EOS] for tokens in outputs])
-        sums = forced(stepper, *self._batch([source] * len(ends)), ends).log_p.sum(dim=1).tolist()
-        return [
-            Hypothesis(tuple(tokens), normalise(p, len(tokens) + 1), p, True)
-            for tokens, p in zip(outputs, sums, strict=False)
-        ]
+        found: dict[int, Hypothesis] = {}
+        for places in batches(list(map(len, sources)), config.batch_sentences):
+            ends = in_company([[*outputs[place], EOS] for place in places])
+            batch = self._batch([sources[place] for place in places])
+            sums = forced(stepper, *batch, ends).log_p.sum(dim=1).tolist()
+            for place, p in zip(places, sums, strict=False):
+                tokens = tuple(outputs[place])
+                found[place] = Hypothesis(tokens, normalise(p, len(tokens) + 1), p, True)
+        return [found[place] for place in range(len(outputs))]
 
     def _with_known(
         self, config: SearchConfig, texts: Sequence[str], found: Sequence[Decoded]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.search.greedy_path import LOST, Followed, GreedyPath
+from dragoman.search.greedy_path import Continuations, GreedyPath
 from dragoman.search.hypothesis import Hypothesis, best_of
 from dragoman.search.scores import Normalise, refuse_nan
 from dragoman.search.stopping import StopRule
@@ -101,21 +101,37 @@ def greedy_steps(
 
 
 def beam(
-    stepper: ArrayStepper, src: Ints, keep: Bools, rule: StopRule, rules: Sequence[Rule] = ()
+    stepper: ArrayStepper,
+    src: Ints,
+    keep: Bools,
+    rule: StopRule,
+    rules: Sequence[Rule] = (),
+    lost: list[int] | None = None,
 ) -> list[list[Hypothesis]]:
-    """The best of each sentence, best first, as many as the beam is wide."""
+    """The best of each sentence, best first, as many as the beam is wide.
+
+    The sentences to search again by `of_one` are put into `lost`, if that is given.
+    """
     size = rule.width
     found: list[list[Hypothesis]] = [[] for _ in src]
     start, path = stepper.start(src, keep), GreedyPath(len(src)) if size > 1 else None
     search(stepper, start.widened(size), np.arange(len(src)), rule, found, rules, path)
     best = [one[0].score if one else -np.inf for one in found]
-    lost = [n for n, b in enumerate(best) if path and path.may_win(n, b, rule.max_length, rule.normalise)]
-    if lost:
-        some, one = np.array(lost), replace(rule, stop="n_best", width=1, n_best=1)
+    again = [n for n, b in enumerate(best) if path and path.may_win(n, b, rule.max_length, rule.normalise)]
+    if lost is not None:
+        lost.extend(again)
+    elif again:
+        some = np.array(again)
         greedy: list[list[Hypothesis]] = [[] for _ in src]
-        search(stepper, start.select(some, np.zeros((len(some), 1), np.int64)), some, one, greedy, rules)
+        begin = start.select(some, np.zeros((len(some), 1), np.int64))
+        search(stepper, begin, some, of_one(rule), greedy, rules)
         found = [best_of(*pair, size=size) for pair in zip(found, greedy, strict=True)]
     return found
+
+
+def of_one(rule: StopRule) -> StopRule:
+    """Of a beam that finds the output of greedy search."""
+    return replace(rule, stop="n_best", width=1, n_best=1)
 
 
 def search(
@@ -138,7 +154,8 @@ def search(
         best = continuations(log_p, step)
         mine = [found[sentence] for sentence in sentences]
         if path:
-            follow_greedy(path, sentences, best, step, size, is_last=length == max_length)
+            for sentence, *values in zip(sentences.tolist(), *(x.tolist() for x in best), strict=True):
+                path.follow(sentence, Continuations(*values), size, is_last=length == max_length)
         set_aside(best, tokens, length, mine, normalise, is_last=length == max_length)
         chosen = best.open()
         is_last = (chosen.log_p[:, 0] == -np.inf) | (length == max_length)
@@ -155,37 +172,21 @@ def search(
         log_p, sentences, state = chosen.log_p[still], sentences[still], state.select(still, parents)
 
 
-def follow_greedy(
-    path: GreedyPath, sentences: Ints, best: Continuations, step: Floats, size: int, *, is_last: bool
-) -> None:
-    place = np.array(path.places(sentences.tolist()))
-    y = step[np.arange(len(place)), np.maximum(place, 0)].argmax(axis=-1)
-    is_mine = (best.parent == place[:, None]) & (best.token == y[:, None])
-    rank = is_mine.argmax(axis=1)[:, None]
-    is_open = (best.token != EOS).astype(np.int64)
-    before = np.take_along_axis(is_open.cumsum(axis=1) - is_open, rank, axis=1)[:, 0]
-    total = np.take_along_axis(best.log_p, rank, axis=1)[:, 0]
-    rank = np.where(is_mine.any(axis=1), rank[:, 0], LOST)
-    columns = zip(*(x.tolist() for x in (y, rank, total, before)), strict=True)
-    for sentence, values in zip(sentences.tolist(), columns, strict=True):
-        path.follow(sentence, Followed(*values), size, is_last=is_last)
-
-
-class Continuations(NamedTuple):
+class Candidates(NamedTuple):
     """The best of each sentence, best first; twice as many as the beam is wide, so that half may end."""
 
     log_p: Floats
     parent: Ints
     token: Ints
 
-    def open(self) -> Continuations:
+    def open(self) -> Candidates:
         """The best that do not end, as many as the beam is wide."""
         rank = np.argsort(self.token == EOS, axis=1, kind="stable")[:, : self.token.shape[1] // 2]
         parent, token = (np.take_along_axis(x, rank, axis=1) for x in (self.parent, self.token))
-        return Continuations(np.take_along_axis(self.log_p, rank, axis=1), parent, token)
+        return Candidates(np.take_along_axis(self.log_p, rank, axis=1), parent, token)
 
 
-def continuations(p: Floats, log_p: Floats) -> Continuations:
+def continuations(p: Floats, log_p: Floats) -> Candidates:
     """The 2W largest of p_w + log_p_wv over all w and v, equal ones in the order they stand.
 
     What is missing has log p −∞.
@@ -200,7 +201,7 @@ def continuations(p: Floats, log_p: Floats) -> Continuations:
     place = row[is_best], rank[is_best]
     best, where = np.full((B, k), -np.inf, np.float32), np.full((B, k), PAD)
     best[place], where[place] = value[is_best], index[is_best]
-    return Continuations(best, where // V, where % V)
+    return Candidates(best, where // V, where % V)
 
 
 def candidates(p: Floats, log_p: Floats, k: int) -> tuple[Ints, Ints, Floats]:
@@ -229,7 +230,7 @@ def candidates(p: Floats, log_p: Floats, k: int) -> tuple[Ints, Ints, Floats]:
 
 
 def set_aside(
-    best: Continuations,
+    best: Candidates,
     tokens: Ints,
     length: int,
     found: Sequence[list[Hypothesis]],

@@ -4,7 +4,7 @@ The beam stays W wide: a hypothesis that ends within the W best is set aside, an
 place. The places of a sentence may be split among groups; each is a beam of its own.
 
 The best of a sentence never scores less than what greedy search finds: where the beam has lost that, a beam
-of one searches for it again.
+of one searches for it again. Who searches many batches gathers such sentences and does it once.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ import torch
 
 from dragoman.errors import UsageError
 from dragoman.protocols import State, Step, Stepper
-from dragoman.search.choices import most_probable_token
 from dragoman.search.company import staying
 from dragoman.search.coverage import coverage_penalty
 from dragoman.search.expand import Candidates, continuations, diverse_continuations
-from dragoman.search.greedy_path import LOST, Followed, GreedyPath
+from dragoman.search.greedy_path import Continuations, GreedyPath
 from dragoman.search.hypothesis import Hypothesis, best_of
 from dragoman.search.scores import Normalise, length_normalised, refuse_nan
 from dragoman.search.stopping import Stop, StopRule
@@ -68,6 +67,7 @@ class BeamSearch:
     diversity: float = 0.0  # λ between groups
     recorder: Recorder | None = None
     first_group: int = 0  # its number in the record
+    lost: list[int] | None = None  # if given, the sentences to search again by `of_one` are put here
 
     @torch.inference_mode()
     def __call__(
@@ -79,10 +79,18 @@ class BeamSearch:
         self.search(stepper, start, groups, path)
         best = [max((h.score for group in row for h in group.found), default=-math.inf) for row in groups]
         lost = [n for n, b in enumerate(best) if path and path.may_win(n, b, self.max_length, self.normalise)]
-        if lost:
+        if self.lost is not None:
+            self.lost.extend(lost)
+        elif lost:
             for row, greedy in zip(groups, self.greedy(stepper, start, lost), strict=True):
                 row.append(greedy)
         return [best_of(*(group.found for group in row), size=self.size) for row in groups]
+
+    def of_one(self) -> BeamSearch:
+        """What finds the output of greedy search, with the scores of this beam."""
+        return replace(
+            self, size=1, groups=1, diversity=0.0, stop="n_best", n_best=1, first_group=self.groups
+        )
 
     def search(
         self, stepper: Stepper, beam: Beam, groups: Sequence[Sequence[Group]], path: GreedyPath | None
@@ -97,7 +105,7 @@ class BeamSearch:
             if self.recorder:
                 self.record(self.recorder, beam, candidates, length, mine)
             if path:
-                self.follow(path, beam, candidates, step, length, mine)
+                self.follow(path, beam.sentences, candidates, length, mine)
             self.set_aside(beam, candidates, length, mine)
             chosen = candidates.open()
             self.close(beam, chosen, length, mine)
@@ -116,38 +124,26 @@ class BeamSearch:
     def follow(
         self,
         path: GreedyPath,
-        beam: Beam,
+        sentences: Sequence[int],
         candidates: Candidates,
-        step: Step,
         length: int,
         groups: Sequence[Sequence[Group]],
     ) -> None:
         """Greedy search is followed in the first group, which pays for no other."""
-        log_p, parent, token = (x[:, 0] for x in candidates)
-        place = torch.tensor(path.places(beam.sentences), device=token.device)
-        rows = torch.arange(len(place), device=place.device) * self.size + place.clamp_min(0)
-        y = most_probable_token(step.log_p[rows])
-        is_mine = (parent == place.unsqueeze(1)) & (token == y.unsqueeze(1))
-        rank = is_mine.int().argmax(dim=1, keepdim=True)
-        is_open = (token != EOS).int()
-        before = (is_open.cumsum(dim=1) - is_open).gather(1, rank).squeeze(1)
-        total = log_p.gather(1, rank).squeeze(1)
-        rank = rank.squeeze(1).where(is_mine.any(dim=1), LOST)
-        columns = zip(*(x.tolist() for x in (y, rank, total, before)), strict=True)
-        for sentence, mine, values in zip(beam.sentences, groups, columns, strict=True):
+        rows = zip(*(x[:, 0].tolist() for x in candidates), strict=True)
+        for sentence, mine, values in zip(sentences, groups, rows, strict=True):
             if mine[0].is_open:
                 is_last = length == self.max_length
-                path.follow(sentence, Followed(*values), self.size // self.groups, is_last=is_last)
+                path.follow(sentence, Continuations(*values), self.size // self.groups, is_last=is_last)
 
     def greedy(self, stepper: Stepper, start: Beam, lost: Sequence[int]) -> list[Group]:
         """What a beam of one finds for these sentences; nothing for the others."""
-        one = replace(self, size=1, groups=1, diversity=0.0, stop="n_best", n_best=1, first_group=self.groups)
         groups = [[Group(is_open=sentence in lost)] for sentence in start.sentences]
         places = staying([group.is_open for (group,) in groups])
         rows = torch.tensor(places, device=start.log_p.device)
         state = start.state.keep_sentences(rows, rows * self.size)
         beam = Beam(places, start.tokens[rows, :1], start.log_p[rows, :1], state, start.keep[rows], None)
-        one.search(stepper, beam, groups, None)
+        self.of_one().search(stepper, beam, groups, None)
         return [group for (group,) in groups]
 
     def look(self, beam: Beam, step: Step) -> Beam:

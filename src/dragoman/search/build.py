@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial, reduce
 
 from dragoman.config.search import SearchConfig
@@ -26,9 +27,24 @@ from dragoman.shapes import Tensor
 Search = Callable[[Stepper, Tensor, Tensor], list[list[Hypothesis]]]
 
 
-def build(config: SearchConfig, loops: LoopBounds | None = None, recorder: Recorder | None = None) -> Search:
-    """With `loops`, guarded against them; but not a beam, whose loops are cut after the search."""
-    return ruled(unruled(config, recorder), config, None if is_beam(config) else loops)
+def build(
+    config: SearchConfig,
+    loops: LoopBounds | None = None,
+    recorder: Recorder | None = None,
+    lost: list[int] | None = None,
+) -> Search:
+    """With `loops`, guarded against them; but not a beam, whose loops are cut after the search.
+
+    A beam puts the sentences that `build_greedy` should search again into `lost`, if that is given.
+    """
+    if is_beam(config):
+        return ruled(replace(build_beam(config), recorder=recorder, lost=lost), config, None)
+    return ruled(unruled(config, recorder), config, loops)
+
+
+def build_greedy(config: SearchConfig, loops: LoopBounds | None) -> Search:
+    """Greedy search, ranked as the beam of these settings ranks."""
+    return ruled(build_beam(config).of_one(), config, loops)
 
 
 def is_beam(config: SearchConfig) -> bool:
@@ -72,7 +88,7 @@ def build_rules(config: SearchConfig, loops: LoopBounds | None) -> Callable[[Ste
 
 
 def unruled(config: SearchConfig, recorder: Recorder | None) -> Search:
-    """Of "mbr" the samples; who knows texts and metrics chooses among them."""
+    """All but a beam. Of "mbr" the samples; who knows texts and metrics chooses among them."""
     normalise = build_normalise(config)
     if config.kind in ("sample", "mbr"):
         return SampleSearch(
@@ -84,18 +100,19 @@ def unruled(config: SearchConfig, recorder: Recorder | None) -> Search:
             seed=config.seed,
             normalise=normalise,
         )
-    if not is_beam(config):
-        return partial(greedy_search, max_length=config.max_length, normalise=normalise, recorder=recorder)
+    return partial(greedy_search, max_length=config.max_length, normalise=normalise, recorder=recorder)
+
+
+def build_beam(config: SearchConfig) -> BeamSearch:
     return BeamSearch(
         size=config.size,
         max_length=config.max_length,
-        normalise=normalise,
+        normalise=build_normalise(config),
         stop=config.stop,
         n_best=config.n_best,
         coverage=config.coverage_penalty,
         groups=config.groups,
         diversity=config.diversity,
-        recorder=recorder,
     )
 
 

@@ -6,6 +6,7 @@ end. Who follows it knows for which sentences to search for it once more.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,13 +16,12 @@ from dragoman.text.specials import EOS
 LOST = -1
 
 
-class Followed(NamedTuple):
-    """What greedy search writes next, y, as one of the continuations of a beam, best first."""
+class Continuations(NamedTuple):
+    """Of the beam of one sentence, best first. `parent` is where what they continue stands in the beam."""
 
-    y: int
-    rank: int  # LOST where it is not among them
-    log_p: float  # Σ log p with y
-    open_before: int  # how many of the better ones do not end
+    log_p: Sequence[float]
+    parent: Sequence[int]
+    token: Sequence[int]
 
 
 class GreedyPath:
@@ -33,21 +33,26 @@ class GreedyPath:
         self.log_p = [0.0] * sentences
         self.is_found = [False] * sentences
 
-    def places(self, sentences: Sequence[int]) -> list[int]:
-        """Where it stands in the beams of these sentences."""
-        return [self.place[sentence] for sentence in sentences]
-
-    def follow(self, sentence: int, step: Followed, width: int, *, is_last: bool) -> None:
+    def follow(self, sentence: int, best: Continuations, width: int, *, is_last: bool) -> None:
         """The beam has `width` places. What ends beyond them, or finds no place among those that are open,
         is lost."""
-        self.place[sentence] = LOST
-        if step.rank == LOST:
+        place, self.place[sentence] = self.place[sentence], LOST
+        possible = zip(best.parent, best.log_p, strict=True)
+        ranks = [rank for rank, (w, p) in enumerate(possible) if w == place and p > -math.inf]
+        if not ranks or self._is_tied(best, ranks):
             return
-        self.log_p[sentence] = step.log_p
-        if step.y == EOS or is_last:
-            self.is_found[sentence] = step.rank < width
-        elif step.open_before < width:
-            self.place[sentence] = step.open_before
+        rank = ranks[0]  # the best that continues it is its most probable token
+        self.log_p[sentence] = best.log_p[rank]
+        open_before = sum(token != EOS for token in best.token[:rank])
+        if best.token[rank] == EOS or is_last:
+            self.is_found[sentence] = rank < width
+        elif open_before < width:
+            self.place[sentence] = open_before
+
+    @staticmethod
+    def _is_tied(best: Continuations, ranks: Sequence[int]) -> bool:
+        """Whether the sums are equal where the log p of the tokens may differ."""
+        return len(ranks) > 1 and best.log_p[ranks[0]] == best.log_p[ranks[1]]
 
     def may_win(self, sentence: int, best: float, max_length: int, normalise: Normalise) -> bool:
         """Whether the output was lost, and could still score more than the best that was found."""

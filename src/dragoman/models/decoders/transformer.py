@@ -11,6 +11,7 @@ from torch import nn
 from dragoman.nn.attention.attend import padding_bias
 from dragoman.nn.attention.multihead import KeyValue
 from dragoman.nn.embedding import PositionedEmbedding, ScaledEmbedding
+from dragoman.nn.fast.step import rows_of_heads
 from dragoman.nn.flat import lay_flat, sentences
 from dragoman.nn.stack import Stack
 from dragoman.nn.transformer.decoder_layer import DecoderLayer
@@ -20,10 +21,18 @@ from dragoman.shapes import Bool, Float, Int, Tensor
 
 
 class Written(NamedTuple):
-    """How many tokens stand already, the same number in each row, and their keys and values in each layer."""
+    """How many tokens stand already, the same number in each row, and their keys and values in each layer.
+
+    `rows` of the past go on, if not all. A step copies it anyway: they are taken only then.
+    """
 
     place: Int[Tensor, " N"]
     past: list[KeyValue]
+    rows: Int[Tensor, " N"] | None = None
+
+    def take_rows(self, rows: Int[Tensor, " M"]) -> Written:
+        before = rows if self.rows is None else self.rows.index_select(0, rows)
+        return Written(self.place.index_select(0, rows), self.past, before)
 
 
 class TransformerDecoder(nn.Module):
@@ -70,7 +79,9 @@ class TransformerDecoder(nn.Module):
         place = int(written.place[0])
         x = self.embed(y.unsqueeze(1), start=place).squeeze(1)
         seen = []
-        for layer, past, memory in zip(self.layers, written.past, kv, strict=True):
+        rows = None if written.rows is None else rows_of_heads(written.rows, written.past[0].k.shape[1])
+        for layer, (k, v, _), memory in zip(self.layers, written.past, kv, strict=True):
+            past = KeyValue(k, v, rows)
             x, now, alpha = layer.step(x, past, place, memory, bias)
             seen.append(now)
         attention = alpha.mean(dim=1).flatten(0, 1)  # of the last layer's heads

@@ -8,28 +8,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import torch
 from torch import nn
 
 from dragoman.nn.attention.attend import causal_bias, scaled_dot
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.fast.attention import sdpa, sdpa_is_faster
-from dragoman.nn.fast.step import cross_step, self_step
+from dragoman.nn.fast.step import append_step, cross_step, self_step
 from dragoman.nn.flat import lay_flat, sentences
 from dragoman.nn.position import Relation, Unrelated
-from dragoman.shapes import Float, Tensor
+from dragoman.shapes import Float, Int, Tensor
 
 Shape = tuple[int, int]  # B sentences, T tokens each
 
 
 class KeyValue(NamedTuple):
-    """Projected keys and values, split into heads: computed once, or one step at a time."""
+    """Projected keys and values, split into heads: computed once, or one step at a time.
+
+    Where `rows` are given, these of all heads go on: see `append_step`.
+    """
 
     k: Float[Tensor, "B H S K"]
     v: Float[Tensor, "B H S K"]
+    rows: Int[Tensor, " R"] | None = None
 
     def append(self, new: KeyValue) -> KeyValue:
-        return KeyValue(torch.cat((self.k, new.k), dim=2), torch.cat((self.v, new.v), dim=2))
+        return KeyValue(append_step(self.k, new.k, self.rows), append_step(self.v, new.v, self.rows))
 
     def last(self, count: int) -> KeyValue:
         return KeyValue(self.k[:, :, -count:], self.v[:, :, -count:])
@@ -111,7 +114,7 @@ class SelfAttention(nn.Module):
     ) -> tuple[Float[Tensor, "N D"], KeyValue]:
         """One more step of N sequences, at this place, which sees itself and the past."""
         if self.is_plain:
-            c, k, v = self_step(self.W_qkv, self.W_o, x, past.k, past.v)
+            c, k, v = self_step(self.W_qkv, self.W_o, x, *past)
             return c, KeyValue(k, v)
         q, now = self.project(x, (len(x), 1), place)
         seen = past.append(now)

@@ -7,23 +7,49 @@ from torch import nn
 from torch.nn import functional as F
 
 from dragoman.nn.fast.softmax import softmax
-from dragoman.shapes import Float, Tensor
+from dragoman.shapes import Float, Int, Tensor
 
 
 def self_step(
     W_qkv: nn.Linear,
     W_o: nn.Linear,
     x: Float[Tensor, "N D"],
-    past_k: Float[Tensor, "N H P K"],
-    past_v: Float[Tensor, "N H P K"],
+    past_k: Float[Tensor, "M H P K"],
+    past_v: Float[Tensor, "M H P K"],
+    past_rows: Int[Tensor, " R"] | None = None,
 ) -> tuple[Float[Tensor, "N D"], Float[Tensor, "N H T K"], Float[Tensor, "N H T K"]]:
     """Of N sequences that see themselves and their past; with all keys and values there are now."""
-    rows, heads = past_k.shape[:2]
+    rows, heads = len(x), past_k.shape[1]
     qkv = F.linear(x, W_qkv.weight, W_qkv.bias).view(rows, 3, heads, 1, -1).transpose(0, 1).contiguous()
     q, k, v = qkv.unbind(0)
-    k, v = torch.cat((past_k, k), dim=2), torch.cat((past_v, v), dim=2)
+    k, v = append_step(past_k, k, past_rows), append_step(past_v, v, past_rows)
     c, _ = one_look(q.view(rows * heads, 1, -1), k.flatten(0, 1), v.flatten(0, 1), q.new_zeros(1), 0.0)
     return F.linear(c.view(rows, -1), W_o.weight, W_o.bias), k, v
+
+
+def rows_of_heads(rows: Int[Tensor, " N"], heads: int) -> Int[Tensor, " R"]:
+    """The rows of all heads, where a sequence has one for each."""
+    return (rows.unsqueeze(1) * heads + torch.arange(heads, device=rows.device)).flatten()
+
+
+def append_step(
+    past: Float[Tensor, "M H P K"], new: Float[Tensor, "N H 1 K"], rows: Int[Tensor, " R"] | None
+) -> Float[Tensor, "N H T K"]:
+    """The past of the sequences that go on, and a new step: one copy, where a choice and `cat` make two.
+
+    `rows` are those of all heads, as of `rows_of_heads`; None is each sequence as it stands.
+    """
+    if rows is None:
+        return torch.cat((past, new), dim=2)
+    N, H, _, K = new.shape
+    P = past.shape[2]
+    heads = past.flatten(2).flatten(0, 1)
+    if heads.requires_grad:  # `out` has no gradient
+        return torch.cat((heads.index_select(0, rows).view(N, H, P, K), new), dim=2)
+    seen = past.new_empty(N, H, P + 1, K)
+    torch.index_select(heads, 0, rows, out=seen.flatten(2).flatten(0, 1)[:, : P * K])
+    seen[:, :, P:] = new
+    return seen
 
 
 def cross_step(
