@@ -17,6 +17,7 @@ from dragoman.inference.model import load
 from dragoman.inference.result import Result
 from dragoman.inference.translator import Translator, batches
 from dragoman.protocols import State, Step
+from dragoman.search.beam import BeamSearch
 from dragoman.search.company import longest_alike
 from dragoman.search.runaway import OutputBounds
 from dragoman.text.specials import EOS
@@ -197,6 +198,21 @@ def test_a_loop_is_cut_and_said(size: int) -> None:
     assert len(set(cut.tokens)) == 1
     assert "repetition" in cut.flags
     assert not cut.truncated
+
+
+def test_a_beam_in_which_all_is_a_loop_is_not_searched_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And gives what it would have given then."""
+    translate = Translator(tiny(), bounds=BOUNDS)
+    model = Script([1e-3, 1e-3, 1e-3, 1e-3, 0.9, *[1e-6] * 15])
+    translate.model = model
+    search = SearchConfig(size=3, max_length=90)
+    (early,) = translate(["a b c d e f g h"], search)
+    taken = model.calls
+    monkeypatch.setattr(BeamSearch, "stop_loops", lambda self, beam, watch, *_: watch)
+    (late,) = translate(["a b c d e f g h"], search)
+    assert "repetition" in early.flags
+    assert (early.text, early.score) == (late.text, late.score)
+    assert taken < (model.calls - taken) / 2
 
 
 def test_a_beam_whose_loops_are_cut_is_not_worse_than_greedy() -> None:

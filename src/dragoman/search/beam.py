@@ -23,7 +23,9 @@ from dragoman.search.company import staying
 from dragoman.search.coverage import coverage_penalty
 from dragoman.search.expand import Candidates, continuations, diverse_continuations
 from dragoman.search.greedy_path import Continuations, GreedyPath
+from dragoman.search.guard import LoopWatch
 from dragoman.search.hypothesis import Hypothesis, best_of
+from dragoman.search.loops import LoopBounds
 from dragoman.search.scores import Normalise, length_normalised, refuse_nan
 from dragoman.search.stopping import Stop, StopRule
 from dragoman.search.trace import Recorder, Row
@@ -40,6 +42,7 @@ class Beam(NamedTuple):
     state: State
     keep: Bool[Tensor, "B S"]
     seen: Float[Tensor, "B W S"] | None
+    watch: LoopWatch | None = None
 
 
 class Group:
@@ -55,6 +58,8 @@ class BeamSearch:
     """The best of each sentence, best first, in at most `max_length` steps, </s> among them.
 
     At the last step the open hypotheses of the beam are ranked beside those that ended, and not `finished`.
+    So they are where all of them have one of the `loops`, if these are given: whoever cuts loops would cut
+    what comes behind them.
     """
 
     size: int
@@ -65,6 +70,7 @@ class BeamSearch:
     coverage: float = 0.0  # β of the coverage penalty
     groups: int = 1
     diversity: float = 0.0  # λ between groups
+    loops: LoopBounds | None = None
     recorder: Recorder | None = None
     first_group: int = 0  # its number in the record
     lost: list[int] | None = None  # if given, the sentences to search again by `of_one` are put here
@@ -109,6 +115,8 @@ class BeamSearch:
             self.set_aside(beam, candidates, length, mine)
             chosen = candidates.open()
             self.close(beam, chosen, length, mine)
+            if beam.watch:
+                beam = beam._replace(watch=self.stop_loops(beam, beam.watch, chosen, length, mine))
             still = [any(group.is_open for group in row) for row in mine]
             if not any(still):
                 break
@@ -119,7 +127,8 @@ class BeamSearch:
         log_p = torch.full((B, W), -torch.inf, device=src.device)
         log_p[:, :: W // self.groups] = 0.0  # all begin alike: one in each group is enough
         tokens = torch.full((B, W, 1), BOS, device=src.device)
-        return Beam(list(range(B)), tokens, log_p, stepper.start(src, keep, W), keep, None)
+        watch = LoopWatch.begin(src, keep, W, self.loops) if self.loops else None
+        return Beam(list(range(B)), tokens, log_p, stepper.start(src, keep, W), keep, None, watch)
 
     def follow(
         self,
@@ -198,6 +207,31 @@ class BeamSearch:
                 if is_last and not group.found:
                     group.found = self.stuck(beam, length - 1, place, g)
 
+    def stop_loops(
+        self, beam: Beam, watch: LoopWatch, chosen: Candidates, length: int, groups: Sequence[Sequence[Group]]
+    ) -> LoopWatch:
+        """Closes the groups in which each hypothesis that is open has a loop."""
+        B, W = beam.log_p.shape
+        parent, token = chosen.parent.flatten(1), chosen.token.flatten(1)
+        places = torch.arange(B, device=parent.device).unsqueeze(1)
+        watch = watch.then((places * W + parent).flatten(), token.flatten())
+        is_bad = watch.has_loop.view_as(chosen.log_p) | (chosen.log_p == -torch.inf)
+        for place, g in is_bad.all(dim=-1).nonzero().tolist():
+            group = groups[place][g]
+            if group.is_open:
+                group.is_open = False
+                group.found += self.opened(beam, chosen, length, place, g)
+                group.found = sorted(group.found, key=lambda h: -h.score)[: self.size // self.groups]
+        return watch
+
+    def opened(self, beam: Beam, chosen: Candidates, length: int, place: int, group: int) -> list[Hypothesis]:
+        """The continuations that were chosen, as they are."""
+        log_p, parent, token = (x[place, group] for x in chosen)
+        scores = self.scores(beam, torch.full_like(parent, place), parent, log_p, length)
+        before = beam.tokens[place, parent, 1:].tolist()
+        rows = zip(before, token.tolist(), scores, log_p.tolist(), strict=True)
+        return [Hypothesis((*y, last), score, p, False) for y, last, score, p in rows if p > -torch.inf]
+
     def stuck(self, beam: Beam, length: int, place: int, group: int) -> list[Hypothesis]:
         """The open hypotheses as they are, where none has a token to go on with."""
         width = self.size // self.groups
@@ -273,4 +307,5 @@ def advance(beam: Beam, chosen: Candidates, state: State, places: list[int]) -> 
         state.select(rows) if len(places) == B else state.keep_sentences(sentences, rows),
         beam.keep[sentences],
         None if beam.seen is None else beam.seen.flatten(0, 1)[rows].unflatten(0, (-1, W)),
+        beam.watch and (beam.watch if len(places) == B else beam.watch.keep_sentences(sentences)),
     )

@@ -33,12 +33,13 @@ def build(
     recorder: Recorder | None = None,
     lost: list[int] | None = None,
 ) -> Search:
-    """With `loops`, guarded against them; but not a beam, whose loops are cut after the search.
+    """With `loops`, guarded against them; but those of a beam are cut after the search.
 
     A beam puts the sentences that `build_greedy` should search again into `lost`, if that is given.
     """
     if is_beam(config):
-        return ruled(replace(build_beam(config), recorder=recorder, lost=lost), config, None)
+        ends = None if config.min_length else loops  # a loop is not cut before that length
+        return ruled(replace(build_beam(config), loops=ends, recorder=recorder, lost=lost), config, None)
     return ruled(unruled(config, recorder), config, loops)
 
 

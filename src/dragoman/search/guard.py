@@ -1,7 +1,8 @@
 """The guard against loops, while outputs are written token by token or under constraints.
 
 An output that wants to go on with a loop ends there instead, at the price of its </s>. A plain beam is
-guarded after the search, as every runtime can be: see inference/guarding.py.
+guarded after the search, as every runtime can be (see inference/guarding.py); here it is only told when all
+that is open will be cut, and need not be searched any further.
 """
 
 from __future__ import annotations
@@ -43,6 +44,37 @@ def turns_of(src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], loops: LoopBoun
     """How often the output of each source may repeat itself."""
     rows = zip(src.tolist(), keep.sum(dim=1).tolist(), strict=True)
     return torch.tensor([loops.allowed(ids[:length]) for ids, length in rows], device=src.device)
+
+
+class LoopWatch(NamedTuple):
+    """Which hypotheses of a beam have a loop that will be cut, whatever follows."""
+
+    trail: Trail
+    longest: Int[Tensor, "B P"]  # runs that the outputs of each sentence may have
+    has_loop: Bool[Tensor, " N"]
+
+    @classmethod
+    def begin(
+        cls, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], width: int, loops: LoopBounds
+    ) -> LoopWatch:
+        rows = len(src) * width
+        longest = run_of(turns_of(src, keep, loops), loops.shortest)
+        return cls(
+            new_trail(rows, src.device), longest, torch.zeros(rows, dtype=torch.bool, device=src.device)
+        )
+
+    def then(self, rows: Int[Tensor, " N"], y: Int[Tensor, " N"]) -> LoopWatch:
+        """The hypotheses `rows`, as many as there are, each with one more token."""
+        trail = Trail(self.trail.last[rows], self.trail.run[rows])
+        caught = (trail.run.view(len(self.longest), -1, PERIOD) >= self.longest.unsqueeze(1)).flatten(0, 1)
+        again = (caught & (trail.last == y.unsqueeze(1))).any(dim=1)
+        return LoopWatch(trail.then(y), self.longest, self.has_loop[rows] | again)
+
+    def keep_sentences(self, sentences: Int[Tensor, " M"]) -> LoopWatch:
+        width = len(self.has_loop) // len(self.longest)
+        rows = (sentences.unsqueeze(1) * width + torch.arange(width, device=sentences.device)).flatten()
+        trail = Trail(self.trail.last[rows], self.trail.run[rows])
+        return LoopWatch(trail, self.longest[sentences], self.has_loop[rows])
 
 
 class Guarded(NamedTuple):
