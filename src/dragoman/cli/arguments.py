@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import argparse
 import difflib
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
 _OVERRIDE = re.compile(r"^[a-z_]+(\.[a-z_]+)+=")
+
+
+def add_languages(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--languages",
+        nargs=2,
+        metavar="NAME",
+        help="source and target in a file that has several languages or columns, such as en de",
+    )
 
 
 def split_overrides(arguments: Sequence[str]) -> tuple[list[str], list[str]]:

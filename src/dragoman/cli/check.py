@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from dragoman.cli.arguments import add_languages
 from dragoman.cli.terminal import say, talk
 from dragoman.errors import ModelError, UsageError
 
@@ -39,10 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="*",
         metavar="FILE",
-        help="two aligned text files, one .tsv or .jsonl (or .gz), or a folder with settings or a model",
+        help="two aligned text files, or one .tsv, .csv, .jsonl, .tmx, .xliff or .po (each may be .gz), or a "
+        "folder with settings or a model",
     )
     add("--valid", nargs="+", default=[], metavar="FILE", help="look for its pairs in training")
     add("--test", nargs="+", default=[], metavar="FILE", help="look for its pairs in training")
+    add_languages(parser)
     add("--hold-out", type=int, metavar="N", help="write N valid and N test pairs, and the rest, to -o")
     add("-o", "--output", metavar="DIR", help="where --hold-out writes")
     add("--seed", type=int, default=1, metavar="N", help="of the choice that --hold-out makes")
@@ -79,8 +82,9 @@ def find_corpora(args: argparse.Namespace) -> Corpora:
     if len(args.files) == 1 and os.path.isdir(args.files[0]):
         return of_folder(Path(args.files[0]), args)
     valid = f" --valid {' '.join(args.valid)}" if args.valid else ""
-    name = "-".join(languages(args.files)) or "model"
-    train = f"dragoman train {' '.join(args.files)}{valid} -o {name}"
+    name = "-".join(args.languages or languages(args.files)) or "model"
+    two = f" --languages {' '.join(args.languages)}" if args.languages else ""
+    train = f"dragoman train {' '.join(args.files)}{valid}{two} -o {name}"
     return Corpora([args.files], args.valid, args.test, train)
 
 
@@ -109,12 +113,12 @@ def check_corpus(files: list[str], corpora: Corpora, args: argparse.Namespace) -
     from dragoman.cli.check_text import describe
     from dragoman.data.clean.check import check
 
-    report = check(files, valid=corpora.valid, test=corpora.test)
+    report = check(files, valid=corpora.valid, test=corpora.test, languages=args.languages)
     held = {"valid": corpora.valid, "test": corpora.test}
     if args.json:
         say(json.dumps(report.to_json()))
     else:
-        for line in describe(report, " → ".join(languages(files)), held):
+        for line in describe(report, " → ".join(args.languages or languages(files)), held):
             say(line)
     return report.usable
 
@@ -125,7 +129,7 @@ def write_split(corpora: Corpora, args: argparse.Namespace) -> str:
     from dragoman.data.split import split
 
     def pairs() -> Iterator[Pair]:
-        return open_pairs(files)
+        return open_pairs(files, languages=args.languages)
 
     if len(corpora.train) > 1:
         raise UsageError(

@@ -15,6 +15,13 @@ KINDS = {
     "too long": "too long",
     "columns": "without two columns",
     "json": "no JSON pair",
+    "po": "no part of a PO file",
+}
+PASSED = {
+    "untranslated": "without a translation",
+    "unfinished": "whose translation is not finished",
+    "fuzzy": "fuzzy",
+    "heading": "a heading",
 }
 
 
@@ -22,6 +29,8 @@ def describe(report: CheckReport, languages: str, held: Mapping[str, Sequence[st
     yield f"{' ↔ '.join(report.files)}   {report.pairs:,} pairs    {languages}".rstrip()
     if report.pairs:
         yield kept(report)
+    if report.passed:
+        yield f"  left out: {passed_over(report.passed)}"
     yield from faults(report)
     first = report.files[0]
     if report.drift:
@@ -41,6 +50,11 @@ def kept(report: CheckReport) -> str:
     )
     dropped = " · ".join(text for count, text in reasons if count)
     return f"  kept {report.kept:,}   dropped: {dropped or 'none'}"
+
+
+def passed_over(counts: Mapping[str, int]) -> str:
+    """What readers leave out that is no fault of the file."""
+    return " · ".join(f"{count:,} {PASSED[kind]}" for kind, count in counts.items())
 
 
 def faults(report: CheckReport) -> Iterator[str]:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from dragoman.cli.check_text import passed_over
 from dragoman.cli.terminal import printable
 from dragoman.cli.wording import plural
 
@@ -47,6 +48,8 @@ def left_out(event: Event) -> list[str]:
         "empty": f"{counts.get('empty', 0):,} with an empty side",
     }
     lines = [text for reason, text in reasons.items() if counts.get(reason)]
+    if event["passed"]:
+        lines.append(passed_over(event["passed"]))
     if event["bad"]:
         lines.append(f"{plural(event['bad'], 'bad line')} skipped, the first {event['first_bad']}")
     return lines

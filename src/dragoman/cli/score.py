@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from dragoman.cli import choosing
-from dragoman.cli.arguments import split_overrides
+from dragoman.cli.arguments import add_languages, split_overrides
 from dragoman.cli.run import RUNTIMES, load_model, opened_output, report_truncated
 from dragoman.cli.terminal import say, talk
 from dragoman.errors import UsageError
 
 if TYPE_CHECKING:
+    from dragoman.config.data import Corpus
+    from dragoman.data.readers.languages import Languages
     from dragoman.inference.runtime import Name
     from dragoman.metrics.report import Report
     from dragoman.metrics.significance import Comparison
@@ -41,9 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "what",
         nargs="+",
         metavar="MODEL FILE",
-        help="a model, then two text files, one .tsv or .jsonl (or nothing: the test set of its settings); "
+        help="a model, then two text files, or one file with both sides (or nothing: the test set of its "
+        "settings); "
         "then settings such as search.size=1",
     )
+    add_languages(parser)
     add("--hyp", type=Path, metavar="FILE", help="score these outputs instead of a model's")
     add("--against", type=Path, metavar="OTHER", help="compare with another model, or a file of outputs")
     add("-lc", "--lowercase", action="store_true", help="capitals do not count")
@@ -65,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     names, overrides = split_overrides(args.what)
     model, files = (None, names) if args.hyp else (names[0], names[1:])
     check_arguments(args.hyp, files, overrides, calibrate=args.calibrate)
-    test = test_set(model, files)
+    test = test_set(model, files, args.languages)
     outputs, runtime = outputs_of(args.hyp or Path(model or ""), test, overrides, args.runtime)
     if args.save:
         with opened_output(args.save) as out:
@@ -102,17 +106,20 @@ def check_arguments(
         )
 
 
-def test_set(model: str | None, files: Sequence[str]) -> TestSet:
+def test_set(model: str | None, files: Sequence[str], languages: Languages | None) -> TestSet:
     from dragoman.data.readers.build import form, open_lines, open_pairs
 
     if model is None and len(files) == 1 and form(Path(files[0])) == "plain":
         return TestSet([], list(open_lines(files[0])))
-    pairs = list(open_pairs(files or own_test_set(model or "")))
+    if not files:
+        own = own_test_set(model or "")
+        files, languages = own.files, own.languages
+    pairs = list(open_pairs(files, languages=languages))
     return TestSet([pair.src for pair in pairs], [pair.tgt for pair in pairs])
 
 
-def own_test_set(model: str) -> Sequence[str]:
-    """The files of data.test in the model's settings."""
+def own_test_set(model: str) -> Corpus:
+    """The data.test of the model's settings."""
     from dragoman.config.load import load_written
     from dragoman.inference.folder import find_model
     from dragoman.models.folder import SETTINGS, open_folder
@@ -125,7 +132,7 @@ def own_test_set(model: str) -> Sequence[str]:
             where=model,
             hint=f"dragoman score {model} test.src test.tgt",
         )
-    return test.files
+    return test
 
 
 def outputs_of(

@@ -15,7 +15,7 @@ from dragoman.config.load import parse_override
 from dragoman.data.recipes.build import RECIPES
 from dragoman.errors import DataError, UsageError
 
-FILES = "two text files (source, target), or one .tsv or .jsonl file; each may be .gz"
+FILES = "two text files (source, target), or one .tsv, .csv, .jsonl, .tmx, .xliff or .po; each may be .gz"
 ORDER = "dragoman train train.en train.de --valid val.en val.de -o en-de"
 
 
@@ -33,7 +33,7 @@ def find(args: argparse.Namespace) -> Sources:
         files, more = split_overrides(getattr(args, option) or [])  # these options take all that follows them
         overrides += more
         if getattr(args, option) is not None:
-            held[option] = {"files": held_files(files, option)}
+            held[option] = {"files": held_files(files, option), **languages_of(args)}
     settings, train, out = places(data, args)
     implied: dict[str, Any] = {"data": {**train, **held}}
     if args.skip_bad:
@@ -62,7 +62,11 @@ def places(data: list[str], args: argparse.Namespace) -> tuple[Path | None, dict
     if not data:
         return args.config, {}, args.out
     refuse_many(data)
-    return args.config, {"train": [{"files": data}]}, args.out
+    return args.config, {"train": [{"files": data, **languages_of(args)}]}, args.out
+
+
+def languages_of(args: argparse.Namespace) -> dict[str, Any]:
+    return {"languages": args.languages} if args.languages else {}
 
 
 def settings_of(folder: Path) -> Path:

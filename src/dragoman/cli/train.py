@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from dragoman.cli.arguments import add_languages
 from dragoman.errors import MissingExtra
 
 HELP = """\
@@ -19,9 +20,14 @@ Plan, then train. An unfinished run in the same folder is gone on with.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("data", nargs="*", help="two text files, one .tsv or .jsonl, or a folder; then settings")
+    add(
+        "data",
+        nargs="*",
+        help="two text files, one .tsv, .csv, .jsonl, .tmx, .xliff or .po, or a folder; then settings",
+    )
     add("--valid", nargs="+", metavar="FILE", help="pairs to watch (else some are held out)")
     add("--test", nargs="+", metavar="FILE", help="pairs to score when it is done")
+    add_languages(parser)
     add("-o", "--out", type=Path, metavar="DIR", help="the run's folder")
     add("-c", "--config", type=Path, metavar="FILE", help="a settings file (TOML)")
     add("--budget", metavar="TIME", help="train within 90s, 30m, 2h …")

@@ -10,12 +10,19 @@ from dragoman.config.section import Section
 
 
 class Corpus(Section):
-    """One corpus: two aligned files, or one file (.tsv, .jsonl) with both sides."""
+    """One corpus: two aligned files, or one file with both sides."""
 
     files: tuple[str, ...] = Field(
         min_length=1,
         max_length=2,
-        description="Two aligned text files (source, target), or one .tsv or .jsonl file; each may be .gz.",
+        description=(
+            "Two aligned text files (source, target), or one .tsv, .csv, .jsonl, .tmx, .xliff or .po file; "
+            "each may be .gz."
+        ),
+    )
+    languages: tuple[str, str] | None = Field(
+        default=None,
+        description='Source and target in a file that has several languages or columns: ["en", "de"].',
     )
     weight: float = Field(
         default=1.0,

@@ -28,7 +28,7 @@ from dragoman.data.identity import (
 )
 from dragoman.data.pair import Pair
 from dragoman.data.prepare import Wanted, prepare
-from dragoman.data.readers.bad import OnBad, Skipped, refuse
+from dragoman.data.readers.bad import OnBad, Skipped
 from dragoman.data.readers.build import open_pairs
 from dragoman.data.sources import Sources, is_current
 from dragoman.data.store.layout import contents, digest, fingerprint
@@ -77,6 +77,7 @@ class TrainingData:
             "counts": dict(counts),
             "bad": self.skipped.count,
             "first_bad": self.skipped.first,
+            "passed": dict(self.skipped.passed),
         }
 
 
@@ -92,8 +93,7 @@ def build_data(
 ) -> TrainingData:
     """Made once in `folder`; used again as long as content and settings are the same. `began` is what an
     unfinished run there began with: anything else is refused before it is used."""
-    skipped = Skipped()
-    on_bad: OnBad = skipped if data.skip_bad else refuse
+    on_bad = skipped = Skipped(is_strict=not data.skip_bad)
     sources = Sources(folder / "sources.json")
     given = given_now(data, sources)
     held_out = None if data.valid else build_held_out(data, given, folder / "held-out", seed, on_bad)
@@ -111,7 +111,7 @@ def build_data(
     stores = []
     for number, corpus in enumerate(data.train):
         settings = [data.max_length, data.shard_pairs, data.clean, data.skip_bad, held_by]
-        made_from = fingerprint(given[number].sha256, vocabulary, settings)
+        made_from = fingerprint(given[number].content, vocabulary, settings)
         home, skip = folder / f"corpus-{number}", held_out.skips if held_out else None
         ready = open_current(home, made_from)
         stores.append(ready or build_store(data, corpus, texts, home, made_from, skip, on_bad, progress))
@@ -136,11 +136,19 @@ def refuse_other_data(data: DataConfig, folder: Path, began: Identity) -> None:
 
 
 def given_now(data: DataConfig, sources: Sources) -> list[Given]:
-    return [Given(list(corpus.files), sources.all_of(corpus.files), corpus.weight) for corpus in data.train]
+    return [
+        Given(
+            list(corpus.files),
+            sources.all_of(corpus.files),
+            corpus.weight,
+            list(corpus.languages) if corpus.languages else None,
+        )
+        for corpus in data.train
+    ]
 
 
 def digests(given: Sequence[Given]) -> list[list[str]]:
-    return [corpus.sha256 for corpus in given]
+    return [corpus.content for corpus in given]
 
 
 def given_pieces(text: TextConfig, sources: Sources) -> list[str]:
@@ -246,7 +254,7 @@ def cleaned(data: DataConfig, corpus: Corpus, on_bad: OnBad) -> Iterator[Pair]:
 
 
 def pairs_of(corpus: Corpus, on_bad: OnBad) -> Iterator[Pair]:
-    return open_pairs(corpus.files, on_bad=on_bad)
+    return open_pairs(corpus.files, on_bad=on_bad, languages=corpus.languages)
 
 
 def all_pairs(data: DataConfig, on_bad: OnBad) -> Iterator[Pair]:

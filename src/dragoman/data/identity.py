@@ -25,6 +25,12 @@ class Given:
     files: list[str]
     sha256: list[str]
     weight: float
+    languages: list[str] | None = None
+
+    @property
+    def content(self) -> list[str]:
+        """What its pairs depend on."""
+        return [*self.sha256, *(self.languages or ())]
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,10 @@ def refuse_other_sources(was: Identity, now: Sequence[Given], count: Callable[[i
     for number, (given, before) in enumerate(zip(now, was.given, strict=True)):
         if given.sha256 != before.sha256:
             raise other_files(given, before, was.rows[number].read, count(number))
+        if given.languages != before.languages:
+            languages, now_ = (" ".join(x.languages or ["not named"]) for x in (before, given))
+            names = " ".join(given.files)
+            raise other(f"The languages of {names} were {languages}, are {now_}.", names)
         if given.weight != before.weight:
             names = " ".join(given.files)
             raise other(f"The weight of {names} was {before.weight:g}, is {given.weight:g}.", names)

@@ -42,6 +42,8 @@ def split(pairs: Pairs, files: Sequence[Path], count: int, seed: int, folder: Pa
 
 def part_files(part: str, files: Sequence[Path], folder: Path) -> list[Path]:
     suffixes = [text_suffix(file) for file in files]
+    if len(files) == 1 and form(files[0]) != "tsv":  # a text of theirs may have tabs and more than one line
+        suffixes = [".jsonl"]
     if len(files) == 2 and (suffixes[0] == suffixes[1] or "" in suffixes):
         suffixes = [".src", ".tgt"]
     return [folder / (part + suffix) for suffix in suffixes]

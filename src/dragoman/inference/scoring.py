@@ -12,12 +12,17 @@ from dragoman.metrics.report import score as measure
 
 
 @known_keywords()
-def score(model: Model | str | Path, *test: str | Path, lowercase: bool = False) -> Report:
+def score(
+    model: Model | str | Path,
+    *test: str | Path,
+    languages: tuple[str, str] | None = None,
+    lowercase: bool = False,
+) -> Report:
     """Translate the source side of a test set and measure the result against its target side.
 
-    With `lowercase` capitals do not count.
+    `languages` are those of both sides, in a file that has several. With `lowercase` capitals do not count.
     """
     loaded = model if isinstance(model, Model) else load(model)
-    pairs = list(open_pairs(paths_of(test, "test")))
+    pairs = list(open_pairs(paths_of(test, "test"), languages=languages))
     outputs = [result.text for result in loaded([pair.src for pair in pairs])]
     return measure(outputs, [pair.tgt for pair in pairs], lowercase=lowercase)

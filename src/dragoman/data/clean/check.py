@@ -13,22 +13,28 @@ from dragoman.data.clean.ratio import Ratio
 from dragoman.data.clean.report import CheckReport, Finding
 from dragoman.data.clean.rules import has_control, is_copy
 from dragoman.data.pair import Pair
-from dragoman.data.readers.bad import BadLine
+from dragoman.data.readers.bad import PASSED_OVER, BadLine
 from dragoman.data.readers.build import open_pairs
+from dragoman.data.readers.languages import Languages
 from dragoman.errors import DataError
 
 Files = Sequence[str | Path]
 
 
-def check(files: Files, *, valid: Files = (), test: Files = ()) -> CheckReport:
-    """Look at everything; faults that training would refuse are collected, not raised."""
+def check(
+    files: Files, *, valid: Files = (), test: Files = (), languages: Languages | None = None
+) -> CheckReport:
+    """Look at everything; faults that training would refuse are collected, not raised.
+
+    `languages` are those of the source and the target, in files that have several.
+    """
     report = CheckReport([str(file) for file in files])
     held = {"valid": valid, "test": test}
-    leakages = {name: Leakage(faulty(part, report)) for name, part in held.items() if part}
-    ratio = survey(files, report)
+    leakages = {name: Leakage(faulty(part, report, languages)) for name, part in held.items() if part}
+    ratio = survey(files, report, languages)
     cleaner = Cleaner(ratio)
     findings = {"empty": report.empty, "duplicates": report.duplicates, "lengths": report.lengths}
-    for block in blocks(faultless(files)):
+    for block in blocks(faulty(files, CheckReport([]), languages)):  # their faults are told already
         for pair, reason in zip(block, cleaner.reasons(block), strict=True):
             if reason:
                 findings[reason].add(pair)
@@ -40,10 +46,10 @@ def check(files: Files, *, valid: Files = (), test: Files = ()) -> CheckReport:
     return report
 
 
-def survey(files: Files, report: CheckReport) -> Ratio:
+def survey(files: Files, report: CheckReport, languages: Languages | None) -> Ratio:
     """The first pass: count, gather the faults, learn the usual length ratio, look for drift."""
     ratio, detector = Ratio(), DriftDetector()
-    for block in blocks(faulty(files, report)):
+    for block in blocks(faulty(files, report, languages)):
         report.pairs += len(block)
         for pair in block:
             ratio.add(pair)
@@ -54,21 +60,19 @@ def survey(files: Files, report: CheckReport) -> Ratio:
     return ratio
 
 
-def faulty(files: Files, report: CheckReport) -> Iterator[Pair]:
+def faulty(files: Files, report: CheckReport, languages: Languages | None) -> Iterator[Pair]:
     """The pairs of some files; their faults go into the report."""
 
     def take(bad: BadLine) -> None:
-        report.faults.add(bad.kind, bad.error)
+        if bad.kind in PASSED_OVER:
+            report.passed[bad.kind] = report.passed.get(bad.kind, 0) + 1
+        else:
+            report.faults.add(bad.kind, bad.error)
 
     try:
-        yield from open_pairs(files, on_bad=take)
+        yield from open_pairs(files, on_bad=take, languages=languages)
     except DataError as error:
         report.faults.add("file", error)
-
-
-def faultless(files: Files) -> Iterator[Pair]:
-    """The same pairs again; their faults are told already."""
-    yield from faulty(files, CheckReport([]))
 
 
 def remark(pair: Pair, copies: Finding, controls: Finding) -> None:

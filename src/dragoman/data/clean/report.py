@@ -60,6 +60,7 @@ class CheckReport:
     length_ratio: float = 1.0  # target characters a source character, median
     drift: Drift | None = None
     faults: Faults = field(default_factory=Faults)
+    passed: dict[str, int] = field(default_factory=dict)  # how many units of each kind a reader leaves out
     leakage: dict[str, Overlap] = field(default_factory=dict)  # of "valid" and "test"
 
     @property

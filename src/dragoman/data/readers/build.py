@@ -8,18 +8,38 @@ from pathlib import Path
 
 from dragoman.data.pair import Pair
 from dragoman.data.readers.bad import BadLine, OnBad, refuse
+from dragoman.data.readers.csv import read_csv
 from dragoman.data.readers.jsonl import read_jsonl
+from dragoman.data.readers.languages import Languages
 from dragoman.data.readers.lines import read_lines
 from dragoman.data.readers.plain import read_plain
+from dragoman.data.readers.po import read_po
+from dragoman.data.readers.tmx import read_tmx
 from dragoman.data.readers.tsv import read_tsv
+from dragoman.data.readers.xliff import read_xliff
 from dragoman.errors import DataError
+
+FORMS = {
+    ".tsv": "tsv",
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".tmx": "tmx",
+    ".xlf": "xliff",
+    ".xliff": "xliff",
+    ".po": "po",
+}
 
 
 def open_pairs(
-    files: Sequence[str | Path], *, on_bad: OnBad | None = None, extra_columns: bool = False
+    files: Sequence[str | Path],
+    *,
+    on_bad: OnBad | None = None,
+    languages: Languages | None = None,
+    extra_columns: bool = False,
 ) -> Iterator[Pair]:
-    """Two aligned text files, or one .tsv or .jsonl; each may be .gz.
+    """Two aligned text files, or one that has both sides; each may be .gz.
 
+    `languages` are those of the source and the target, for files with several or in another direction.
     The first bad line raises its DataError, unless `on_bad` takes it: then it is skipped. What the whole
     file is guilty of (missing, cut off, unequal counts) raises always.
     """
@@ -27,16 +47,24 @@ def open_pairs(
     paths = [Path(file) for file in files]
     match [form(path) for path in paths]:
         case ["tsv"]:
-            return read_tsv(paths[0], bad, extra_columns=extra_columns)
+            return read_tsv(paths[0], bad, languages, extra_columns=extra_columns)
+        case ["csv"]:
+            return read_csv(paths[0], bad, languages)
         case ["jsonl"]:
-            return read_jsonl(paths[0], bad)
+            return read_jsonl(paths[0], bad, languages)
+        case ["tmx"]:
+            return read_tmx(paths[0], bad, languages)
+        case ["xliff"]:
+            return read_xliff(paths[0], bad, languages)
+        case ["po"]:
+            return read_po(paths[0], bad)
         case ["plain", "plain"]:
             return read_plain(paths[0], paths[1], bad)
         case _:
             raise DataError(
                 "These files do not make pairs.",
                 where=" ".join(map(str, paths)) or "no file",
-                expected="two text files (source, target), or one .tsv or .jsonl file; each may be .gz",
+                expected=f"two text files (source, target), or one of {', '.join(FORMS)}; each may be .gz",
                 hint="dragoman check train.en train.de, or dragoman check pairs.tsv",
             )
 
@@ -51,8 +79,7 @@ def open_lines(file: str | Path) -> Iterator[str]:
 
 
 def form(path: Path) -> str:
-    suffix = text_suffix(path)
-    return suffix[1:] if suffix in (".tsv", ".jsonl") else "plain"
+    return FORMS.get(text_suffix(path).lower(), "plain")
 
 
 def text_suffix(path: Path) -> str:

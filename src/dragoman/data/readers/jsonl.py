@@ -1,4 +1,4 @@
-"""One JSON object a line: {"src": …, "tgt": …}, or {"translation": {"en": …, "de": …}}."""
+"""One JSON object a line: {"src": …, "tgt": …}, or any two names, or {"translation": {"en": …, "de": …}}."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from typing import Any, NoReturn
 
 from dragoman.data.pair import Pair
 from dragoman.data.readers.bad import BadLine, OnBad, bad_line
+from dragoman.data.readers.languages import SOURCES, TARGETS, Languages, code, place_of
 from dragoman.data.readers.lines import read_lines
 
 EXPECTED = '{"src": "…", "tgt": "…"}'
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def read_jsonl(file: Path, on_bad: OnBad) -> Iterator[Pair]:
-    """The languages under "translation" keep the order of the first line, whatever that of the others."""
-    languages: tuple[str, ...] = ()
+def read_jsonl(file: Path, on_bad: OnBad, languages: Languages | None = None) -> Iterator[Pair]:
+    """The two names are those of the first line of its shape, in its order, whatever that of the others."""
+    names: dict[bool, tuple[str, str]] = {}  # with and without "translation"
     with closing(read_lines(file)) as lines:
         for number, line in enumerate(lines, start=1):
             if isinstance(line, BadLine):
@@ -27,15 +28,15 @@ def read_jsonl(file: Path, on_bad: OnBad) -> Iterator[Pair]:
                 continue
             try:
                 record = parse(line)
-                plain = "translation" not in record
-                sides, names = (record, ("src", "tgt")) if plain else translation(record, languages)
-                source, target = (text(sides, name) for name in names)
+                shape = "translation" in record
+                sides = translation(record, languages) if shape else record
+                keys = names.get(shape) or names_of(sides, languages)
+                source, target = (text(sides, name) for name in keys)
             except Refused as refused:
                 hint = f"Mend or remove the line: sed -n {number}p {file}"
                 on_bad(bad_line("json", file, number, str(refused), expected=EXPECTED, hint=hint))
                 continue
-            if not plain:
-                languages = names
+            names[shape] = keys
             yield Pair(source, target, number)
 
 
@@ -80,15 +81,30 @@ def finite(number: str) -> float:
 DECODER = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=no_constant, parse_float=finite)
 
 
-def translation(record: dict[str, Any], languages: tuple[str, ...]) -> tuple[dict[str, Any], tuple[str, ...]]:
+def translation(record: dict[str, Any], languages: Languages | None) -> dict[str, Any]:
     sides = record["translation"]
     if "src" in record or "tgt" in record:
         raise Refused('This object has both "translation" and "src" or "tgt".')
-    if not isinstance(sides, dict) or len(sides) != 2:
-        raise Refused('"translation" does not hold exactly two languages.')
-    if languages and set(languages) != set(sides):
-        raise Refused(f"The languages are {' and '.join(sides)} here but {' and '.join(languages)} above.")
-    return sides, languages or tuple(sides)
+    if not isinstance(sides, dict) or (len(sides) != 2 and not languages):
+        raise Refused(
+            '"translation" does not hold exactly two languages. --languages en de names two of more.'
+        )
+    return sides
+
+
+def names_of(sides: dict[str, Any], languages: Languages | None) -> tuple[str, str]:
+    """The keys of the source and of the target."""
+    keys = list(sides)
+    if languages:
+        places = [place_of(keys, name) for name in languages]
+        if None in places:
+            raise Refused(f"There is no {' and '.join(languages)} among the keys.")
+        src, tgt = (keys[place] for place in places if place is not None)
+        return src, tgt
+    texts = [key for key in keys if isinstance(sides[key], str)]
+    known = [key for kind in (SOURCES, TARGETS) for key in texts if code(key) in kind]
+    two = known if len(known) == 2 else texts
+    return (two[0], two[1]) if len(two) == 2 else ("src", "tgt")
 
 
 def text(sides: dict[str, Any], name: str) -> str:

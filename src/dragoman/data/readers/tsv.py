@@ -8,19 +8,31 @@ from pathlib import Path
 
 from dragoman.data.pair import Pair
 from dragoman.data.readers.bad import BadLine, OnBad, bad_line
+from dragoman.data.readers.languages import Languages, columns_of, is_heading, which
 from dragoman.data.readers.lines import read_lines
 
 
-def read_tsv(file: Path, on_bad: OnBad, *, extra_columns: bool = False) -> Iterator[Pair]:
-    """With `extra_columns`, what follows a second tab is left out instead of refused."""
+def read_tsv(
+    file: Path, on_bad: OnBad, languages: Languages | None = None, *, extra_columns: bool = False
+) -> Iterator[Pair]:
+    """A first row that names the columns is a heading, and may name more than two.
+
+    With `extra_columns`, what follows a second tab is left out instead of refused.
+    """
+    src, tgt, width = 0, 1, 2
     with closing(read_lines(file)) as lines:
         for number, line in enumerate(lines, start=1):
             if isinstance(line, BadLine):
                 on_bad(line)
                 continue
             columns = line.split("\t")
-            if len(columns) == 2 or (extra_columns and len(columns) > 2):
-                yield Pair(columns[0], columns[1], number)
+            if number == 1 and is_heading(columns, languages):
+                (src, tgt), width = columns_of(file, columns, languages), len(columns)
+                on_bad(bad_line("heading", file, number, "This row names the columns.", hint=""))
+            elif number == 1 and languages:
+                raise which(file, columns, languages)
+            elif len(columns) == width or (extra_columns and len(columns) > width):
+                yield Pair(columns[src], columns[tgt], number)
             else:
                 on_bad(wrong_columns(file, number, len(columns)))
 

@@ -1,0 +1,81 @@
+"""CSV: rows with quotes where they are needed, and a heading that names the columns."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from dragoman.data.pair import Pair
+from dragoman.data.readers.bad import BadLine, OnBad, bad_line
+from dragoman.data.readers.languages import Languages, columns_of, is_heading, which
+from dragoman.data.readers.lines import Lines, read_lines
+from dragoman.errors import DataError
+
+DELIMITERS = ",;\t|"
+
+
+def read_csv(file: Path, on_bad: OnBad, languages: Languages | None = None) -> Iterator[Pair]:
+    """Without a heading there are two columns, the source and the target."""
+    columns: tuple[int, int] | None = None
+    with closing(read_lines(file)) as lines:
+        for line, row in rows(file, lines, on_bad):
+            if columns is None:
+                is_named = is_heading(row, languages)
+                if languages and not is_named:
+                    raise which(file, row, languages)
+                columns = columns_of(file, row, languages) if is_named else (0, 1)
+                width = len(row) if is_named else 2
+                if is_named:
+                    on_bad(bad_line("heading", file, line, "This row names the columns.", hint=""))
+                    continue
+            if len(row) != width:
+                on_bad(wrong_width(file, line, len(row), width))
+            else:
+                yield Pair(row[columns[0]], row[columns[1]], line)
+
+
+def rows(file: Path, lines: Lines, on_bad: OnBad) -> Iterator[tuple[int, list[str]]]:
+    """Each row that is not empty, and the number of its first line."""
+    number = 0
+    first = next((line for line in lines if isinstance(line, str)), "")
+    delimiter = max(DELIMITERS, key=first.count) if first else ","
+
+    def text() -> Iterator[str]:
+        nonlocal number
+        number = 1
+        yield first + "\n"
+        for line in lines:
+            number += 1
+            if isinstance(line, BadLine):
+                on_bad(line)
+            else:
+                yield line + "\n"
+
+    begin = 1
+    try:
+        for row in csv.reader(text(), delimiter=delimiter):
+            if row:
+                yield begin, row
+            begin = number + 1
+    except csv.Error as error:
+        raise DataError(
+            f"This CSV cannot be read: {error}.",
+            where=f"{file}:{begin}",
+            expected="a quote that opens a cell closes it, too",
+            hint=f"Look at the quotes from there on: sed -n {begin},{begin + 5}p {file}",
+        ) from None
+
+
+def wrong_width(file: Path, line: int, found: int, width: int) -> BadLine:
+    return bad_line(
+        "columns",
+        file,
+        line,
+        f"This row has {found} column{'' if found == 1 else 's'}, not {width}.",
+        expected="as many as the first row"
+        if width != 2
+        else "source and target, or a heading that names them",
+        hint="Put cells that have commas or line breaks between quotes.",
+    )

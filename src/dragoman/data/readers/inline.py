@@ -1,0 +1,54 @@
+"""The text of a segment with inline elements: what they mark is kept, what a tool wrote in them is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dragoman.data.readers.bad import BadLine, bad_line
+from dragoman.data.readers.lines import LIMIT
+from dragoman.data.readers.markup import End, Event, Start, Text
+
+
+class Inline:
+    """Listens to the events between `open` and `close`. The content of `codes` is left out."""
+
+    def __init__(self, codes: frozenset[str]) -> None:
+        self.codes = codes
+        self.is_open = False
+        self._parts: list[str] = []
+        self._size = self._inside = 0
+
+    def open(self) -> None:
+        self.is_open, self._parts, self._size, self._inside = True, [], 0, 0
+
+    def take(self, event: Event) -> None:
+        if not self.is_open:
+            return
+        match event:
+            case Start(name) if self._inside or name in self.codes:
+                self._inside += 1
+            case End() if self._inside:
+                self._inside -= 1
+            case Text(text) if not self._inside and self._size <= LIMIT:
+                self._parts.append(text)
+                self._size += len(text)
+
+    def close(self) -> str:
+        """What was said, in one line, however the file is laid out."""
+        self.is_open = False
+        return " ".join(filter(None, map(str.strip, "".join(self._parts).split("\n"))))
+
+    @staticmethod
+    def is_too_long(*texts: str) -> bool:
+        return any(len(text) > LIMIT for text in texts)
+
+
+def too_long(file: Path, line: int) -> BadLine:
+    return bad_line(
+        "too long",
+        file,
+        line,
+        f"This unit is longer than {LIMIT:,} characters.",
+        expected="a sentence or a paragraph in each unit",
+        hint="Split it in the tool that it came from.",
+    )

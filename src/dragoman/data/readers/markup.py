@@ -1,0 +1,109 @@
+"""XML as a stream of events, hardened: no entities of its own, nothing fetched, nothing without a bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from xml.parsers import expat
+
+from dragoman.data.readers.stream import open_bytes
+from dragoman.errors import DataError
+
+CHUNK = 1 << 16  # bytes that are parsed at a time
+LONGEST_TAG = 2 << 20  # bytes
+DEEPEST = 256  # elements inside each other
+
+
+class Start(NamedTuple):
+    name: str
+    attributes: dict[str, str]
+    line: int
+
+
+class End(NamedTuple):
+    name: str
+
+
+class Text(NamedTuple):
+    text: str
+
+
+Event = Start | End | Text
+
+
+def read_xml(file: Path) -> Iterator[Event]:
+    """The events of a file in UTF-8, UTF-16 or what it declares. Names stand without the prefix of their
+    namespace."""
+    found: list[Event] = []
+    parser = parser_of(file, found)
+    fed = 0
+    with open_bytes(file) as stream:
+        if not stream.peek(1):
+            raise DataError("This file is empty.", where=str(file), hint=f"ls -l {file.parent}")
+        while True:
+            chunk = stream.read(CHUNK)
+            fed += len(chunk)
+            try:
+                parser.Parse(chunk, not chunk)
+            except expat.ExpatError as error:
+                raise broken(file, error) from None
+            except (LookupError, ValueError) as error:  # of a declared encoding
+                raise refused(file, parser, f"The encoding of this XML cannot be read: {error}.") from None
+            yield from found
+            found.clear()
+            if not chunk:
+                return
+            if fed - parser.CurrentByteIndex > LONGEST_TAG:
+                raise refused(file, parser, f"Something here is longer than {LONGEST_TAG:,} bytes.")
+
+
+def parser_of(file: Path, found: list[Event]) -> expat.XMLParserType:
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.buffer_size = CHUNK
+    depth = 0
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > DEEPEST:
+            raise refused(file, parser, f"More than {DEEPEST} elements stand inside each other here.")
+        found.append(Start(name.rpartition(":")[2], attributes, parser.CurrentLineNumber))
+
+    def end(name: str) -> None:
+        nonlocal depth
+        depth -= 1
+        found.append(End(name.rpartition(":")[2]))
+
+    def entity(name: str, *_: object) -> None:
+        raise refused(file, parser, f'This XML declares an entity of its own, "{name[:40]}".')
+
+    def unknown(name: str, _: bool) -> None:
+        raise refused(
+            file, parser, f'The entity "&{name[:40]};" is known only to a file outside of this one.'
+        )
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = lambda text: found.append(Text(text))
+    parser.EntityDeclHandler = entity
+    parser.SkippedEntityHandler = unknown
+    return parser
+
+
+def broken(file: Path, error: expat.ExpatError) -> DataError:
+    return DataError(
+        f"This is not whole XML: {expat.ErrorString(error.code)}.",
+        where=f"{file}:{error.lineno}:{error.offset + 1}",
+        hint=f"See what is wrong: xmllint --noout {file}. Then save it again from where it came.",
+    )
+
+
+def refused(file: Path, parser: expat.XMLParserType, what: str) -> DataError:
+    return DataError(
+        what,
+        where=f"{file}:{parser.CurrentLineNumber}",
+        expected="the XML of a translation memory, as a translation tool writes it",
+        hint="Open it in such a tool and save it again.",
+    )

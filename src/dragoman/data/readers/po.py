@@ -1,0 +1,95 @@
+"""PO, the format of gettext: msgid and msgstr of each entry, with their plurals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from dragoman.data.pair import Pair
+from dragoman.data.readers.bad import BadLine, OnBad, bad_line
+from dragoman.data.readers.lines import read_lines
+
+FIELD = re.compile(r'(msgctxt|msgid|msgid_plural|msgstr|msgstr\[[0-9]{1,2}\])[ \t]+"')
+ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+class Entry:
+    def __init__(self) -> None:
+        self.line = 0
+        self.is_fuzzy = False
+        self.fields: dict[str, list[str]] = {}
+
+    def field(self, name: str) -> str:
+        return "".join(self.fields.get(name, ())).strip()
+
+    @property
+    def is_translated(self) -> bool:
+        return any(name.startswith("msgstr") for name in self.fields)
+
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """The singular is with the first form, the plural with the last."""
+        forms = sorted(name for name in self.fields if name.startswith("msgstr["))
+        if not forms:
+            yield self.field("msgid"), self.field("msgstr")
+            return
+        if len(forms) > 1:
+            yield self.field("msgid"), self.field(forms[0])
+        yield self.field("msgid_plural"), self.field(forms[-1])
+
+
+def read_po(file: Path, on_bad: OnBad) -> Iterator[Pair]:
+    """Without the header, and without what is fuzzy, obsolete or not translated."""
+    entry, field = Entry(), ""
+    with closing(read_lines(file)) as lines:
+        for number, line in enumerate(lines, start=1):
+            if isinstance(line, BadLine):
+                on_bad(line)
+                continue
+            text = line.strip()
+            begins = text.startswith(("msgctxt", "msgid ", "msgid\t", "#"))
+            if entry.is_translated and (begins or not text):
+                yield from told(file, entry, on_bad)
+                entry, field = Entry(), ""
+            if text.startswith("#,") and "fuzzy" in text:
+                entry.is_fuzzy = True
+            if not text or text.startswith("#"):
+                continue
+            if found := FIELD.match(text):
+                field, text = found[1], text[found.end() - 1 :]
+                entry.line = entry.line or number
+            if not field or len(text) < 2 or not (text[0] == text[-1] == '"'):
+                on_bad(no_field(file, number))
+                continue
+            entry.fields.setdefault(field, []).append(unescaped(text[1:-1]))
+    yield from told(file, entry, on_bad)
+
+
+def told(file: Path, entry: Entry, on_bad: OnBad) -> Iterator[Pair]:
+    if not entry.is_translated or not entry.field("msgid"):  # nothing, or the header
+        return
+    if entry.is_fuzzy:
+        on_bad(bad_line("fuzzy", file, entry.line, "This entry is fuzzy.", hint=""))
+        return
+    for src, tgt in entry.pairs():
+        if tgt:
+            yield Pair(src, tgt, entry.line)
+        else:
+            on_bad(bad_line("untranslated", file, entry.line, "This entry has no translation.", hint=""))
+
+
+def unescaped(text: str) -> str:
+    return ESCAPE.sub(lambda found: ESCAPED.get(found[1], found[1]), text)
+
+
+def no_field(file: Path, line: int) -> BadLine:
+    return bad_line(
+        "po",
+        file,
+        line,
+        "This line is no part of a PO file.",
+        expected='msgid "…", msgstr "…", or a comment behind #',
+        hint=f"msgfmt --check {file} -o /dev/null says what is wrong.",
+    )

@@ -1,0 +1,61 @@
+"""TMX, the format of translation memories: <tu> has a <tuv xml:lang="…"><seg>…</seg></tuv> per language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from dragoman.data.pair import Pair
+from dragoman.data.readers.bad import OnBad, bad_line
+from dragoman.data.readers.inline import Inline, too_long
+from dragoman.data.readers.languages import Languages, code, place_of, speaks, which
+from dragoman.data.readers.markup import End, Start, read_xml
+
+CODES = frozenset({"bpt", "ept", "it", "ph", "ut"})  # what a tool wrote of the format, not of the text
+
+
+def read_tmx(file: Path, on_bad: OnBad, languages: Languages | None = None) -> Iterator[Pair]:
+    """Without `languages`, the source is the one that the header names, or the first, and the target the
+    other one."""
+    seg, unit, language, line, header = Inline(CODES), dict[str, str](), "", 0, ""
+    heard: dict[str, None] = {}  # the languages of the file, in order
+    for event in read_xml(file):
+        match event:
+            case Start("header", attributes):
+                header = attributes.get("srclang", "")
+            case Start("tu", _, number):
+                unit, line = {}, number
+            case Start("tuv", attributes):
+                language = attributes.get("xml:lang") or attributes.get("lang", "")
+            case Start("seg"):
+                seg.open()
+            case End("seg"):
+                unit.setdefault(language, seg.close())
+                heard[language] = None
+            case End("tu"):
+                languages = languages or chosen(file, unit, header)
+                places = [place_of(list(unit), name) for name in languages or ()]
+                texts = [list(unit.values())[place] for place in places if place is not None]
+                if len(texts) < 2 or not all(texts):
+                    on_bad(bad_line("untranslated", file, line, "This unit is in one language.", hint=""))
+                elif seg.is_too_long(*texts):
+                    on_bad(too_long(file, line))
+                else:
+                    yield Pair(texts[0], texts[1], line)
+            case _:
+                seg.take(event)
+    if languages and None in [place_of(list(heard), name) for name in languages]:
+        raise which(file, list(heard), languages)
+
+
+def chosen(file: Path, unit: dict[str, str], header: str) -> Languages | None:
+    """From the first unit that has two languages."""
+    names = list(unit)
+    if len(names) < 2:
+        return None
+    place = place_of(names, header) if code(header) != "*all*" else 0
+    src = names[place or 0]
+    others = [name for name in names if not speaks(name, src)]
+    if len(others) != 1:
+        raise which(file, names, None)
+    return src, others[0]
