@@ -69,6 +69,26 @@ def test_unknown_verb_is_told_the_near_one(capsys: pytest.CaptureFixture[str]) -
     assert "dragoman train --help" in err
 
 
+@pytest.mark.parametrize(("verb", "meant"), [("translate", "run"), ("eval", "score"), ("convert", "export")])
+def test_the_verbs_of_other_programs_are_understood(
+    verb: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([verb]) == 2
+    assert f"Did you mean {meant}?" in capsys.readouterr().err
+
+
+def test_a_misspelt_option_has_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "model", "--nbst", "3"]) == 2
+    err = capsys.readouterr().err
+    assert "Unrecognized arguments: --nbst 3. Did you mean --nbest?" in err
+    assert "[-h]" not in err, "a suggestion needs no wall of usage"
+
+
+def test_help_with_a_verb_is_the_help_of_the_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", "score"]) == 0
+    assert "--against" in capsys.readouterr().out
+
+
 def test_wrong_option_shows_the_usage_and_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", "--nonsense"]) == 2
     captured = capsys.readouterr()

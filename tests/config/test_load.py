@@ -244,6 +244,7 @@ def test_budget_that_is_no_time_shows_how_to_write_one() -> None:
     error = override("training.budget=soon")
     assert "30m" in error.what
     assert error.hint == "Change training.budget."
+    assert "write 10s, 10m or 10h" in override("training.budget=10").what
 
 
 def test_missing_data_is_asked_for() -> None:

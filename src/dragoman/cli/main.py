@@ -32,6 +32,20 @@ VERBS = {
     "new": "make a folder with a task to start from",
 }
 
+# What the verbs are called in other programs.
+ELSEWHERE = {
+    "translate": "run",
+    "predict": "run",
+    "generate": "run",
+    "decode": "run",
+    "evaluate": "score",
+    "eval": "score",
+    "test": "score",
+    "convert": "export",
+    "init": "new",
+    "create": "new",
+}
+
 TOP = """\
 Dragoman trains sequence-to-sequence models you own: small, private, on the machine you have.
 
@@ -67,12 +81,20 @@ class Parser(argparse.ArgumentParser):
     """argparse, with complaints in our words."""
 
     def error(self, message: str) -> NoReturn:
+        close = self.close_options(message)
         raise UsageError(
-            message[:1].upper() + message[1:] + ".",
+            message[:1].upper() + message[1:] + (f". Did you mean {close[0]}?" if close else "."),
             where="the command line",
-            expected=" ".join(self.format_usage().removeprefix("usage: ").split()),
+            expected="" if close else " ".join(self.format_usage().removeprefix("usage: ").split()),
             hint=f"{self.prog} --help shows every option.",
         )
+
+    def close_options(self, message: str) -> list[str]:
+        """The options that were meant by those that are not known."""
+        known, _, words = message.partition("unrecognized arguments: ")
+        given = [word.partition("=")[0] for word in words.split() if word.startswith("-")]
+        options = list(self._option_string_actions)
+        return [] if known else [o for word in given for o in difflib.get_close_matches(word, options, n=1)]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -120,6 +142,8 @@ def ending_at_signals() -> Iterator[None]:
 
 
 def dispatch(arguments: list[str]) -> int:
+    if len(arguments) == 2 and arguments[0] == "help":
+        arguments = [arguments[1], "--help"]
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         sys.stdout.write(TOP.format(verbs="\n".join(f"  {verb:<7}{about}" for verb, about in VERBS.items())))
         return 0
@@ -152,7 +176,8 @@ def version() -> str:
 
 
 def unknown(verb: str) -> UsageError:
-    close = difflib.get_close_matches(verb, VERBS, n=1, cutoff=0.5)
+    meant = ELSEWHERE.get(verb)
+    close = [meant] if meant else difflib.get_close_matches(verb, VERBS, n=1, cutoff=0.5)
     return UsageError(
         f'There is no verb "{verb}".' + (f" Did you mean {close[0]}?" if close else ""),
         where="the command line",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -108,10 +108,12 @@ class TrainingConfig(Section):
         filled = max(FEWEST_PARTS, min(self.batch_tokens // PART, MOST_PARTS))
         return max(1 << (filled.bit_length() - 1), ranks)
 
-    @field_validator("budget")
+    @field_validator("budget", mode="before")
     @classmethod
-    def _is_a_time(cls, value: str | None) -> str | None:
-        if value is not None:
+    def _is_a_time(cls, value: Any) -> Any:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            raise ValueError(f"{value:g} is not a time; write {value:g}s, {value:g}m or {value:g}h")
+        if isinstance(value, str):
             seconds(value)
         return value
 

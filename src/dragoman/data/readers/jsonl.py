@@ -96,7 +96,7 @@ def names_of(sides: dict[str, Any], languages: Languages | None) -> tuple[str, s
     """The keys of the source and of the target."""
     keys = list(sides)
     if languages:
-        places = [place_of(keys, name) for name in languages]
+        places = [place_of(tuple(keys), name) for name in languages]
         if None in places:
             raise Refused(f"There is no {' and '.join(languages)} among the keys.")
         src, tgt = (keys[place] for place in places if place is not None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from dragoman.errors import DataError
@@ -31,7 +32,8 @@ def speaks(name: str, wanted: str) -> bool:
     return mine == theirs or mine.startswith(theirs + "-")
 
 
-def place_of(names: Sequence[str], wanted: str) -> int | None:
+@lru_cache(1024)  # a memory has the same languages in each of a million units
+def place_of(names: tuple[str, ...], wanted: str) -> int | None:
     """The first that is just that language, or else one of its kind, or else that of which it is one."""
     exact = [code(name) == code(wanted) for name in names]
     kind = [speaks(name, wanted) for name in names]
@@ -42,7 +44,7 @@ def place_of(names: Sequence[str], wanted: str) -> int | None:
 def is_heading(cells: Sequence[str], wanted: Languages | None) -> bool:
     """Whether a row names its columns: as those that are wanted, or source and target, or as languages."""
     if wanted:
-        return all(place_of(cells, name) is not None for name in wanted)
+        return all(place_of(tuple(cells), name) is not None for name in wanted)
     names = [code(cell) for cell in cells]
     if SOURCES.intersection(names) and TARGETS.intersection(names):
         return True
@@ -53,7 +55,7 @@ def is_heading(cells: Sequence[str], wanted: Languages | None) -> bool:
 def columns_of(file: Path, names: Sequence[str], wanted: Languages | None) -> tuple[int, int]:
     """Where the source and the target stand in rows with this heading."""
     if wanted:
-        places = [place_of(names, name) for name in wanted]
+        places = [place_of(tuple(names), name) for name in wanted]
     elif len(names) == 2:
         places = [0, 1] if code(names[0]) not in TARGETS else [1, 0]
     else:

@@ -9,7 +9,7 @@ from dragoman.data.pair import Pair
 from dragoman.data.readers.bad import OnBad, bad_line
 from dragoman.data.readers.inline import Inline, too_long
 from dragoman.data.readers.languages import Languages, code, place_of, speaks, which
-from dragoman.data.readers.markup import End, Start, read_xml
+from dragoman.data.readers.markup import End, Start, Text, read_xml
 
 CODES = frozenset({"bpt", "ept", "it", "ph", "ut"})  # what a tool wrote of the format, not of the text
 
@@ -20,6 +20,9 @@ def read_tmx(file: Path, on_bad: OnBad, languages: Languages | None = None) -> I
     seg, unit, language, line, header = Inline(CODES), dict[str, str](), "", 0, ""
     heard: dict[str, None] = {}  # the languages of the file, in order
     for event in read_xml(file):
+        if isinstance(event, Text):
+            seg.take(event)
+            continue
         match event:
             case Start("header", attributes):
                 header = attributes.get("srclang", "")
@@ -34,7 +37,7 @@ def read_tmx(file: Path, on_bad: OnBad, languages: Languages | None = None) -> I
                 heard[language] = None
             case End("tu"):
                 languages = languages or chosen(file, unit, header)
-                places = [place_of(list(unit), name) for name in languages or ()]
+                places = [place_of(tuple(unit), name) for name in languages or ()]
                 texts = [list(unit.values())[place] for place in places if place is not None]
                 if len(texts) < 2 or not all(texts):
                     on_bad(bad_line("untranslated", file, line, "This unit is in one language.", hint=""))
@@ -44,13 +47,13 @@ def read_tmx(file: Path, on_bad: OnBad, languages: Languages | None = None) -> I
                     yield Pair(texts[0], texts[1], line)
             case _:
                 seg.take(event)
-    if languages and None in [place_of(list(heard), name) for name in languages]:
+    if languages and None in [place_of(tuple(heard), name) for name in languages]:
         raise which(file, list(heard), languages)
 
 
 def chosen(file: Path, unit: dict[str, str], header: str) -> Languages | None:
     """From the first unit that has two languages."""
-    names = list(unit)
+    names = tuple(unit)
     if len(names) < 2:
         return None
     place = place_of(names, header) if code(header) != "*all*" else 0
