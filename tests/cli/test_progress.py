@@ -304,6 +304,7 @@ def test_preparing_says_how_fast_it_goes() -> None:
 
 PREPARED = {"pairs": 29_000, "tgt_tokens": 430_000, "vocabulary": [8000, 8000], "watched": 1014}
 PREPARED |= {"counts": {"read": 29_005, "too_long": 5}, "bad": 2, "first_bad": "a.en:17"}
+PREPARED |= {"passed": {"untranslated": 3, "fuzzy": 1}}
 
 
 def plan(**facts: Any) -> Plan:
@@ -338,7 +339,7 @@ def test_plan_says_what_how_long_where_and_what_to_expect() -> None:
         "7.4 M parameters · 8,000 bpe units for both sides",
         "29,000 pairs · 430 k target tokens",
         "watched on 1,014 pairs held out of it",
-        "left out: 5 too long · 2 bad lines skipped, the first a.en:17",
+        "left out: 5 too long · 3 without a translation · 1 fuzzy · 2 bad lines skipped, the first a.en:17",
         "1 h 51 (1 h 40 – 2 h 24) · 8,000 tokens/s",
         "12,000 updates of 4,096 tokens, 58 times over the data",
         "3.1 GB",
@@ -371,7 +372,8 @@ def test_plan_names_recurrent_models_and_separate_vocabularies() -> None:
         text={"joint": False, "kind": "char"},
         data={"train": "a.tsv", "valid": "v.tsv"},
     )
-    text = "\n".join(plan_text.describe(plan(), rnn, Path("m"), {**PREPARED, "bad": 0, "counts": {}}))
+    whole = {**PREPARED, "bad": 0, "counts": {}, "passed": {}}
+    text = "\n".join(plan_text.describe(plan(), rnn, Path("m"), whole))
     assert "lstm, 1 layer × width 256, two-way → lstm, 1 layer × width 512, multiplicative attention" in text
     assert "8,000 char units to read, 8,000 char units to write" in text
     assert "watched on 1,014 pairs of v.tsv" in text
@@ -389,7 +391,7 @@ def test_every_size_of_data_is_judged() -> None:
 
 
 def test_nothing_lost_is_nothing_said() -> None:
-    assert left_out({"counts": {"too_long": 0}, "bad": 0, "first_bad": ""}) == []
+    assert left_out({"counts": {"too_long": 0}, "bad": 0, "first_bad": "", "passed": {}}) == []
 
 
 def finished(tmp_path: Path, **facts: Any) -> Event:
