@@ -35,6 +35,8 @@ def test_a_model_gets_a_table_with_intervals_and_signatures(capsys: pytest.Captu
     out, err = capsys.readouterr()
     for word in ("BLEU", "chrF", "exact match", "WER", "CER", "5 sentences, run by torch", "tok:13a", "nc:6"):
         assert word in out
+    assert "\n\n5 sentences" in out
+    assert "\N{REPLACEMENT CHARACTER}" not in out
     assert "Next: dragoman score one test.src test.tgt --against OTHER" in err
 
 
@@ -68,6 +70,7 @@ def test_perfect_outputs_against_a_model(capsys: pytest.CaptureFixture[str]) -> 
 def test_two_models_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["score", "one", "test.src", "test.tgt", "--against", "two"]) == 0
     out = capsys.readouterr().out
+    assert "\n\nagainst two (paired bootstrap)\n" in out
     assert "against two (paired bootstrap)" in out
 
 

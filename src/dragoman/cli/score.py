@@ -183,13 +183,13 @@ def table(report: Report, runtime: Name | None = None) -> list[str]:
         value, low, high = (PERCENT[name] * x for x in (score.value, *score.interval))
         unit = " %" if PERCENT[name] == 100 else ""
         lines.append(f"{NAMES[name]:<13}{value:>8.2f}   {low:.2f} to {high:.2f}{unit}")
-    lines.append(f"\n{report.sentences:,} sentences" + (f", run by {runtime}" if runtime else ""))
+    lines += ["", f"{report.sentences:,} sentences" + (f", run by {runtime}" if runtime else "")]
     signed = {NAMES[name]: s.signature for name, s in report.scores.items() if s.signature}
     return lines + [f"{name} signature  {signature}" for name, signature in signed.items()]
 
 
 def versus(rows: Sequence[Comparison], other: Path) -> list[str]:
-    lines = [f"\nagainst {other} (paired bootstrap)", f"{'metric':<13}{'this':>8}{'other':>9}{'p':>9}"]
+    lines = ["", f"against {other} (paired bootstrap)", f"{'metric':<13}{'this':>8}{'other':>9}{'p':>9}"]
     for row in rows:
         this, that = PERCENT[row.metric] * row.system, PERCENT[row.metric] * row.baseline
         verdict = "   could be chance" if row.p_value >= 0.05 else ""
