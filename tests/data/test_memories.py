@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragoman.cli.main import main
 from dragoman.data.clean.check import check
 from dragoman.data.pair import Pair
 from dragoman.data.readers.bad import Skipped
@@ -71,6 +72,17 @@ def test_of_several_languages_two_are_named(tmp_path: Path) -> None:
     assert not skipped.count
     with pytest.raises(DataError, match="no es and en in this file: en, de, fr"):
         read(tmp_path / "a.tmx", text, ("es", "en"))
+
+
+def test_a_folder_of_settings_names_the_languages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.tmx").write_text(TMX.format(tu(en="cat", de="Katze", fr="chat")), encoding="utf-8")
+    corpus = '{ files = ["a.tmx"], languages = ["fr", "en"] }'
+    (tmp_path / "dragoman.toml").write_text(f"[data]\ntrain = [{corpus}]\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path.parent)
+    assert main(["check", tmp_path.name]) == 0
+    assert "1 pairs    fr → en" in capsys.readouterr().out
 
 
 def test_xliff_1_2(tmp_path: Path) -> None:
@@ -146,6 +158,10 @@ def test_csv_with_and_without_headings(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="This row has 1 column") as error:
         read(file, "Hello,Hallo\nalone\n")
     assert error.value.where.endswith(":2")
+    skipped = Skipped()
+    file.write_bytes(b"\xff,x\nHello;a,Hallo\n")
+    assert list(open_pairs([file], on_bad=skipped)) == [Pair("Hello;a", "Hallo", 2)]
+    assert (skipped.count, skipped.first) == (1, f"{file}:1")
     with pytest.raises(DataError, match="no xx and yy"):
         read(file, "en,de\na,b\n", ("xx", "yy"))
     with pytest.raises(DataError, match="cannot be read: field larger"):

@@ -8,11 +8,14 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dragoman.cli.arguments import add_languages
 from dragoman.cli.terminal import say, talk
 from dragoman.errors import ModelError, UsageError
+
+if TYPE_CHECKING:
+    from dragoman.data.readers.languages import Languages
 
 HELP = """\
 Look at a corpus before training on it: what training would refuse, what is doubtful, what leaks.
@@ -32,6 +35,7 @@ class Corpora(NamedTuple):
     valid: list[str]
     test: list[str]
     next: str  # what to type for training
+    languages: list[Languages | None]  # of each corpus of `train`
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,7 +73,8 @@ def run(args: argparse.Namespace) -> int:
         show_machine(args.json)
         return 0
     corpora = find_corpora(args)
-    usable = [check_corpus(files, corpora, args) for files in corpora.train]
+    named = zip(corpora.train, corpora.languages, strict=True)
+    usable = [check_corpus(files, two, corpora, args) for files, two in named]
     if not all(usable):
         talk("Next: mend what training would refuse, then check again.")
         return 3
@@ -85,7 +90,7 @@ def find_corpora(args: argparse.Namespace) -> Corpora:
     name = "-".join(args.languages or languages(args.files)) or "model"
     two = f" --languages {' '.join(args.languages)}" if args.languages else ""
     train = f"dragoman train {' '.join(args.files)}{valid}{two} -o {name}"
-    return Corpora([args.files], args.valid, args.test, train)
+    return Corpora([args.files], args.valid, args.test, train, [args.languages])
 
 
 def of_folder(folder: Path, args: argparse.Namespace) -> Corpora:
@@ -95,7 +100,8 @@ def of_folder(folder: Path, args: argparse.Namespace) -> Corpora:
     train = [list(corpus.files) for corpus in data.train]
     valid = args.valid or (list(data.valid.files) if data.valid else [])
     test = args.test or (list(data.test.files) if data.test else [])
-    return Corpora(train, valid, test, f"dragoman train {folder}")
+    named = [args.languages or corpus.languages for corpus in data.train]
+    return Corpora(train, valid, test, f"dragoman train {folder}", named)
 
 
 def languages(files: Sequence[str]) -> list[str]:
@@ -109,16 +115,16 @@ def languages(files: Sequence[str]) -> list[str]:
     return names if len(names) == 2 and is_code and names[0] != names[1] else []
 
 
-def check_corpus(files: list[str], corpora: Corpora, args: argparse.Namespace) -> bool:
+def check_corpus(files: list[str], two: Languages | None, corpora: Corpora, args: argparse.Namespace) -> bool:
     from dragoman.cli.check_text import describe
     from dragoman.data.clean.check import check
 
-    report = check(files, valid=corpora.valid, test=corpora.test, languages=args.languages)
+    report = check(files, valid=corpora.valid, test=corpora.test, languages=two)
     held = {"valid": corpora.valid, "test": corpora.test}
     if args.json:
         say(json.dumps(report.to_json()))
     else:
-        for line in describe(report, " → ".join(args.languages or languages(files)), held):
+        for line in describe(report, " → ".join(two or languages(files)), held):
             say(line)
     return report.usable
 
@@ -129,7 +135,7 @@ def write_split(corpora: Corpora, args: argparse.Namespace) -> str:
     from dragoman.data.split import split
 
     def pairs() -> Iterator[Pair]:
-        return open_pairs(files, languages=args.languages)
+        return open_pairs(files, languages=corpora.languages[0])
 
     if len(corpora.train) > 1:
         raise UsageError(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from dragoman.config.data import Corpus
 from dragoman.config.root import Config
 from dragoman.data.readers.build import open_pairs
 from dragoman.errors import DragomanError
@@ -28,9 +28,9 @@ class Sentences(NamedTuple):
 
 def sentences(bundle: Bundle) -> Sentences:
     """Sources of the validation set, else of the training set, else lines of random tokens."""
-    for files in (corpus.files for corpus in (bundle.config.data.valid, *bundle.config.data.train) if corpus):
-        if rows := _read(bundle, files):
-            return Sentences(rows, f"of {os.path.normpath(files[0])}")
+    for corpus in (bundle.config.data.valid, *bundle.config.data.train):
+        if corpus and (rows := _read(bundle, corpus)):
+            return Sentences(rows, f"of {os.path.normpath(corpus.files[0])}")
     rng = random.Random(SEED)
     tokens = range(EOS + 1, bundle.text.src.size)
     longest = _longest(bundle.config)
@@ -38,9 +38,11 @@ def sentences(bundle: Bundle) -> Sentences:
     return Sentences(rows, "made up of its vocabulary, because its data is no longer there")
 
 
-def _read(bundle: Bundle, files: Sequence[str]) -> list[Row]:
+def _read(bundle: Bundle, corpus: Corpus) -> list[Row]:
     try:
-        texts = [pair.src for pair in islice(open_pairs(files), 4 * SENTENCES)]
+        texts = [
+            pair.src for pair in islice(open_pairs(corpus.files, languages=corpus.languages), 4 * SENTENCES)
+        ]
     except (DragomanError, OSError):
         return []
     rows = [bundle.text.src.encode(text) for text in texts if text.strip()]

@@ -111,15 +111,19 @@ def corpora(config: Config, files: Sequence[str]) -> tuple[Corpora, str]:
     if files:
         return lambda: open_pairs(files), " and ".join(Path(file).name for file in files)
     held = [corpus for corpus in (config.data.valid,) if corpus]
-    named = [corpus.files for corpus in (*config.data.train, *held)]
-    missing = [file for group in named for file in group if not Path(file).is_file()]
+    named = [*config.data.train, *held]
+    missing = [file for corpus in named for file in corpus.files if not Path(file).is_file()]
     if missing:
         raise DataError(
             "The texts that this model learned from are not there.",
             where=missing[0],
             hint="Name some: dragoman trim MODEL train.en train.de -o DIR",
         )
-    return lambda: (pair for group in named for pair in open_pairs(group)), "its training texts"
+
+    def pairs() -> Iterator[Pair]:
+        return (pair for corpus in named for pair in open_pairs(corpus.files, languages=corpus.languages))
+
+    return pairs, "its training texts"
 
 
 def used(text: TextPair, pairs: Iterable[Pair]) -> tuple[Counts, Counts]:

@@ -37,6 +37,8 @@ class GreedyPath:
         """The beam has `width` places. What ends beyond them, or finds no place among those that are open,
         is lost."""
         place, self.place[sentence] = self.place[sentence], LOST
+        if place == LOST:
+            return
         possible = zip(best.parent, best.log_p, strict=True)
         ranks = [rank for rank, (w, p) in enumerate(possible) if w == place and p > -math.inf]
         if not ranks or self._is_tied(best, ranks):

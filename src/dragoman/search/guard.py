@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import torch
 
-from dragoman.protocols import State, Step, Stepper
+from dragoman.protocols import State, Step, Stepper, take
 from dragoman.search.choices import allowed
 from dragoman.search.loops import PERIOD, LoopBounds
 from dragoman.shapes import Bool, Float, Int, Tensor
@@ -65,7 +65,7 @@ class LoopWatch(NamedTuple):
 
     def then(self, rows: Int[Tensor, " N"], y: Int[Tensor, " N"]) -> LoopWatch:
         """The hypotheses `rows`, as many as there are, each with one more token."""
-        trail = Trail(self.trail.last[rows], self.trail.run[rows])
+        trail: Trail = take(self.trail, rows)
         caught = (trail.run.view(len(self.longest), -1, PERIOD) >= self.longest.unsqueeze(1)).flatten(0, 1)
         again = (caught & (trail.last == y.unsqueeze(1))).any(dim=1)
         return LoopWatch(trail.then(y), self.longest, self.has_loop[rows] | again)
@@ -73,8 +73,7 @@ class LoopWatch(NamedTuple):
     def keep_sentences(self, sentences: Int[Tensor, " M"]) -> LoopWatch:
         width = len(self.has_loop) // len(self.longest)
         rows = (sentences.unsqueeze(1) * width + torch.arange(width, device=sentences.device)).flatten()
-        trail = Trail(self.trail.last[rows], self.trail.run[rows])
-        return LoopWatch(trail, self.longest[sentences], self.has_loop[rows])
+        return LoopWatch(take(self.trail, rows), self.longest[sentences], self.has_loop[rows])
 
 
 class Guarded(NamedTuple):

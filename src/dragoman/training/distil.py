@@ -103,18 +103,18 @@ class Texts:
 
     def __init__(self, files: Sequence[str], config: Config) -> None:
         self.plain = list(files)
-        self.corpora = [] if files else [corpus.files for corpus in config.data.train]
+        self.corpora = [] if files else list(config.data.train)
         self.total = sum(1 for _ in self)
 
     @property
     def names(self) -> list[str]:
-        return self.plain or [file for files in self.corpora for file in files]
+        return self.plain or [file for corpus in self.corpora for file in corpus.files]
 
     def __iter__(self) -> Iterator[str]:
         for file in self.plain:
             yield from open_lines(file)
-        for files in self.corpora:
-            yield from (pair.src for pair in open_pairs(files))
+        for corpus in self.corpora:
+            yield from (pair.src for pair in open_pairs(corpus.files, languages=corpus.languages))
 
 
 def refuse_missing(config: Config, sources: Sequence[str], real: bool) -> None:

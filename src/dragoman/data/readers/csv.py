@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 
 from dragoman.data.pair import Pair
@@ -39,13 +40,9 @@ def read_csv(file: Path, on_bad: OnBad, languages: Languages | None = None) -> I
 def rows(file: Path, lines: Lines, on_bad: OnBad) -> Iterator[tuple[int, list[str]]]:
     """Each row that is not empty, and the number of its first line."""
     number = 0
-    first = next((line for line in lines if isinstance(line, str)), "")
-    delimiter = max(DELIMITERS, key=first.count) if first else ","
 
-    def text() -> Iterator[str]:
+    def readable() -> Iterator[str]:
         nonlocal number
-        number = 1
-        yield first + "\n"
         for line in lines:
             number += 1
             if isinstance(line, BadLine):
@@ -53,9 +50,11 @@ def rows(file: Path, lines: Lines, on_bad: OnBad) -> Iterator[tuple[int, list[st
             else:
                 yield line + "\n"
 
-    begin = 1
+    texts = readable()
+    first = next(texts, "")
+    begin = number
     try:
-        for row in csv.reader(text(), delimiter=delimiter):
+        for row in csv.reader(chain([first], texts), delimiter=max(DELIMITERS, key=first.count)):
             if row:
                 yield begin, row
             begin = number + 1
