@@ -5,6 +5,7 @@ model = dg.train("train.en", "train.de", out="en-de", budget="30m")
 model = dg.load("en-de")
 model("A man is riding a bicycle.").text
 dg.score(model, "test.en", "test.de")
+dg.resume("en-de", more="1h")
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from dragoman.errors import MissingExtra
 
 if TYPE_CHECKING:
-    from dragoman.api import calibrate, load, score, train
+    from dragoman.api import calibrate, load, resume, score, train
 
 __version__ = "0.1.0"
-__all__ = ["calibrate", "load", "score", "train"]
+__all__ = ["calibrate", "load", "resume", "score", "train"]
 
 LIGHT = {"load": "dragoman.inference.model", "score": "dragoman.inference.scoring"}
 

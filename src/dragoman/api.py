@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from dragoman.cli.watcher import Watcher
 from dragoman.config.load import check_path, merge, nest
 from dragoman.config.load import load as load_config
+from dragoman.config.root import Config
 from dragoman.data.readers.build import open_pairs
 from dragoman.errors import DragomanError, UsageError
 from dragoman.inference.calibrate import calibrate as measure_certainty
@@ -22,13 +24,15 @@ from dragoman.models.calibration import Calibration
 from dragoman.training.events import Listener
 from dragoman.training.run import Run
 
-__all__ = ["calibrate", "load", "score", "train"]
+__all__ = ["calibrate", "load", "resume", "score", "train"]
 
 File = str | Path
 Table = dict[str, Any]
 
 KEYWORDS = (
     (r"--force\b", "force=True"),
+    (r"--more (\S+)", r'dragoman.resume(…, more="\1")'),
+    (r"--finish\b", "dragoman.resume(…, finish=True)"),
     (r"--valid (\S+) (\S+)", r'valid=("\1", "\2")'),
     (r"(?<!\S)-o\b", "out="),
     (r"dragoman run (\S+)", r'dragoman.load("\1")'),
@@ -46,14 +50,14 @@ def train(
     settings: Mapping[str, Any] | None = None,
     listener: Listener | None = None,
     force: bool = False,
+    progress: bool = True,
 ) -> Model:
-    """Train on two aligned files, on one .tsv or .jsonl, or on a folder with a dragoman.toml.
+    """Train on two aligned files, on one that has both sides, or on a folder with a dragoman.toml.
 
     `settings` are named as on the command line: {"model.preset": "rnn-small", "training.updates": 2000}.
-    `listener` is called with each event of the run. An unfinished run in `out` is gone on with.
+    `listener` is called with each event of the run. `progress=False` shows nothing on stderr. An unfinished
+    run in `out` is resumed.
     """
-    if listener is not None and not callable(listener):
-        raise wrong("listener", listener, "a function of one event", "listener=events.append")
     file, base, home = sources(data, out, config)
     if valid is not None:
         base = merge(base, {"data": {"valid": {"files": names(valid, "valid")}}})
@@ -61,12 +65,43 @@ def train(
         base = merge(base, {"training": {"updates": None, "budget": budget}})
     with in_python():
         chosen = load_config(file, base=merge(base, tree(settings)), elsewhere="dragoman.train")
-        run = Run(chosen, home, [listener] if listener else [], lambda _: True)
-        outcome = run.train(force=force)
+    return trained(chosen, home, listener, progress, force=force)
+
+
+@known_keywords()
+def resume(
+    out: File,
+    *,
+    more: str | int | None = None,
+    finish: bool = False,
+    listener: Listener | None = None,
+    progress: bool = True,
+) -> Model:
+    """Resume the run in a folder with the settings that it has.
+
+    `more`, a time such as "1h" or a number of updates, trains a finished run on; `finish` makes a model of
+    what a stopped one has learned.
+    """
+    home = path_of(out, "out")
+    with in_python():
+        chosen = load_config(home / "settings.toml", elsewhere="dragoman.resume")
+    more = str(more) if more is not None else None
+    return trained(chosen, home, listener, progress, more=more, finish=finish)
+
+
+def trained(config: Config, home: Path, listener: Listener | None, progress: bool, **how: Any) -> Model:
+    """`how` goes to `Run.train`."""
+    if listener is not None and not callable(listener):
+        raise wrong("listener", listener, "a function of one event", "listener=events.append")
+    with in_python(), ExitStack() as stack:
+        watcher = stack.enter_context(Watcher(config, home)) if progress else None
+        heard = [one for one in (watcher, listener) if one]
+        run = Run(config, home, heard, watcher.show_plan if watcher else lambda _: True)
+        outcome = run.train(**how)
     if outcome.reason == "asked":
         if outcome.signal == signal.SIGTERM:
             signal.raise_signal(signal.SIGTERM)  # now that all is saved, the caller's own answer to it
-        raise KeyboardInterrupt(f"saved at update {outcome.step}; the same call goes on from there")
+        raise KeyboardInterrupt(f"saved at update {outcome.step}; the same call resumes it")
     return load(home)
 
 

@@ -113,7 +113,7 @@ def test_interrupted_training_is_saved_and_gone_on_with(
         if event["event"] == "step" and event["step"] == 3:
             os.kill(os.getpid(), signal.SIGINT)
 
-    with pytest.raises(KeyboardInterrupt, match="the same call goes on"):
+    with pytest.raises(KeyboardInterrupt, match="the same call resumes it"):
         dg.train(*corpus, out=tmp_path / "run", settings=SMALL, listener=interrupt)
     events: list[dict[str, Any]] = []
     model = dg.train(*corpus, out=tmp_path / "run", settings=SMALL, listener=events.append)

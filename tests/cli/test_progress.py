@@ -322,6 +322,9 @@ def plan(**facts: Any) -> Plan:
             "memory": 3_100_000_000,
             "precision": "bfloat16",
             "timed_updates": 12,
+            "spread": 0.0,
+            "budget": None,
+            "warmup": 400,
             "ranks": 1,
             "threads": 2,
             "unused_gpu": False,
@@ -359,11 +362,25 @@ def test_plan_says_what_it_runs_on() -> None:
     assert "GPU" not in "\n".join(plan_text.describe(plan(), config(), Path("en-de"), PREPARED))
 
 
-def test_plan_of_a_budget_says_that_the_updates_fit() -> None:
-    text = "\n".join(
-        plan_text.describe(plan(epochs=0.4), config(training={"budget": "30m"}), Path("m"), PREPARED)
-    )
-    assert "40% of the data: what fits in 30m" in text
+def test_plan_of_a_budget_says_how_many_updates_fit() -> None:
+    described = plan_text.describe(plan(epochs=0.4, budget=1800.0), config(), Path("m"), PREPARED)
+    text = "\n".join(described)
+    assert "time    30 min · 8,000 tokens/s" in text
+    assert "about 12,000 updates of 4,096 tokens, 40% of the data: what fits" in text
+
+
+def test_plan_says_when_the_learning_rate_hardly_arrives() -> None:
+    rising = plan(updates=100, warmup=60)
+    text = "\n".join(plan_text.describe(rising, config(), Path("m"), PREPARED))
+    assert "rises for 60 of 100 updates: training.warmup=10 leaves time to learn" in text
+    text = "\n".join(plan_text.describe(plan(), config(), Path("m"), PREPARED))
+    assert "rises" not in text
+
+
+def test_a_forecast_is_wider_where_timed_updates_differ() -> None:
+    low, high = plan(spread=0.0).range
+    wide = plan(spread=0.5).range
+    assert (wide[0], wide[1]) == (low / 2, pytest.approx(high * 1.5))
 
 
 def test_plan_names_recurrent_models_and_separate_vocabularies() -> None:

@@ -1,4 +1,4 @@
-"""`model.preset=auto` sizes a model to data and machine, and says why."""
+"""Model, vocabulary and learning rate follow from data and machine where they are not set, and say why."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.config.load import load
-from dragoman.config.sizing import Sized, choose, files_of, guess_pairs
+from dragoman.config.sizing import Sized, choose, files_of, guess_pairs, usual_size
 
 
 @pytest.mark.parametrize(
@@ -62,3 +62,31 @@ def test_the_choice_and_its_reason_are_settings_and_fields_still_change_it(tmp_p
     assert model.preset == "transformer-tiny"
     assert "are few" in model.why
     assert (model.encoder.layers, model.decoder.layers) == (2, 4)
+
+
+def test_a_memory_has_fewer_pairs_in_as_many_bytes(tmp_path: Path) -> None:
+    memory = tmp_path / "a.tmx"
+    memory.write_bytes(b"x" * 60_000)
+    assert guess_pairs([memory]) == 100
+
+
+@pytest.mark.parametrize(
+    ("pairs", "size"), [(0, 8000), (285, 600), (3_000, 1_900), (29_000, 6_000), (150_000, 8_000)]
+)
+def test_few_pairs_have_few_sub_words(pairs: int, size: int) -> None:
+    assert usual_size(pairs) == size
+
+
+def config(pairs: Path, *overrides: str) -> tuple[str, int, float]:
+    found = load(None, overrides, {"data": {"train": [str(pairs)]}})
+    return found.model.preset, found.text.size, found.training.lr
+
+
+def test_what_is_not_set_follows_from_the_data_and_what_is_set_stays(tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_bytes(b"x" * 130 * 285)
+    assert config(pairs) == ("transformer-tiny", 600, 0.5 / 128)
+    assert config(pairs, "text.size=77", "training.lr=0.1") == ("transformer-tiny", 77, 0.1)
+    assert config(pairs, "model.preset=transformer-base") == ("transformer-base", 600, 0.5 / 512)
+    assert config(pairs, "model.preset=rnn-small") == ("rnn-small", 600, 2e-3)
+    assert config(pairs, "text.kind=char")[1] == 8000  # an alphabet has the size it has

@@ -79,7 +79,8 @@ def patterns() -> dict[str, tuple[str, str]]:
             if is_call and isinstance(node.args[0], ast.Constant):
                 used = node.func.attr if node.func.attr in ("match", "fullmatch") else "finditer"
                 place = f"{file.relative_to(ROOT).as_posix()}:{node.lineno}"
-                found[place] = used, node.args[0].value
+                pattern = node.args[0].value
+                found[place] = used, pattern if isinstance(pattern, str) else pattern.decode()
     return found
 
 

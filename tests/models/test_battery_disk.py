@@ -120,6 +120,6 @@ def go_on(run: Run, data: TrainingData, stepper: Stepper, progress: Progress, un
     batches = run.loader(data, Ranks()).batches(progress.position)
     for batch in islice(batches, until - progress.step):
         progress.step += 1
-        stepper.update(batch, progress.step, schedule(progress.step))
+        stepper.update(batch, progress.step, schedule(float(progress.step)))
         progress.position, progress.adam_steps = batch.next_position, stepper.adam.steps
     batches.close()

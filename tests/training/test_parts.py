@@ -46,15 +46,15 @@ def test_the_order_of_a_sum_does_matter() -> None:
 
 
 def test_schedules_by_hand() -> None:
-    assert inverse_sqrt(1.0, 100)(50) == 0.5
-    assert inverse_sqrt(1.0, 100)(100) == 1.0
-    assert inverse_sqrt(1.0, 100)(400) == 0.5
-    assert cosine(2.0, 10, 110)(5) == 1.0
-    assert cosine(2.0, 10, 110)(60) == pytest.approx(1.0)
-    assert cosine(2.0, 10, 110)(110) == pytest.approx(0.0)
-    assert linear(1.0, 0, 100)(25) == 0.75
-    assert constant(3.0, 4)(2) == 1.5
-    assert constant(3.0, 0)(1) == 3.0
+    assert inverse_sqrt(1.0, 100)(50.0) == 0.5
+    assert inverse_sqrt(1.0, 100)(100.0) == 1.0
+    assert inverse_sqrt(1.0, 100)(400.0) == 0.5
+    assert cosine(2.0, 10, 110)(5.0) == 1.0
+    assert cosine(2.0, 10, 110)(60.0) == pytest.approx(1.0)
+    assert cosine(2.0, 10, 110)(110.0) == pytest.approx(0.0)
+    assert linear(1.0, 0, 100)(25.0) == 0.75
+    assert constant(3.0, 4)(2.0) == 1.5
+    assert constant(3.0, 0)(1.0) == 3.0
 
 
 def small_model() -> nn.Module:

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
             hint='pip install "dragoman[train]"',
         ) from None
     keep_freed_memory()
-    talk(f"{args.teacher} writes the target side of its student; Ctrl-C stops, the same command goes on.")
+    talk(f"{args.teacher} writes the target side of its student; Ctrl-C stops, the same command resumes.")
     done = distil(args.teacher, folder, sources=args.sources, real=args.real, force=args.force, tell=Watch())
     for name in (SOURCE, TARGET, "dragoman.toml", "README.md"):
         give(f"{folder / name}\n")

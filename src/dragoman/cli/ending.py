@@ -32,6 +32,8 @@ def why(event: Event, config: Config) -> str:
     if event["reason"] == "early":
         checks = plural(config.training.patience, "validation")
         return f"Stopped at update {event['step']:,}, no better for {checks}:"
+    if event["reason"] == "finish":
+        return f"Finished as asked, after {plural(event['step'], 'update')} in"
     return f"Finished: {plural(event['step'], 'update')} in"
 
 

@@ -68,7 +68,8 @@ class Frame:
     def head(self, width: int) -> Text:
         p = self.progress
         left = p.left
-        total = f" of ~{clock(p.elapsed + left)}" if left is not None else ""
+        about = "" if p.until else "~"
+        total = f" of {about}{clock(p.elapsed + left)}" if left is not None else ""
         right = f"{clock(p.elapsed)}{total}"
         room = width - len(right) - 2
         parts = [self.name, self.model, f"{amount(p.parameters)} parameters"]
@@ -79,15 +80,14 @@ class Frame:
 
     def bar(self, width: int) -> Iterator[Text]:
         p = self.progress
-        share = p.step / max(p.updates, 1)
-        percent = f" {share:4.0%}".replace("%", " %")
+        percent = f" {p.share:4.0%}".replace("%", " %")
         facts = [f"epoch {p.epoch:.1f}", f"{p.pace.tokens_per_second:,.0f} tok/s", size(peak_bytes())]
         left = [f"{duration(p.left)} left"] if p.left is not None and p.step < p.updates else []
         if width >= WIDE:
             beside = "".join(f"   {fact}" for fact in [*facts, *left])
-            yield blocks(share, width - len(percent) - len(beside)) + Text(percent, "bold") + Text(beside)
+            yield blocks(p.share, width - len(percent) - len(beside)) + Text(percent, "bold") + Text(beside)
         else:
-            yield blocks(share, width - len(percent)) + Text(percent, "bold")
+            yield blocks(p.share, width - len(percent)) + Text(percent, "bold")
             yield Text("   ".join([*left, *facts]))
 
     def figures(self, width: int) -> list[str]:

@@ -21,7 +21,7 @@ def teach(folder: Path, names: Sequence[str], seconds: float) -> None:
     """Train each, then say how they did."""
     keep_freed_memory()
     share = seconds / len(names)
-    talk(f"{len(names)} models, {duration(share)} each; Ctrl-C saves, and the same command goes on.")
+    talk(f"{len(names)} models, {duration(share)} each; Ctrl-C saves, and the same command resumes.")
     results = []
     for name in names:
         results.append(taught(folder, name, share))

@@ -15,7 +15,7 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from dragoman.cli.frame import Frame
-from dragoman.cli.preparing import Preparing, resumed, unlocked, unsaved
+from dragoman.cli.preparing import Preparing, resumed, slow, unlocked, unsaved
 from dragoman.cli.terminal import printable
 
 Event = dict[str, Any]
@@ -72,6 +72,8 @@ class LiveView:
                 self.say(unlocked(event))
             case "unsaved":
                 self._print(unsaved(event))  # above the picture
+            case "slow":
+                self._print(slow(event))
             case "reading" | "timing":
                 self._show(Status(self._preparing), transient=True)
             case "start" | "resume":

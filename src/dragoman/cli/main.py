@@ -23,7 +23,7 @@ from dragoman.errors import DragomanError, UsageError
 
 VERBS = {
     "check": "look at data before training, at a model, or at this machine",
-    "train": "plan, then train; goes on with an unfinished run",
+    "train": "plan, then train; resumes an unfinished run",
     "run": "apply a model to text, to stdin or to files",
     "score": "measure a model, or compare two",
     "export": "write a model for another engine, proven to do the same",
@@ -209,7 +209,7 @@ def in_our_words(error: Exception) -> str:
 
 def _of_the_system(error: OSError) -> DragomanError:
     hints = {
-        errno.ENOSPC: "Free some space, or choose another folder with -o; a run goes on where it stopped.",
+        errno.ENOSPC: "Free some space, or choose another folder with -o; a run resumes where it stopped.",
         errno.EDQUOT: "Your quota is used up: free some space, or choose another folder with -o.",
         errno.EACCES: "Change its permissions, or choose another folder.",
         errno.EPERM: "Change its permissions, or choose another folder.",

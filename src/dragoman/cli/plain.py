@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any
 
-from dragoman.cli.preparing import Preparing, resumed, unlocked, unsaved
+from dragoman.cli.preparing import Preparing, resumed, slow, unlocked, unsaved
 from dragoman.cli.progress import Progress
 from dragoman.cli.terminal import talk
 from dragoman.cli.wording import HEADINGS, clock, duration, measured, number, perplexity
@@ -46,6 +46,8 @@ class PlainView:
                 self.say(unlocked(event))
             case "unsaved":
                 self.say(unsaved(event))
+            case "slow":
+                self.say(slow(event))
             case "resume":
                 self.say(resumed(event))
             case "step":
@@ -72,7 +74,7 @@ class PlainView:
     def _step(self) -> str:
         p = self._progress
         left = f"  {duration(p.left)} left" if p.left is not None else ""
-        share = f"{p.step:,} of {p.updates:,}  epoch {p.epoch:.1f}"
+        share = f"{p.place}  epoch {p.epoch:.1f}"
         rate = f"{p.pace.tokens_per_second:,.0f} tok/s"
         return f"{self._time()}  update  {share}  loss {number(p.loss.value)}  lr {p.lr:.2e}  {rate}{left}"
 
@@ -82,4 +84,4 @@ class PlainView:
         loss = f"loss {number(p.validations[-1].loss)}  dev ppl {perplexity(event['loss'])}"
         best = "  best so far" if event["best"] else ""
         left = f"  {duration(p.left)} left" if p.left and p.step < p.updates else ""
-        return f"{self._time()}  valid   {p.step:,} of {p.updates:,}  {loss}{scores}{best}{left}"
+        return f"{self._time()}  valid   {p.place}  {loss}{scores}{best}{left}"

@@ -39,8 +39,12 @@ def describe(plan: Plan, config: Config, out: Path, prepared: dict[str, Any]) ->
     yield f"          {watched(config, prepared['watched'])}"
     if lost := left_out(prepared):
         yield f"          left out: {' · '.join(lost)}"
-    yield f"  time    {duration(plan.seconds)} ({span(*plan.range)}) · {plan.tokens_per_second:,.0f} tokens/s"
+    range_ = "" if plan.budget else f" ({span(*plan.range)})"
+    yield f"  time    {duration(plan.seconds)}{range_} · {plan.tokens_per_second:,.0f} tokens/s"
     yield f"          {length(plan, config)}"
+    if plan.warmup > plan.updates / 2:
+        rise = f"the learning rate rises for {plan.warmup:,} of {plural(plan.updates, 'update')}"
+        yield f"          {rise}: training.warmup={plan.updates // 10} leaves time to learn"
     if plan.memory:
         yield f"  memory  {size(plan.memory)}"
     yield f"  disk    {disk(largest(plan.parameters, config.training), free_bytes(out))}"
@@ -107,7 +111,7 @@ def length(plan: Plan, config: Config) -> str:
     else:
         epochs = f"{plan.epochs:,.0f} times over the data" if plan.epochs >= 1.5 else "once over the data"
     tokens = f"{plural(plan.updates, 'update')} of {config.training.batch_tokens:,} tokens, {epochs}"
-    return f"{tokens}: what fits in {config.training.budget}" if config.training.budget else tokens
+    return f"about {tokens}: what fits" if plan.budget else tokens
 
 
 def judgement(pairs: int) -> str:

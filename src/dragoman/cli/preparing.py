@@ -59,7 +59,7 @@ def resumed(event: Event) -> list[str]:
     if not event["step"]:
         return []
     place = f"{event['step']:,} of {event['updates']:,}"
-    return [f"Going on with an unfinished run at update {place}.", *event["notes"]]
+    return [f"Resuming an unfinished run at update {place}.", *event["notes"]]
 
 
 def unsaved(event: Event) -> list[str]:
@@ -68,8 +68,22 @@ def unsaved(event: Event) -> list[str]:
         if event.get("expected")
         else f" ({event['where']})"
     )
-    again = f" Tried again at update {event['again']:,}." if event.get("again") else ""
+    again = " The next checkpoint tries again." if event.get("expected") else ""
     return [f"Not saved: {event['what'].rstrip('.')}{needs}.{again}"]
+
+
+def slow(event: Event) -> list[str]:
+    """Why updates take several times what was planned."""
+    times = f"{event['seconds'] / event['planned']:.1f} times the planned {event['planned']:.2g} s"
+    said = f"An update takes {event['seconds']:.2g} s, {times}:"
+    if event["others"]:
+        load = f" (load {event['load']:g})" if event["load"] is not None else ""
+        cores = plural(event["cores"], "core")
+        had = f"it gets {event['had']:.0%} of the processor time it asks for"
+        return [f"{said} {had}. Other processes use the {cores}{load}."]
+    if event["threads"] > 1:
+        return [f"{said} its {event['threads']} threads wait for each other. Try training.threads=1."]
+    return [f"{said} the machine has become slower, or its memory is used by others."]
 
 
 def unlocked(event: Event) -> list[str]:

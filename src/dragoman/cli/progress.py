@@ -32,6 +32,7 @@ class Progress:
         self._before = 0.0  # seconds of earlier sittings
         self._recent: list[float] = []  # losses since the last validation
         self.step = self.updates = self.parameters = 0
+        self.until: float | None = None  # seconds, where the run has a budget
         self.epoch = 0.0
         self.lr = self.norm = math.nan
         self.loss = Smooth()
@@ -64,12 +65,25 @@ class Progress:
 
     @property
     def left(self) -> float | None:
+        if self.until is not None:
+            return max(0.0, self.until - self.elapsed)
         return self.pace.left(self.updates - self.step)
+
+    @property
+    def share(self) -> float:
+        """What is done of the run."""
+        return self.elapsed / self.until if self.until else self.step / max(self.updates, 1)
+
+    @property
+    def place(self) -> str:
+        about = "about " if self.until else ""
+        return f"{self.step:,} of {about}{self.updates:,}"
 
     def _begin(self, event: Event) -> None:
         self._began = self._mark = self._now()
         self._before = event["seconds"]
         self.updates, self.parameters = event["updates"], event["parameters"]
+        self.until = event.get("until")
         if event["step"]:
             self._recall(Path(event["out"]) / "events.jsonl")
         self.step = event["step"]
@@ -92,6 +106,8 @@ class Progress:
 
     def _note_step(self, event: Event) -> None:
         self.step, self.epoch = event["step"], event["epoch"]
+        if self.until:
+            self.updates = max(self.updates, self.step + 1)  # a forecast
         self.lr, self.norm = event["lr"], event["norm"]
         if not event["applied"]:
             self.skipped += 1
@@ -103,6 +119,7 @@ class Progress:
     def _note_validation(self, event: Event, seconds: float) -> None:
         loss = sum(self._recent) / len(self._recent) if self._recent else None
         self._recent.clear()
+        self.updates = event.get("updates", self.updates)
         metrics = {name: event[name] for name in METRICS if name in event}
         self.validations.append(Validation(seconds, event["step"], loss, event["loss"], metrics))
         self.sample = event["sample"]

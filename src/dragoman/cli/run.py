@@ -13,8 +13,9 @@ from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from dragoman.cli import choosing, steering
-from dragoman.cli.arguments import is_file, split_texts
+from dragoman.cli import choosing, document, steering
+from dragoman.cli.arguments import add_languages, is_file, split_texts
+from dragoman.cli.flagged import report_flagged, report_truncated
 from dragoman.cli.terminal import give, talk
 from dragoman.errors import ConfigError, DataError, UsageError
 from dragoman.memory import keep_freed_memory
@@ -32,12 +33,12 @@ Apply a model: line N in is line N out. Without TEXT or FILE it reads stdin.
   dragoman run en-de "A man is riding a bicycle."
   dragoman run en-de < test.en > test.out
   dragoman run en-de test.en -o test.out search.size=1
+  dragoman run en-de app.po -o app.de.po                 or .xliff, .tmx, .srt: fills in what is missing
   dragoman run en-de "A man is riding a bicycle." --nbest 5 --sample top-p=0.9
   dragoman run en-de "Hi {name}, a man." --prefix "Hallo" --glossary terms.tsv --forbid Typ --keep
   dragoman run en-de search.size=1 -- "search.size=5"    behind -- all is text"""
 
 RUNTIMES = ("ct2", "torch", "onnx")
-SHOWN = 10  # numbers of truncated lines
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what to translate, or files of it (or .gz), line by line; then settings such as search.size=1",
     )
     add("--file", type=Path, metavar="FILE", help="translate a text file (or .gz), line by line")
+    add_languages(parser)
     add("-o", "--output", type=Path, metavar="FILE", help="write there instead of to stdout")
     add("--batch", type=int, metavar="N", help="sentences decoded together")
     add("--json", action="store_true", help="one object a line: text, score, truncated, flags, confidence")
@@ -64,8 +66,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     texts, overrides = split_texts(args.text)
     given = files_and_texts(texts, args)
+    file = document.find(given, args)
     model = load_model(args.model, args.runtime, args.ensemble or (), args.reverse, args.workers)
     search = search_of(model, args, overrides)
+    if file:
+        with opened_output(args.output) as out:
+            return document.run(file, model, search, args, out)
     asked, report = steering.asked(args), steering.Report()
     flagged: dict[int, tuple[str, ...]] = {}
     with opened_output(args.output) as out, choosing.opened_traces(args.trace, model) as traces:
@@ -136,9 +142,17 @@ def files_and_texts(arguments: Sequence[str], args: argparse.Namespace) -> list[
     found = [Path(one) if is_file(one) else one for one in arguments]
     for one in found:
         if isinstance(one, Path):
-            talk(f"{one} is a file: its lines are translated.")
+            talk(f"{one} is a {what_is_translated(one)}.")
             talk(f"For its name: dragoman run {args.model} -- {one}")
     return [*found, *args.literal]
+
+
+def what_is_translated(file: Path) -> str:
+    from dragoman.documents.build import is_document
+
+    if is_document(file):
+        return "document: what has no translation in it gets one"
+    return "file: its lines are translated"
 
 
 def inputs(given: Sequence[str | Path], model: str) -> Iterator[list[Line]]:
@@ -238,23 +252,3 @@ def opened_output(file: Path | None) -> Iterator[TextIO]:
         part.replace(file)
     finally:
         part.unlink(missing_ok=True)
-
-
-def report_truncated(numbers: list[int]) -> None:
-    if numbers:
-        first = ", ".join(map(str, numbers[:SHOWN])) + (" …" if len(numbers) > SHOWN else "")
-        talk(
-            f"Truncated: {len(numbers):,} of the outputs (line {first}), "
-            "because the input or the output is too long. Split long lines, or raise search.max_length "
-            "(search.guard=false lets an output be of any length)."
-        )
-
-
-def report_flagged(flagged: dict[int, tuple[str, ...]]) -> None:
-    if flagged:
-        first = ", ".join(
-            f"line {number}: {' '.join(flags)}" for number, flags in list(flagged.items())[:SHOWN]
-        )
-        talk(
-            f"Look twice at {len(flagged):,} of the outputs ({first}{', …' if len(flagged) > SHOWN else ''})."
-        )

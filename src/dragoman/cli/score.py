@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dragoman.cli import choosing
 from dragoman.cli.arguments import add_languages, split_overrides
-from dragoman.cli.run import RUNTIMES, load_model, opened_output, report_truncated
+from dragoman.cli.flagged import report_truncated
+from dragoman.cli.run import RUNTIMES, load_model, opened_output
 from dragoman.cli.terminal import say, talk
 from dragoman.errors import UsageError
 

@@ -12,22 +12,19 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dragoman.cli import ending
-from dragoman.cli.frame import Frame
-from dragoman.cli.live import LiveView
-from dragoman.cli.plain import PlainView
-from dragoman.cli.plan_text import describe, in_short
-from dragoman.cli.progress import Progress
-from dragoman.cli.terminal import can_answer, countdown, give, is_watched, printable
+from dragoman.cli.terminal import can_answer, countdown, give
+from dragoman.cli.watcher import Watcher
 from dragoman.cli.wording import clock
 from dragoman.config.root import Config
 from dragoman.errors import MissingExtra
 from dragoman.memory import keep_freed_memory
 from dragoman.training import checkpoint, resume
 from dragoman.training.events import Listener, line_of
+from dragoman.training.lock import InUse, wait_until_free
 from dragoman.training.parallel import Ranks
 from dragoman.training.plan import Plan
 from dragoman.training.run import Outcome, Run
+from dragoman.training.signals import FINISH
 
 Event = dict[str, Any]
 
@@ -35,10 +32,7 @@ Event = dict[str, Any]
 class Session:
     def __init__(self, args: argparse.Namespace, config: Config, out: Path) -> None:
         self.args, self.config, self.out = args, config, out
-        self.progress = Progress()
-        self.view = self._view()
-        self.prepared: Event = {}
-        self.planned: float | None = None
+        self.watcher = Watcher(config, out, plain=args.json)
 
     def run(self) -> int:
         if self.args.plan and not self.args.force and self._tell_unfinished():
@@ -46,40 +40,37 @@ class Session:
         keep_freed_memory()
         try:
             with ExitStack() as stack:
-                stack.enter_context(self.view)
+                stack.enter_context(self.watcher)
                 run = Run(self.config, self.out, self._listeners(stack), self.confirm)
-                outcome = run.train(force=self.args.force)
+                outcome = run.train(force=self.args.force, more=self.args.more, finish=self.args.finish)
+        except InUse as in_use:
+            if not self.args.finish:
+                raise
+            return self._ask_to_finish(in_use)
         except KeyboardInterrupt:
             self._tell_interrupted()
             return 128 + signal.SIGINT
         return self._end(outcome)
 
-    def listen(self, event: Event) -> None:
-        if event["event"] == "prepared":
-            self.prepared = event
-        elif event["event"] == "finished":
-            seconds = self.progress.elapsed
-            self.view.say(ending.finished(event, seconds, self.planned, self.config, self.out))
+    def _ask_to_finish(self, in_use: InUse) -> int:
+        """The process that trains here, and wait until it has written the model."""
+        (self.out / FINISH).touch()
+        self._say(f"{in_use.who} was asked to finish: it validates and writes the model.")
+        wait_until_free(self.out)
+        self._say(f"Next: dragoman run {shlex.quote(str(self.out))} TEXT")
+        return 0
 
     def confirm(self, plan: Plan) -> bool:
-        self.planned = plan.seconds
         if self.args.json:
             facts = {**asdict(plan), "seconds": plan.seconds, "range": plan.range, "out": str(self.out)}
             write_json({"event": "plan", **facts})
-        self.view.say(describe(plan, self.config, self.out, self.prepared))
+        self.watcher.show_plan(plan)
         if self.args.plan:
             return False
         return self.args.yes or self.args.json or not can_answer() or countdown()
 
-    def _view(self) -> LiveView | PlainView:
-        if self.args.json or not is_watched():
-            return PlainView(self.progress)
-        name = printable(self.out.absolute().name)
-        metric = self.config.training.valid_metric
-        return LiveView(Frame(self.progress, name, in_short(self.config.model), metric))
-
     def _listeners(self, stack: ExitStack) -> list[Listener]:
-        listeners: list[Listener] = [self.view, self.listen]
+        listeners: list[Listener] = [self.watcher]
         if self.args.json:
             listeners.append(write_json)
         if self.args.tensorboard:
@@ -98,7 +89,8 @@ class Session:
         if outcome.reason == "planned":
             self._say(f"Nothing is trained yet. Next: {self._command('--plan')}")
         if outcome.reason == "asked":
-            self._say(f"Saved at update {outcome.step:,}. To go on:  {self._command('--force')}")
+            self._say(f"Saved at update {outcome.step:,}. To resume:  {self._command('--force')}")
+            self._say(f"For a model of what it has learned:  {self._finishing()}")
             return 128 + (outcome.signal or signal.SIGTERM)
         return 0
 
@@ -107,9 +99,10 @@ class Session:
         if begun is None:
             return False
         state = begun.progress
-        left = (state.run["updates"] - state.step) * state.seconds / max(state.step, 1)
-        place = f"{state.step:,} of {state.run['updates']:,}"
-        self._say(f"An unfinished run is at update {place}, about {clock(left)} before its end.")
+        each, length = state.seconds / max(state.step, 1), resume.length_of(state)
+        last = length.forecast(state.step, state.seconds, each)
+        left = clock((last - state.step) * each)
+        self._say(f"An unfinished run is at update {state.step:,} of {last:,}, about {left} before its end.")
         self._say(f"Next: {self._command('--plan')}")
         return True
 
@@ -117,7 +110,7 @@ class Session:
         folders = checkpoint.all_of(self.out / "checkpoints")
         if folders:
             step = int(folders[-1].name.removeprefix("step-"))
-            self._say(f"Stopped at once; update {step:,} is saved. To go on:  {self._command('--force')}")
+            self._say(f"Stopped at once; update {step:,} is saved. To resume:  {self._command('--force')}")
         else:
             self._say(f"Stopped before anything was trained. To begin:  {self._command()}")
 
@@ -125,9 +118,12 @@ class Session:
         """What was typed, without what must not be done again; or the shortest that does the same."""
         return typed(without) or shlex.join(["dragoman", "train", "-o", str(self.out)])
 
+    def _finishing(self) -> str:
+        return shlex.join(["dragoman", "train", "-o", str(self.out), "--finish"])
+
     def _say(self, line: str) -> None:
         if os.environ.get("RANK", "0") == "0":
-            self.view.say([line])
+            self.watcher.view.say([line])
 
 
 def typed(without: tuple[str, ...]) -> str:

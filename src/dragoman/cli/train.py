@@ -9,13 +9,15 @@ from dragoman.cli.arguments import add_languages
 from dragoman.errors import MissingExtra
 
 HELP = """\
-Plan, then train. An unfinished run in the same folder is gone on with.
+Plan, then train. An unfinished run in the same folder is resumed.
 
   dragoman train train.en train.de --valid val.en val.de -o en-de
   dragoman train pairs.tsv -o mine --budget 30m
   dragoman train dates --yes
   dragoman train train.en train.de -o rnn model.preset=rnn-small training.updates=4000
-  dragoman train -o en-de                                goes on with what was stopped there"""
+  dragoman train -o en-de                                resumes what was stopped there
+  dragoman train -o en-de --more 1h                      trains a finished run on
+  dragoman train -o en-de --finish                       makes a model of what it has learned so far"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_languages(parser)
     add("-o", "--out", type=Path, metavar="DIR", help="the run's folder")
     add("-c", "--config", type=Path, metavar="FILE", help="a settings file (TOML)")
-    add("--budget", metavar="TIME", help="train within 90s, 30m, 2h …")
+    add("--budget", metavar="TIME", help="be done in 90s, 30m, 2h …, from reading the data to the model")
+    add("--more", metavar="TIME", help="train a finished run on: 30m, 2h …, or a number of updates")
+    add("--finish", action="store_true", help="make a model of a stopped or running run as it is now")
     add("--skip-bad", action="store_true", help="leave out lines that cannot be read, and count them")
     add("--yes", action="store_true", help="start without waiting")
     add("--plan", action="store_true", help="show the plan and stop")

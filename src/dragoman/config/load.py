@@ -18,7 +18,8 @@ from dragoman.config.presets import PRESETS
 from dragoman.config.root import Config
 from dragoman.config.search import SearchConfig
 from dragoman.config.section import Section
-from dragoman.config.sizing import AUTO, auto
+from dragoman.config.sizing import AUTO, LEARNED, auto, files_of, guess_pairs, usual_lr, usual_size
+from dragoman.config.text import TextConfig
 from dragoman.config.training import TrainingConfig
 from dragoman.errors import ConfigError, ModelError
 from dragoman.manifest import Read
@@ -78,7 +79,7 @@ def load_written(file: Path, read_bytes: Read) -> Config:
 
 def validate(table: Table, places: Places | None = None) -> Config:
     places = places or Places()
-    return checked(Config, with_objective(with_preset(table, places)), places)
+    return checked(Config, with_objective(with_usual(with_preset(table, places))), places)
 
 
 def with_changes(search: SearchConfig, changes: Mapping[str, Any]) -> SearchConfig:
@@ -226,6 +227,20 @@ def with_preset(table: Table, places: Places) -> Table:
             hint=f"model.preset={nearest(str(name), (*PRESETS, AUTO)) or AUTO}",
         )
     return {**table, "model": merge({**PRESETS[name](), "preset": name}, model)}
+
+
+def with_usual(table: Table) -> Table:
+    """A vocabulary by the data and a learning rate by the model, where they are not set."""
+    text, training = table.get("text", {}), table.get("training", {})
+    if isinstance(text, dict) and not {"size", "file", "src", "tgt"} & text.keys():
+        kind = text.get("kind", TextConfig.model_fields["kind"].default)
+        size = usual_size(guess_pairs(files_of(table.get("data")))) if kind in LEARNED else None
+        table = {**table, "text": {**text, "size": size}} if size else table
+    model = table.get("model")
+    lr = usual_lr(model.get("encoder")) if isinstance(model, dict) else None
+    if isinstance(training, dict) and "lr" not in training and lr:
+        table = {**table, "training": {**training, "lr": lr}}
+    return table
 
 
 def with_objective(table: Table) -> Table:

@@ -25,7 +25,7 @@ DecoderPart = Annotated[TransformerPart | RNNDecoderPart | ConvPart, Field(discr
 
 class ModelConfig(Section):
     preset: str = Field(
-        default="transformer-small",
+        default="auto",
         description='A named size, or "auto" for one by data and machine; any field below changes it.',
     )
     why: str = Field(default="", description='The reason that "auto" had for its preset.')

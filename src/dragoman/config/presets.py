@@ -15,6 +15,8 @@ def _transformer(*, layers: int, width: int, heads: int, ffn: int, dropout: floa
         "heads": heads,
         "ffn": ffn,
         "dropout": dropout,
+        "attention_dropout": 0.0,  # none within sub-layers, as in the paper
+        "ffn_dropout": 0.0,
     }
     return {"encoder": part, "decoder": dict(part), "tied": "all"}
 

@@ -23,7 +23,10 @@ class Units(Section):
         default=8000,
         ge=8,
         le=1_000_000,
-        description="Entries of the vocabulary at most; sub-words need 260 and the alphabet.",
+        description=(
+            "Entries of the vocabulary at most; sub-words need 260 and the alphabet. Unset, fewer pairs have "
+            "fewer sub-words: 35 · √pairs, from 500 to 8,000."
+        ),
     )
     file: str | None = Field(
         default=None, description='Of kind "sentencepiece": the .model or .spm file; it says its size.'

@@ -14,6 +14,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 PART = 2048  # tokens that a micro-batch has at least, where their number is not given
 FEWEST_PARTS, MOST_PARTS = 2, 8
+MOST_WARMUP = 400  # updates, where it is not set
 
 
 def seconds(budget: str) -> float:
@@ -29,7 +30,11 @@ class TrainingConfig(Section):
         default=None, ge=1, description="How many updates, exactly. Unset: see `budget`."
     )
     budget: str | None = Field(
-        default=None, description='The time to train in, such as "30m": updates are planned to fit it.'
+        default=None,
+        description=(
+            'The time to train in, such as "30m", from reading the data to writing the model. The learning '
+            "rate follows the clock, so such a run cannot be repeated to the bit."
+        ),
     )
     batch_tokens: int = Field(
         default=4096,
@@ -48,12 +53,23 @@ class TrainingConfig(Section):
     optimizer: Literal["adam", "adamw"] = Field(
         default="adamw", description="Adam, or Adam with decoupled decay."
     )
-    lr: float = Field(default=1e-3, gt=0, description="Highest learning rate, reached after `warmup`.")
-    schedule: Literal["inverse_sqrt", "cosine", "linear", "constant"] = Field(
-        default="inverse_sqrt", description="How the learning rate falls after `warmup`."
+    lr: float = Field(
+        default=2e-3,
+        gt=0,
+        description=(
+            "Highest learning rate, reached after `warmup`. Unset, that of a Transformer is 0.5 / width, "
+            "0.004 at most."
+        ),
     )
-    warmup: int = Field(
-        default=400, ge=0, description="Updates over which the learning rate rises from zero."
+    schedule: Literal["inverse_sqrt", "cosine", "linear", "constant"] = Field(
+        default="cosine", description="How the learning rate falls after `warmup`."
+    )
+    warmup: int | None = Field(
+        default=None,
+        ge=0,
+        description=(
+            "Updates over which the learning rate rises from zero. Unset: a tenth of the run, 400 at most."
+        ),
     )
     betas: tuple[float, float] = Field(
         default=(0.9, 0.98), description="Adam's memory of gradient and square."
@@ -100,6 +116,10 @@ class TrainingConfig(Section):
     valid_decode: int = Field(
         default=200, ge=0, description="Validation pairs decoded for the metrics; 0 for none."
     )
+
+    def warmup_of(self, updates: int) -> int:
+        """Of a run of so many updates."""
+        return min(MOST_WARMUP, updates // 10) if self.warmup is None else self.warmup
 
     def parts(self, ranks: int = 1) -> int:
         """Micro-batches of an update. Each costs something, however few tokens it has: so it has enough."""

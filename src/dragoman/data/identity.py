@@ -11,7 +11,7 @@ from dragoman.data.pair import Pair
 from dragoman.data.store.layout import digest
 from dragoman.errors import DataError
 
-SAME = "the data that the run began with, so that it goes on as if it had never stopped"
+SAME = "the data that the run began with, so that it resumes as if it had never stopped"
 HINT = (
     "Put it back and run the same command; or train on the new data in another folder, -o OTHER; "
     "or start this run over with --force."

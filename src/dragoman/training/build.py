@@ -29,15 +29,16 @@ from dragoman.training.schedule import Schedule, constant, cosine, inverse_sqrt,
 
 
 def build_schedule(config: TrainingConfig, updates: int) -> Schedule:
+    warmup = config.warmup_of(updates)
     match config.schedule:
         case "inverse_sqrt":
-            return inverse_sqrt(config.lr, config.warmup)
+            return inverse_sqrt(config.lr, warmup)
         case "cosine":
-            return cosine(config.lr, config.warmup, updates)
+            return cosine(config.lr, warmup, updates)
         case "linear":
-            return linear(config.lr, config.warmup, updates)
+            return linear(config.lr, warmup, updates)
         case "constant":
-            return constant(config.lr, config.warmup)
+            return constant(config.lr, warmup)
         case _:
             assert_never(config.schedule)
 

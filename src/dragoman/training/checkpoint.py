@@ -27,11 +27,13 @@ class Progress:
     step: int = 0
     position: int = 0  # examples consumed: the loader's whole state
     adam_steps: int = 0
-    seconds: float = 0.0  # spent training, over all sittings
+    seconds: float = 0.0  # over all sittings
     best_step: int = 0
     best_value: float | None = None  # of valid_metric, larger is better
     since_best: int = 0  # validations
     skipped: int = 0  # updates in a row whose gradient was not finite
+    regular: list[int] = field(default_factory=list)  # updates of the newest checkpoints of the schedule
+    length: dict[str, Any] = field(default_factory=dict)  # as `length.from_json` takes it
     run: dict[str, Any] = field(default_factory=dict)  # what must not change on resume
 
 
@@ -98,11 +100,6 @@ def average(last: dict[str, torch.Tensor], folders: list[Path]) -> dict[str, tor
     return {name: (tensor / (1 + len(folders))).float() for name, tensor in total.items()}
 
 
-def regular(home: Path, every: int) -> list[Path]:
-    """The checkpoints of the schedule. A run that was asked to stop has others too, which must not count."""
-    return [folder for folder in all_of(home) if step_of(folder) % every == 0]
-
-
 def folder_of(home: Path, step: int) -> Path:
     return home / f"step-{step:08d}"
 
@@ -117,10 +114,8 @@ def largest(parameters: int, config: TrainingConfig) -> int:
     return parameters * 4 * (3 * (max(config.keep, config.average) + others) + 1)
 
 
-def prune(home: Path, every: int, newest_kept: int, best_step: int) -> None:
-    """Forget old checkpoints, but neither the newest nor the best one."""
-    folders = all_of(home)
-    kept = {*regular(home, every)[-newest_kept:], *folders[-1:]}
-    for folder in folders:
-        if folder not in kept and step_of(folder) != best_step:
+def prune(home: Path, kept: set[int]) -> None:
+    """Forget all checkpoints but those of some updates, and the newest."""
+    for folder in all_of(home)[:-1]:
+        if step_of(folder) not in kept:
             remove_folder(folder)

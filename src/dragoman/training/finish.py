@@ -38,13 +38,13 @@ def finish(
     facts: dict[str, Any] = {
         "step": progress.step,
         "reason": reason,
-        "seconds": progress.seconds,
         "chosen": chosen.name,
         "averaged": chosen.averaged,
         "valid": {"loss": chosen.verdict.loss, **chosen.verdict.metrics},
         "sample": chosen.verdict.sample,
     }
     calibration = calibrated(config, loop, chosen.weights)
+    facts["seconds"] = loop.clock()
     card = model_card(config, {**facts, **data.facts(), "parameters": len(loop.stepper.flat)})
     save_bundle(out / "model", config, data.text, chosen.weights, card, calibration)
     loop.events.tell("finished", **facts, folder=str(out / "model"))
@@ -57,8 +57,13 @@ def choose(config: Config, loop: Loop, progress: Progress) -> Chosen:
         value, loss = chosen.verdict.value(config.training.valid_metric), chosen.verdict.loss
         return -math.inf if math.isnan(value) else value, -math.inf if math.isnan(loss) else -loss
 
-    candidates = (Chosen(*found, loop.validator(found[1])) for found in candidates_of(config, loop, progress))
-    return max(candidates, key=worth)
+    def judged(name: str, weights: dict[str, Tensor], averaged: int) -> Chosen:
+        is_last = name == "last" or (name == "best" and progress.best_step == progress.step)
+        if is_last and loop.validated and loop.validated[0] == progress.step:
+            return Chosen(name, weights, averaged, loop.validated[1])
+        return Chosen(name, weights, averaged, loop.validator(weights))
+
+    return max((judged(*found) for found in candidates_of(config, loop, progress)), key=worth)
 
 
 def candidates_of(
@@ -67,8 +72,8 @@ def candidates_of(
     """One at a time: each has the size of the model. The best and the last weights are always among them."""
     flat = loop.stepper.flat
     last = {name: view.clone() for name, view in flat.views(flat.master).items()}
-    regular = checkpoint.regular(loop.home, loop.checkpoint_every)
-    before = [f for f in regular if checkpoint.step_of(f) < progress.step and verify_folder(f) is None]
+    before = [checkpoint.folder_of(loop.home, step) for step in progress.regular if step < progress.step]
+    before = [folder for folder in before if verify_folder(folder) is None]
     before = before[max(0, len(before) + 1 - config.training.average) :]
     if before:
         yield "average", checkpoint.average(last, before), len(before) + 1

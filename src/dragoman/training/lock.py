@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -38,7 +39,13 @@ def write(handle: int, text: str) -> None:
         os.pwrite(handle, text.encode(), 0)
 
 
-def in_use(out: Path, note: bytes) -> UsageError:
+class InUse(UsageError):
+    """Another process trains here."""
+
+    who = ""
+
+
+def in_use(out: Path, note: bytes) -> InUse:
     who, stop = "another process", "Wait until it is done"
     with suppress(ValueError, KeyError, TypeError):
         facts = json.loads(note)
@@ -48,9 +55,21 @@ def in_use(out: Path, note: bytes) -> UsageError:
         place = "" if is_here else f" on {facts['host']}"
         who = f"process {int(facts['process'])}{place} since {day}{since:%H:%M}"
         stop += f", or stop it, which saves it: kill {int(facts['process'])}" if is_here else ""
-    return UsageError(
+    error = InUse(
         f"{out} is being trained by {who}.",
         where=str(out / NAME),
         expected="one run in a folder at a time",
-        hint=f"{stop}; or train in another folder: -o OTHER",
+        hint=f"{stop}; for a model of what it has learned: --finish; or train in another folder: -o OTHER",
     )
+    error.who = who[0].upper() + who[1:]
+    return error
+
+
+def wait_until_free(out: Path) -> None:
+    """Until the process that trains here has ended."""
+    handle = os.open(out / NAME, os.O_RDWR)
+    try:
+        while lock(handle) is False:
+            time.sleep(0.2)
+    finally:
+        os.close(handle)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,11 +14,13 @@ import torch
 from dragoman.config.training import TrainingConfig, seconds
 from dragoman.data.loader import Loader
 from dragoman.memory import peak_bytes
+from dragoman.training.length import Length, TimeBudget, UpdateCount
 from dragoman.training.step import LATE, Stepper
 
-LONGEST = 8.0  # seconds of timing
-TIMED = 12  # updates at most
-RESERVE = 0.90  # share of a budget given to updates; the rest is for validation, saving and the end
+LONGEST = 8.0  # seconds of timing, once the fewest are timed
+FEWEST_TIMED, MOST_TIMED = 5, 12  # updates, after the first, which also pays for memory and kernels
+PART = 0.1  # of a budget, at most, is spent on timing
+UPDATING = 0.90  # share of the time that goes to updates; the rest is for validation, saving and the end
 EPOCHS, FEWEST, MOST = 60, 1_000, 50_000  # where neither updates nor a budget are given
 
 NVIDIA = Path("/proc/driver/nvidia/version")
@@ -32,68 +37,93 @@ class Plan:
     memory: int  # bytes, the peak so far
     precision: str
     timed_updates: int
+    spread: float  # how far the mean of the timed updates may be off, as a share of it
+    budget: float | None  # seconds, preparation included
+    warmup: int
     ranks: int
     threads: int  # of each rank
     unused_gpu: bool  # there is one, which is left alone
 
     @property
     def seconds(self) -> float:
-        return self.updates * self.seconds_per_update / RESERVE
+        return self.budget or self.updates * self.seconds_per_update / UPDATING
 
     @property
     def range(self) -> tuple[float, float]:
-        """From the rate as timed to half as fast again: machines are busy, validation costs."""
-        return self.updates * self.seconds_per_update, self.seconds * 1.3
+        """As wide as the timed updates differ, and up to half as long again: machines are busy, validation
+        costs. A budget is kept, whatever an update takes."""
+        if self.budget:
+            return self.budget, self.budget
+        updating = self.updates * self.seconds_per_update
+        return updating * max(0.2, 1 - self.spread), updating / UPDATING * 1.3 * (1 + self.spread)
 
 
 @dataclass(frozen=True)
 class Timing:
     seconds_per_update: float
+    spread: float
     tokens_per_update: float
     rows_per_update: float
     updates: int
 
 
-def time_updates(stepper: Stepper, loader: Loader) -> Timing:
+def time_updates(stepper: Stepper, loader: Loader, budget: float | None) -> Timing:
     """Run the first updates for real, then take them back.
 
     The clock of the first rank says when it is enough, and its word rides behind the gradient: by clocks of
     their own, ranks would leave at different updates and wait for each other.
     """
     before = stepper.flat.master.clone()
-    spent, elapsed, tokens, rows, done = 0.0, 0.0, 0, 0, 0
+    taken: list[float] = []  # seconds
+    tokens = rows = 0
     batches = loader.batches(0)
-    for number in range(TIMED + 1):
+    for number in range(MOST_TIMED + 1):
         start = time.perf_counter()
         batch = next(batches)
-        expected = elapsed if done else elapsed / 2  # the first also pays for memory and kernels
-        is_last = number > 0 and spent + expected > LONGEST
-        updated = stepper.update(batch, LATE + number, lr=0.0, stop=is_last and stepper.ranks.is_first)
-        elapsed = time.perf_counter() - start
+        expected = sum(taken) * (number + 1) / max(1, number)
+        is_enough = number >= FEWEST_TIMED and expected > LONGEST
+        is_costly = budget is not None and number > 0 and expected > PART * budget
+        stop = (is_enough or is_costly) and stepper.ranks.is_first
+        updated = stepper.update(batch, LATE + number, lr=0.0, stop=stop)
+        taken.append(time.perf_counter() - start)
         if number > 0:
-            spent, tokens, done = spent + elapsed, tokens + batch.tokens, done + 1
-            rows += batch.next_position - batch.position
+            tokens, rows = tokens + batch.tokens, rows + batch.next_position - batch.position
         if updated.stop:
             break
     batches.close()
     stepper.flat.master.copy_(before)
     stepper.flat.publish()
     stepper.adam.forget()
-    return Timing(spent / done, tokens / done, rows / done, done)
+    done = len(taken) - 1
+    return Timing(statistics.mean(taken[1:]), spread(taken[1:]), tokens / done, rows / done, done)
 
 
-def planned_updates(config: TrainingConfig, timing: Timing, pairs: int) -> int:
+def spread(values: Sequence[float]) -> float:
+    """Two standard errors of the mean, as a share of it: nineteen times in twenty it is not farther off."""
+    if len(values) < 2:
+        return 1.0
+    return 2 * statistics.stdev(values) / math.sqrt(len(values)) / statistics.mean(values)
+
+
+def planned_length(config: TrainingConfig, timing: Timing, pairs: int, clock: float) -> Length:
     if config.updates is not None:
-        return config.updates
+        return UpdateCount(config.updates)
     if config.budget is not None:
-        return max(1, int(seconds(config.budget) * RESERVE / timing.seconds_per_update))
-    return round(min(MOST, max(FEWEST, EPOCHS * pairs / timing.rows_per_update)))
+        return TimeBudget.plan(clock, seconds(config.budget), timing.seconds_per_update)
+    return UpdateCount(round(min(MOST, max(FEWEST, EPOCHS * pairs / timing.rows_per_update))))
 
 
 def make_plan(
-    config: TrainingConfig, timing: Timing, *, parameters: int, pairs: int, precision: str, ranks: int
+    config: TrainingConfig,
+    timing: Timing,
+    length: Length,
+    *,
+    parameters: int,
+    pairs: int,
+    precision: str,
+    ranks: int,
 ) -> Plan:
-    updates = planned_updates(config, timing, pairs)
+    updates = length.updates
     return Plan(
         parameters=parameters,
         pairs=pairs,
@@ -104,6 +134,9 @@ def make_plan(
         memory=peak_bytes(),
         precision=precision,
         timed_updates=timing.updates,
+        spread=timing.spread,
+        budget=length.until if isinstance(length, TimeBudget) else None,
+        warmup=config.warmup_of(updates),
         ranks=ranks,
         threads=torch.get_num_threads(),
         unused_gpu=has_gpu(),

@@ -1,4 +1,4 @@
-"""Going on with an unfinished run as if it had never stopped."""
+"""Resuming an unfinished run as if it had never stopped, and lengthening a finished one."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ from pydantic_core import to_jsonable_python
 from dragoman.config.objective import MinimumRiskPart
 from dragoman.config.root import Config
 from dragoman.config.section import Section
+from dragoman.config.training import TrainingConfig, seconds
 from dragoman.data.identity import Identity, from_json
 from dragoman.durable import verify_folder
 from dragoman.errors import CheckpointError, UsageError
 from dragoman.training import checkpoint
 from dragoman.training.checkpoint import Progress
+from dragoman.training.length import Length, TimeBudget, UpdateCount
+from dragoman.training.length import from_json as from_length
 from dragoman.training.parallel import Ranks
 from dragoman.training.step import Stepper
 
@@ -177,8 +180,8 @@ def refuse_other_settings(begun: Begun, config: Config, ranks: Ranks) -> None:
         raise UsageError(
             f"This unfinished run was started with other settings: {'; '.join(changed[:3])}.",
             where=str(begun.folder),
-            expected="the same settings, so that it goes on as if it had never stopped",
-            hint="Set them back to go on, take another -o, or start over with --force.",
+            expected="the same settings, so that it resumes as if it had never stopped",
+            hint="Set them back to resume, take another -o, or start over with --force.",
         )
 
 
@@ -195,7 +198,9 @@ def resume(begun: Begun, config: Config, stepper: Stepper, data: Identity) -> tu
         ) from None
     was = begun.progress.run
     now = facts(config, stepper.ranks, was["updates"], data) | {"budget": was.get("budget")}
-    progress, notes = replace(begun.progress, run=now), [*begun.notes, *changes(was, now, config)]
+    progress, notes = replace(begun.progress, run=now), [*begun.notes, *changes(was, now)]
+    if (budget := config.training.budget) and budget != was.get("budget", budget):
+        notes.append(rebudget(progress, budget))
     if (parts := config.training.parts()) < stepper.ranks.count:
         notes.append(f"Updates of this run have {parts} micro-batches: no more ranks than that have work.")
     if other := other_measures(was, now, config):
@@ -211,7 +216,7 @@ def other_measures(was: Facts, now: Facts, config: Config) -> list[str]:
     ]
 
 
-def changes(was: Facts, now: Facts, config: Config) -> list[str]:
+def changes(was: Facts, now: Facts) -> list[str]:
     """What is other than before and not refused, in words."""
     notes = []
     if "data" not in was:
@@ -221,9 +226,33 @@ def changes(was: Facts, now: Facts, config: Config) -> list[str]:
     ]
     if versions:
         notes.append(f"{', '.join(versions)}: from here on it is not rounded as in an undisturbed run.")
-    budget = config.training.budget
-    if budget and budget != was.get("budget", budget):
-        notes.append(
-            f"The budget of {budget} is not used: {was['updates']:,} updates were planned at the start."
-        )
     return notes
+
+
+def rebudget(progress: Progress, budget: str) -> str:
+    """Give a run another time to end in, if it has one; and say so."""
+    was, length = progress.run, length_of(progress)
+    if not isinstance(length, TimeBudget):
+        return f"The budget of {budget} is not used: {was['updates']:,} updates were planned at the start."
+    length.lengthen(seconds(budget) - seconds(was["budget"]))
+    progress.length = length.to_json()
+    said = f"The budget was {was['budget']}, and is {budget} now."
+    was["budget"] = budget
+    return said
+
+
+def length_of(progress: Progress) -> Length:
+    """Where an older Dragoman began the run, a number of updates is all that is known."""
+    return from_length(progress.length) if progress.length else UpdateCount(int(progress.run["updates"]))
+
+
+def is_over(progress: Progress, config: TrainingConfig) -> bool:
+    is_stuck = bool(config.patience) and progress.since_best >= config.patience
+    return is_stuck or length_of(progress).is_over(progress.step, progress.seconds)
+
+
+def lengthened(progress: Progress, more: str, clock: float) -> Length:
+    """From here on, with a schedule of its own: a warm restart (Loshchilov & Hutter 2017)."""
+    if more.isdecimal():
+        return UpdateCount(progress.step + int(more), first=progress.step)
+    return TimeBudget.plan(clock, clock + seconds(more), progress.seconds / max(1, progress.step))

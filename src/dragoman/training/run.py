@@ -6,9 +6,10 @@ import os
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -16,6 +17,7 @@ from dragoman.config.dump import to_toml
 from dragoman.config.objective import Looking
 from dragoman.config.paths import from_folder
 from dragoman.config.root import Config
+from dragoman.config.training import seconds
 from dragoman.cores import threads
 from dragoman.data.build import TrainingData, build_data, refuse_other_data
 from dragoman.data.loader import Loader
@@ -29,14 +31,25 @@ from dragoman.training.checkpoint import Progress
 from dragoman.training.events import Events, Listener, rewind, unsaved
 from dragoman.training.finish import finish
 from dragoman.training.flat import FlatParameters
+from dragoman.training.length import from_json
 from dragoman.training.lock import locked
 from dragoman.training.loop import Loop
 from dragoman.training.objectives.looking import Astray
+from dragoman.training.pace import Clock, PaceWatch
 from dragoman.training.parallel import Ranks, connect
-from dragoman.training.plan import Plan, Timing, make_plan, time_updates
+from dragoman.training.plan import Plan, Timing, make_plan, planned_length, time_updates
 from dragoman.training.precision import resolve
-from dragoman.training.resume import Begun, facts, find, refuse_other_settings, resume
-from dragoman.training.signals import Interrupted, StopRequest, stop_on_signals
+from dragoman.training.resume import (
+    Begun,
+    facts,
+    find,
+    is_over,
+    length_of,
+    lengthened,
+    refuse_other_settings,
+    resume,
+)
+from dragoman.training.signals import FINISH, Interrupted, StopRequest, stop_on_signals
 from dragoman.training.step import Stepper
 from dragoman.training.validate import Validator
 
@@ -67,14 +80,19 @@ class Run:
     out: Path
     listeners: list[Listener]
     confirm: Callable[[Plan], bool]
+    clock: Clock = field(default_factory=Clock)
 
-    def train(self, *, force: bool = False) -> Outcome:
+    def train(self, *, force: bool = False, more: str | None = None, finish: bool = False) -> Outcome:
+        """`more` lengthens a run that has a model; `finish` makes one of what was learned so far."""
         with as_many_threads(threads(self.config.training.threads)):
             ranks = connect(timeout=self.config.training.timeout, again=self._again())
             try:
-                with self._folder(ranks, force):
+                with self._folder(ranks):
                     begun = None if force else find(self.out / "checkpoints", ranks)
-                    outcome = self._with_micro_batches(ranks, begun)._train(ranks, begun, force)
+                    if ranks.is_first and not force:
+                        self._refuse(begun, more, finish)
+                    run = self._with_micro_batches(ranks, begun)
+                    outcome = run._train(ranks, begun, force, more, finish)
             except BaseException as error:
                 ranks.leave(error)
                 raise
@@ -89,7 +107,7 @@ class Run:
         return f"torchrun --nproc-per-node {local}{nodes} -m dragoman train -o {out}"
 
     @contextmanager
-    def _folder(self, ranks: Ranks, force: bool) -> Iterator[None]:
+    def _folder(self, ranks: Ranks) -> Iterator[None]:
         """The run's folder, ours alone, and without what killed processes left in it."""
         if not ranks.is_first:
             yield
@@ -101,9 +119,10 @@ class Run:
             for home in (self.out, self.out / "store", self.out / "checkpoints"):
                 recover(home)
                 sweep(home)
-            if not force:
-                self._refuse_finished()
-            yield
+            try:
+                yield
+            finally:
+                (self.out / FINISH).unlink(missing_ok=True)
 
     def _with_micro_batches(self, ranks: Ranks, begun: Begun | None) -> Run:
         """With the number of micro-batches that the run began with, unless another is asked for."""
@@ -121,7 +140,9 @@ class Run:
         training = training.model_copy(update={"micro_batches": parts})
         return replace(self, config=self.config.model_copy(update={"training": training}))
 
-    def _train(self, ranks: Ranks, begun: Begun | None, force: bool) -> Outcome:
+    def _train(
+        self, ranks: Ranks, begun: Begun | None, force: bool, more: str | None, finish: bool
+    ) -> Outcome:
         events = Events(None, self.listeners if ranks.is_first else [])
         events.tell("reading")
         data = self.data(ranks, events, begun)
@@ -130,14 +151,18 @@ class Run:
         loader = self.loader(data, ranks)
         if begun:
             progress, notes = resume(begun, self.config, stepper, data.identity)
+            self.clock.add(progress.seconds)
         ranks.join()
+        pace = None
+        if begun and more:
+            clock = ranks.from_first("the clock", self.clock)
+            progress.length, progress.since_best = lengthened(progress, more, clock).to_json(), 0
         if not begun:
             events.tell("timing")
-            timing = time_updates(stepper, loader)
-            updates = ranks.from_first("the plan", lambda: self._plan(data, stepper, timing))
-            if not updates:
+            new = self._begin(data, stepper, loader)
+            if new is None:
                 return Outcome("planned", 0, None)
-            progress, notes = Progress(run=facts(self.config, ranks, updates, data.identity)), []
+            (progress, pace), notes = new, []
         if ranks.is_first:
             if force:  # only now: a plan that is refused leaves the old run as it was
                 self._forget()
@@ -145,23 +170,40 @@ class Run:
             events = Events(self.out / "events.jsonl", self.listeners)
             self._write_settings(events)
         try:
-            with stop_on_signals() as asked:
+            with stop_on_signals(self.out / FINISH if ranks.is_first else None) as asked:
                 ranks.heed(asked)
-                return self._loop(data, stepper, loader, progress, events, asked, notes)
+                loop = self._loop(data, stepper, loader, progress, events, asked, pace)
+                loop.tell_start(progress, notes, pairs=data.pairs, out=str(self.out))
+                reason = "finish" if finish else loop.run(progress)
+                reason = ranks.from_first("the end", partial(self._end, data, loop, progress, asked, reason))
+                return Outcome(reason, progress.step, asked.signal)
         finally:
             events.close()
 
-    def _plan(self, data: TrainingData, stepper: Stepper, timing: Timing) -> int:
-        """How many updates, or none where the person who saw the plan says no."""
+    def _begin(self, data: TrainingData, stepper: Stepper, loader: Loader) -> tuple[Progress, float] | None:
+        """A run of the length that is planned, and what an update should take; None where someone says no."""
+        budget, ranks = self.config.training.budget, stepper.ranks
+        timing = time_updates(stepper, loader, seconds(budget) if budget else None)
+        length = ranks.from_first("the plan", lambda: self._plan(data, stepper, timing))
+        if length is None:
+            return None
+        known = facts(self.config, ranks, from_json(length).updates, data.identity)
+        return Progress(run=known, length=length), timing.seconds_per_update
+
+    def _plan(self, data: TrainingData, stepper: Stepper, timing: Timing) -> dict[str, Any] | None:
+        """How long it goes on, or None where the person who saw the plan says no."""
+        length = planned_length(self.config.training, timing, data.pairs, self.clock())
         plan = make_plan(
             self.config.training,
             timing,
+            length,
             parameters=len(stepper.flat),
             pairs=data.pairs,
             precision=str(stepper.flat.working.dtype).removeprefix("torch."),
             ranks=stepper.ranks.count,
         )
-        return plan.updates if self.confirm(plan) else 0
+        with self.clock.stopped():
+            return length.to_json() if self.confirm(plan) else None
 
     def _loop(
         self,
@@ -171,37 +213,22 @@ class Run:
         progress: Progress,
         events: Events,
         asked: StopRequest,
-        notes: list[str],
-    ) -> Outcome:
-        config, ranks, updates = self.config.training, stepper.ranks, int(progress.run["updates"])
-        every = config.checkpoint_every or max(1, updates // 20)
-        loop = Loop(
+        pace: float | None,
+    ) -> Loop:
+        config, length = self.config.training, length_of(progress)
+        return Loop(
             config=config,
-            updates=updates,
-            checkpoint_every=every,
-            validate_every=config.validate_every or every,
+            length=length,
+            clock=self.clock,
+            pace=PaceWatch(pace, torch.get_num_threads()),
             stepper=stepper,
-            schedule=build_schedule(config, updates),
+            schedule=build_schedule(config, length.updates),
             loader=loader,
             validator=Validator(self.config, data.text, data.valid),
             events=events,
             home=self.out / "checkpoints",
-            asked_to_stop=asked,
+            asked=asked,
         )
-        events.tell(
-            "resume" if progress.step else "start",
-            step=progress.step,
-            updates=updates,
-            parameters=len(stepper.flat),
-            pairs=data.pairs,
-            seconds=progress.seconds,
-            out=str(self.out),
-            run=progress.run,
-            notes=notes,
-        )
-        reason = loop.run(progress)
-        reason = ranks.from_first("the end", partial(self._end, data, loop, progress, asked, reason))
-        return Outcome(reason, progress.step, asked.signal)
 
     def _end(
         self, data: TrainingData, loop: Loop, progress: Progress, asked: StopRequest, reason: str
@@ -262,7 +289,8 @@ class Run:
         objective = build_objective(
             config.objective, data.text.tgt, self.config.search.max_length, self.astray(data, ranks)
         )
-        return Stepper(model, flat, build_adam(config, flat), ranks, config.seed, config.clip, objective)
+        adam = build_adam(config, flat)
+        return Stepper(model, flat, adam, ranks, config.seed, config.clip, objective, self.clock)
 
     def astray(self, data: TrainingData, ranks: Ranks) -> Astray | None:
         """What knows the word alignments, where they guide the attention."""
@@ -297,11 +325,36 @@ class Run:
             remove_folder(self.out / name)
         (self.out / "events.jsonl").unlink(missing_ok=True)
 
-    def _refuse_finished(self) -> None:
-        if (self.out / "model").exists():
+    def _refuse(self, begun: Begun | None, more: str | None, finish: bool) -> None:
+        """What cannot be done with the run that is here, or that is not."""
+        out, has_model = shlex.quote(str(self.out)), (self.out / "model").exists()
+        if more and not more.isdecimal():
+            try:
+                seconds(more)
+            except ValueError as error:
+                raise UsageError(f"{error}, or a number of updates.", where=f"--more {more}") from None
+        if begun is None and (more or finish):
+            what = "are no checkpoints here any more" if has_model else "is no run here yet"
+            raise UsageError(
+                f"There {what}.",
+                where=str(self.out / "checkpoints"),
+                expected="the folder of a run",
+                hint=f"dragoman train DATA -o {out} begins one",
+            )
+        if begun and more and not has_model:
+            raise UsageError(
+                f"This run is not finished: it is at update {begun.progress.step:,}.",
+                where=str(self.out),
+                expected="a finished run to lengthen",
+                hint=f"dragoman train -o {out} resumes it; --finish makes a model of what it has learned.",
+            )
+        if has_model and not more and (begun is None or is_over(begun.progress, self.config.training)):
             raise UsageError(
                 "This run is finished.",
                 where=str(self.out / "model"),
-                expected="a new folder, or an unfinished run to go on with",
-                hint=f"dragoman run {self.out} uses it; --force trains it anew; -o OTHER trains beside it.",
+                expected="a new folder, or an unfinished run to resume",
+                hint=(
+                    f"dragoman run {out} uses it; --more 1h trains it on; --force trains it anew, with "
+                    "other settings or data, too; -o OTHER trains beside it."
+                ),
             )

@@ -1,14 +1,18 @@
-"""The learning rate at each update: a linear rise over `warmup` updates, then one of four ways down."""
+"""The learning rate at each update: a linear rise over `warmup` updates, then one of four ways down.
+
+A step may be a fraction: where a time is given instead of a number of updates, it is the share of the time
+that has passed, times the number of updates that were planned.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 
-Schedule = Callable[[int], float]
+Schedule = Callable[[float], float]
 
 
-def rise(step: int, warmup: int) -> float:
+def rise(step: float, warmup: int) -> float:
     return min(1.0, step / max(1, warmup))
 
 
@@ -32,6 +36,6 @@ def constant(lr: float, warmup: int) -> Schedule:
     return lambda step: lr * rise(step, warmup)
 
 
-def past(step: int, warmup: int, updates: int) -> float:
+def past(step: float, warmup: int, updates: int) -> float:
     """The share of the way from the end of the warm-up to the last update."""
     return min(1.0, max(0.0, (step - warmup) / max(1, updates - warmup)))

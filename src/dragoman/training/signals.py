@@ -1,4 +1,5 @@
-"""SIGTERM, SIGHUP and Ctrl-C ask a run to stop after its update; a second Ctrl-C stops it at once."""
+"""SIGTERM, SIGHUP and Ctrl-C ask a run to stop after its update; a second Ctrl-C stops it at once.
+A file in the run's folder asks it to finish: to make a model of what it has learned so far."""
 
 from __future__ import annotations
 
@@ -7,7 +8,10 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
+
+FINISH = ".finish"  # in the folder of a run
 
 
 class Interrupted(BaseException):
@@ -15,12 +19,22 @@ class Interrupted(BaseException):
 
 
 class StopRequest:
-    def __init__(self) -> None:
+    def __init__(self, finish: Path | None = None) -> None:
+        self._finish = finish
         self.signal: int | None = None
         self._at_once = False
 
     def __call__(self) -> bool:
-        return self.signal is not None
+        return self.signal is not None or self.is_to_finish
+
+    @property
+    def is_to_finish(self) -> bool:
+        return self._finish is not None and self._finish.exists()
+
+    @property
+    def wish(self) -> str:
+        """Another rank may have been asked to stop, and not this one."""
+        return "finish" if self.is_to_finish and self.signal is None else "asked"
 
     def receive(self, number: int, frame: FrameType | None) -> None:
         if self.signal is not None and number == signal.SIGINT:
@@ -42,8 +56,9 @@ class StopRequest:
 
 
 @contextmanager
-def stop_on_signals() -> Iterator[StopRequest]:
-    request = StopRequest()
+def stop_on_signals(finish: Path | None = None) -> Iterator[StopRequest]:
+    """`finish` is the file that asks for a model."""
+    request = StopRequest(finish)
     if threading.current_thread() is not threading.main_thread():
         yield request  # signals belong to the main thread; a run in another one is stopped by its caller
         return

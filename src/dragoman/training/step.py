@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,8 +21,9 @@ from dragoman.training.objectives.objective import Objective, teacher_forcing
 from dragoman.training.optim import Adam
 from dragoman.training.parallel import Ranks
 
-# Behind the gradient in one flat tensor: Σ loss, Σ nll, how many ranks want to stop, and which update it is.
-EXTRA = 4
+# Behind the gradient in one flat tensor: Σ loss, Σ nll, how many ranks want to stop, the clock of the first
+# rank, and which update it is.
+EXTRA = 5
 MARKS = 2**16  # updates that are told apart: fp32 holds 256 times that number exactly
 LATE = 10**9  # for updates that are timed: by then all that sets in later, such as sampling, has set in
 
@@ -32,6 +34,7 @@ class Updated(NamedTuple):
     norm: float  # of the gradient, before clipping
     applied: bool  # False where the gradient was not finite: the weights are as before
     stop: bool  # a rank was asked to stop
+    clock: float  # of the first rank
 
 
 @dataclass(frozen=True)
@@ -45,14 +48,16 @@ class Stepper:
     seed: int
     clip: float
     objective: Objective = teacher_forcing
+    clock: Callable[[], float] = time.perf_counter
 
     def update(self, batch: GlobalBatch, step: int, lr: float, stop: bool = False) -> Updated:
         self.model.train()
         mine = tree_sum(self._parts(batch, step, stop)) if batch.micro else self._nothing(stop)
+        mine[-2] = self.clock() if self.ranks.is_first else 0.0
         mine[-1] = step % MARKS
         total = self.ranks.sum(mine, name_of(step))
         gradient = total[: len(self.flat)]
-        loss, nll, stops, _ = total[len(self.flat) :].tolist()
+        loss, nll, stops, clock, _ = total[len(self.flat) :].tolist()
         norm = norm_in_chunks(gradient)
         applied = math.isfinite(norm) and math.isfinite(loss)
         if applied:
@@ -60,23 +65,23 @@ class Stepper:
                 gradient.mul_(self.clip / norm)
             self.adam.step(gradient, lr)
             self.flat.publish()
-        return Updated(loss / batch.tokens, nll / batch.tokens, norm, applied, stops > 0)
+        return Updated(loss / batch.tokens, nll / batch.tokens, norm, applied, stops > 0, clock)
 
     def _parts(self, batch: GlobalBatch, step: int, stop: bool) -> Iterator[Float[Tensor, " Q"]]:
         """Gradient and sums of each micro-batch of this rank."""
         for number, micro in enumerate(batch.micro, start=batch.first_micro):
             part = torch.empty(len(self.flat) + EXTRA)
-            part[len(self.flat) :] = torch.tensor([0.0, 0.0, float(stop), 0.0])
+            part[len(self.flat) :] = torch.tensor([0.0, 0.0, float(stop), 0.0, 0.0])
             if micro is not None:
                 sums = self._backward(micro, batch.tokens, step, number)
-                part[len(self.flat) : -2] = torch.stack((sums.loss.detach(), sums.nll))
+                part[len(self.flat) : -3] = torch.stack((sums.loss.detach(), sums.nll))
             self.flat.take_gradient(part)
             yield part
 
     def _nothing(self, stop: bool) -> Float[Tensor, " Q"]:
         """Of a rank without micro-batches. To add -0 leaves every bit as it is, also those of 0 and -0."""
         nothing = torch.full((len(self.flat) + EXTRA,), -0.0)
-        nothing[-2] = float(stop)
+        nothing[-3] = float(stop)
         return nothing
 
     def _backward(self, micro: Batch, tokens: int, step: int, number: int) -> LossSum:

@@ -19,10 +19,12 @@ class Start(NamedTuple):
     name: str
     attributes: dict[str, str]
     line: int
+    byte: int
 
 
 class End(NamedTuple):
     name: str
+    byte: int
 
 
 class Text(NamedTuple):
@@ -69,12 +71,13 @@ def parser_of(file: Path, found: list[Event]) -> expat.XMLParserType:
         depth += 1
         if depth > DEEPEST:
             raise refused(file, parser, f"More than {DEEPEST} elements stand inside each other here.")
-        found.append(Start(name.rpartition(":")[2], attributes, parser.CurrentLineNumber))
+        place = parser.CurrentLineNumber, parser.CurrentByteIndex
+        found.append(Start(name.rpartition(":")[2], attributes, *place))
 
     def end(name: str) -> None:
         nonlocal depth
         depth -= 1
-        found.append(End(name.rpartition(":")[2]))
+        found.append(End(name.rpartition(":")[2], parser.CurrentByteIndex))
 
     def entity(name: str, *_: object) -> None:
         raise refused(file, parser, f'This XML declares an entity of its own, "{name[:40]}".')

@@ -1,0 +1,74 @@
+"""`dragoman run MODEL app.po`: a document in, the same document with translations out."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from dragoman.cli import steering
+from dragoman.cli.flagged import SHOWN, report_flagged
+from dragoman.cli.terminal import talk
+from dragoman.cli.wording import plural
+from dragoman.errors import UsageError
+
+if TYPE_CHECKING:
+    from dragoman.config.search import SearchConfig
+    from dragoman.inference.asked import Asked
+    from dragoman.inference.model import Model
+
+
+def find(given: Sequence[str | Path], args: argparse.Namespace) -> Path | None:
+    """The PO, XLIFF, TMX or SRT that is to be translated, and what cannot be asked of one."""
+    from dragoman.documents.build import is_document
+
+    files = [one for one in given if isinstance(one, Path) and is_document(one)]
+    if not files:
+        return None
+    asked = {"--json": args.json, "--nbest": args.nbest is not None, "--trace": args.trace}
+    if len(given) > 1 or any(asked.values()):
+        unfit = next((option for option, is_asked in asked.items() if is_asked), "something else")
+        raise UsageError(
+            f"{files[0]} is a document: it is translated alone, and not with {unfit}.",
+            where="the command line",
+            expected="a document in, the same document with translations out",
+            hint=f"dragoman run {args.model} {files[0]} -o OUT{files[0].suffix}",
+        )
+    return files[0]
+
+
+def run(file: Path, model: Model, search: SearchConfig, args: argparse.Namespace, out: TextIO) -> int:
+    """The document with translations where it had none, in the same form."""
+    from dragoman.documents.build import translate_document
+    from dragoman.text.kept import USUAL, find_kept
+
+    asked, report = steering.asked(args), steering.Report()
+    flagged: dict[int, tuple[str, ...]] = {}
+
+    def translate(sources: Sequence[str]) -> list[str]:
+        """Things to keep are kept, asked or not; what has none needs no search for it."""
+        outputs = [""] * len(sources)
+        kinds = (*USUAL, *(("numbers",) if args.keep_numbers else ()))
+        for keeps in (False, True):
+            places = [n for n, source in enumerate(sources) if bool(find_kept(source, kinds)) == keeps]
+            wish: Asked = {**asked, "keep": kinds if keeps else ()}
+            results = model([sources[n] for n in places], search, **wish) if places else []
+            for n, result in zip(places, results, strict=True):
+                outputs[n] = result.text
+                report.add(n + 1, result)
+                if result.flags:
+                    flagged[n + 1] = result.flags
+        return outputs
+
+    filled = translate_document(file, translate, tuple(args.languages) if args.languages else None)
+    out.buffer.write(filled.document)
+    total = filled.units + filled.before + len(filled.empty)
+    talk(f"Translated {filled.units:,} of {plural(total, 'unit')} in {file}.")
+    if filled.empty:
+        lines = ", ".join(map(str, filled.empty[:SHOWN]))
+        talk(f"Nothing came out for {len(filled.empty):,} of them (line {lines}): they are as they were.")
+    report_flagged(flagged, "unit")
+    for said in report.lines:
+        talk(said)
+    return 0

@@ -1,0 +1,66 @@
+"""What a person sees of a run: its plan, how it goes, and what came out."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from dragoman.cli import ending
+from dragoman.cli.plain import PlainView
+from dragoman.cli.plan_text import describe, in_short
+from dragoman.cli.progress import Progress
+from dragoman.cli.terminal import is_watched, printable
+from dragoman.config.root import Config
+from dragoman.training.plan import Plan
+
+if TYPE_CHECKING:
+    from dragoman.cli.live import LiveView
+
+Event = dict[str, Any]
+
+
+class Watcher:
+    """Listens to a run and shows it on stderr: as one picture in a terminal, and else in lines."""
+
+    def __init__(self, config: Config, out: Path, *, plain: bool = False) -> None:
+        self.config, self.out = config, out
+        self.progress = Progress()
+        self.view = self._view(plain)
+        self._prepared: Event = {}
+        self._planned: float | None = None
+        self._stack = ExitStack()
+
+    def _view(self, plain: bool) -> LiveView | PlainView:
+        if plain or not is_watched():
+            return PlainView(self.progress)
+        from dragoman.cli.frame import Frame  # with rich, which draws from the caller's random numbers
+        from dragoman.cli.live import LiveView
+
+        name = printable(self.out.absolute().name)
+        metric = self.config.training.valid_metric
+        return LiveView(Frame(self.progress, name, in_short(self.config.model), metric))
+
+    def __enter__(self) -> Watcher:
+        self._stack.enter_context(self.view)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def __call__(self, event: Event) -> None:
+        self.view(event)
+        if event["event"] == "prepared":
+            self._prepared = event
+        elif event["event"] == "finished":
+            seconds = self.progress.elapsed
+            self.view.say(ending.finished(event, seconds, self._planned, self.config, self.out))
+
+    def show_plan(self, plan: Plan) -> bool:
+        """As `Run` asks for it; nobody says no."""
+        self._planned = plan.seconds
+        self.view.say(describe(plan, self.config, self.out, self._prepared))
+        return True

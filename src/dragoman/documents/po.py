@@ -1,0 +1,109 @@
+"""PO: the entries without a translation. What is filled in is fuzzy, which gettext does not use unseen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from dragoman.data.readers.po import unescaped
+from dragoman.documents.slots import Edit, Found, Lines, Slot
+
+FIELD = re.compile(rb'(msgctxt|msgid|msgid_plural|msgstr|msgstr\[[0-9]{1,2}\])[ \t]+(?=")')
+MARK = ("# Machine translation by Dragoman", "#, fuzzy")
+WIDTH = 76  # characters of a line, as gettext breaks it
+
+
+class Field:
+    """msgid "…" with the lines of text below it, and where the comments above it begin."""
+
+    def __init__(self, name: bytes, start: int, number: int, comments: int) -> None:
+        self.name, self.start, self.end, self.number = name.decode(), start, start, number
+        self.comments = comments
+        self.text = ""
+
+    def add(self, line: bytes, end: int) -> None:
+        self.text += unescaped(line.decode()[1:-1])
+        self.end = end
+
+
+def find(document: bytes) -> Found:
+    slots, before = [], 0
+    for entry in entries(document):
+        fields = {field.name: field for field in entry}
+        forms = [field for field in entry if field.name.startswith("msgstr")]
+        if "msgid" not in fields or not fields["msgid"].text.strip() or not forms:
+            continue  # the header, or half an entry
+        if any(form.text for form in forms):
+            before += 1
+        else:
+            slots.append(slot_of(fields, entry[0], forms, b"\r\n" if b"\r\n" in document else b"\n"))
+    return Found(slots, before)
+
+
+def entries(document: bytes) -> list[list[Field]]:
+    """Each as its fields, in order. Comments and obsolete entries are none."""
+    found: list[list[Field]] = []
+    entry: list[Field] = []
+    place = comments = 0
+    for number, raw in enumerate(document.split(b"\n"), start=1):
+        line, start = raw.strip(), place
+        place += len(raw) + 1
+        field = FIELD.match(line)
+        if field and field[1] in (b"msgctxt", b"msgid") and any(f.name.startswith("msgstr") for f in entry):
+            entry = []
+        if field:
+            if not entry:
+                found.append(entry)
+            entry.append(Field(field[1], start, number, comments))
+            line = line[field.end() :]
+        if not line.startswith(b"#") or line.startswith(b"#~"):
+            comments = place
+        if entry and line.startswith(b'"') and line.endswith(b'"') and len(line) > 1:
+            entry[-1].add(line, start + len(raw.rstrip(b"\r")))
+    return found
+
+
+def slot_of(fields: dict[str, Field], first: Field, forms: Sequence[Field], newline: bytes) -> Slot:
+    """The first form of a plural is that of one, the others are those of many."""
+    texts = [fields[name].text for name in ("msgid", "msgid_plural") if name in fields]
+    laid_out = [Lines(text) for text in texts]
+    sources = tuple(source for lines in laid_out for source in lines.sources)
+
+    def edits(outputs: Sequence[str]) -> list[Edit]:
+        given = iter(outputs)
+        translated = [lines.filled(given) for lines in laid_out]
+        marked = Edit(first.comments, first.comments, b"".join(line.encode() + newline for line in MARK))
+        filled = [translated[min(n, len(translated) - 1)] for n in range(len(forms))]
+        return [
+            marked,
+            *(
+                Edit(form.start, form.end, written(form.name, text, newline))
+                for form, text in zip(forms, filled, strict=True)
+            ),
+        ]
+
+    return Slot(first.number, sources, edits)
+
+
+def written(name: str, text: str, newline: bytes) -> bytes:
+    """A long text, or one of several lines, begins below its name, as gettext writes it."""
+    whole = f'{name} "{escaped(text)}"'
+    if len(whole) <= WIDTH + 4 and "\n" not in text[:-1]:
+        return whole.encode()
+    rows = [f'"{row}"' for line in re.findall(r"[^\n]*\n|[^\n]+", text) for row in broken(line)]
+    return newline.join(row.encode() for row in (f'{name} ""', *rows))
+
+
+def broken(line: str) -> list[str]:
+    rows = [""]
+    for word in re.findall(r"\S*\s+|\S+", line):
+        if rows[-1] and len(rows[-1]) + len(escaped(word)) > WIDTH:
+            rows.append("")
+        rows[-1] += escaped(word)
+    return rows
+
+
+def escaped(text: str) -> str:
+    for plain, code in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\t", "\\t"), ("\r", "\\r")):
+        text = text.replace(plain, code)
+    return text

@@ -1,0 +1,123 @@
+"""XLIFF 1.2 and 2: the units without a <target>. What is filled in says that it is machine output."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from dragoman.data.readers.languages import Languages
+from dragoman.data.readers.markup import End, Start, read_xml
+from dragoman.data.readers.xliff import ASIDE, CODES, UNFINISHED, UNITS, languages_of, turned
+from dragoman.documents.slots import Edit, Found, Slot
+from dragoman.documents.xml import Segment, decoded, end_of_tag
+from dragoman.errors import DataError
+
+MARK_1 = ' state="needs-review-translation" state-qualifier="mt-suggestion"'
+MARK_2 = ' state="translated" subState="dragoman:mt"'
+STATES = re.compile(rb"""(?<!\s)\s++(?:state|subState)\s*+=\s*+(?:"[^"]*+"|'[^']*+')""")
+
+
+class Element(NamedTuple):
+    """Places in the bytes: of its tags, and of what is between them."""
+
+    start: int
+    inner: slice
+    end: int
+
+
+class Unit:
+    """A <trans-unit> or <segment>: its <source>, <seg-source> and <target>."""
+
+    def __init__(self, start: Start) -> None:
+        self.start, self.state = start, start.attributes.get("state", "")
+        self.elements: dict[str, Element] = {}
+        self.open: dict[str, int] = {}
+
+    def close(self, document: bytes, name: str, byte: int) -> None:
+        start = self.open.pop(name)
+        inner = end_of_tag(document, start)
+        is_empty = byte == inner and document[inner - 2 : inner] == b"/>"
+        end = inner if is_empty else end_of_tag(document, byte)
+        self.elements[name] = Element(start, slice(inner, byte), end)
+
+
+def find(document: bytes, file: Path, languages: Languages | None = None) -> Found:
+    decoded(document, str(file))
+    slots, before, unit, aside = list[Slot](), 0, None, 0
+    translate = [True]  # of the elements around
+    for event in read_xml(file):
+        match event:
+            case Start(name, attributes):
+                wish = {"no": False, "yes": True}
+                translate.append(wish.get(attributes.get("translate", ""), translate[-1]))
+                if aside or name in ASIDE:
+                    aside += 1
+                elif name in ("xliff", "file") and (theirs := languages_of(name, attributes)):
+                    if turned(file, theirs, languages):
+                        raise other_way(file, theirs)
+                elif name in UNITS:
+                    unit = Unit(event)
+                elif unit and name in ("source", "seg-source", "target"):
+                    unit.open[name] = event.byte
+                    if name == "target":
+                        unit.state = attributes.get("state", unit.state)
+            case End(name, byte):
+                is_wanted = translate.pop()
+                if aside:
+                    aside -= 1
+                elif unit and name in unit.open:
+                    unit.close(document, name, byte)
+                elif unit and name in UNITS:
+                    slot = slot_of(document, unit, name) if is_wanted and "source" in unit.elements else None
+                    slots += [slot] if slot else []
+                    before += slot is None
+                    unit = None
+    return Found(slots, before)
+
+
+def slot_of(document: bytes, unit: Unit, name: str) -> Slot | None:
+    """None where there is a translation, or nothing to translate."""
+    source, target = unit.elements["source"], unit.elements.get("target")
+    segment = Segment(document[source.inner].decode(), CODES)
+    has_target = bool(target and document[target.inner].strip())
+    if not segment.has_text or (has_target and unit.state not in UNFINISHED):
+        return None
+    is_2 = name == "segment"
+    after = unit.elements.get("seg-source", source).end
+
+    def edits(outputs: Sequence[str]) -> list[Edit]:
+        mark = "" if is_2 else MARK_1
+        new = f"<target{mark}>{segment.written(outputs[0])}</target>".encode()
+        marked = [remarked(document, unit.start.byte)] if is_2 else []
+        if target:
+            return [*marked, Edit(target.start, target.end, new)]
+        return [*marked, Edit(after, after, indent(document, source.start) + new)]
+
+    return Slot(unit.start.line, (segment.source,), edits)
+
+
+def remarked(document: bytes, start: int) -> Edit:
+    """XLIFF 2 says it in the <segment>."""
+    tag = document[start : end_of_tag(document, start)]
+    name = re.match(rb"<[^\s/>]+", tag)
+    assert name
+    kept = STATES.sub(b"", tag[name.end() :])
+    return Edit(start, start + len(tag), name[0] + MARK_2.encode() + kept)
+
+
+def indent(document: bytes, place: int) -> bytes:
+    """The line break and white space before this place, if there is nothing else."""
+    found = re.search(rb"\r?\n[ \t]*\Z", document[max(0, place - 200) : place])
+    return found[0] if found else b""
+
+
+def other_way(file: Path, theirs: Languages) -> DataError:
+    src, tgt = theirs
+    return DataError(
+        f"This document is translated from {src} to {tgt}, and its sources are in {src}.",
+        where=str(file),
+        expected=f"a model that reads {src}",
+        hint=f"Without --languages, or with --languages {src} {tgt}",
+    )

@@ -1,0 +1,123 @@
+"""A segment of XML whose inline elements a translation keeps."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from string import ascii_lowercase
+from typing import NamedTuple
+
+from dragoman.errors import DataError
+
+# In XML that was parsed before, so that each is whole.
+TAG = r"""<[^<>"']*+(?:"[^"]*+"[^<>"']*+|'[^']*+'[^<>"']*+)*+>"""
+TOKEN = re.compile(
+    rf"<!--(?:(?!-->).)*+-->|<!\[CDATA\[(?:(?!]]>).)*+]]>|<\?(?:(?!\?>).)*+\?>|{TAG}|[^<]++", re.DOTALL
+)
+NAME = re.compile(r"</?(?:[\w.-]+:)?([\w.-]+)")
+CDATA = "<![CDATA["
+
+
+def end_of_tag(document: bytes, start: int) -> int:
+    """Of the tag that begins there."""
+    found = re.compile(TAG.encode()).match(document, start)
+    assert found
+    return found.end()
+
+
+def decoded(document: bytes, file: str) -> str:
+    """Only to see that it is UTF-8: places in it are counted in bytes."""
+    try:
+        return document.decode()
+    except UnicodeDecodeError as error:
+        raise DataError(
+            "This document is not UTF-8.",
+            where=f"{file}, byte {error.start:,}",
+            expected="a document in UTF-8, which can be written back byte for byte",
+            hint=f"Save it as UTF-8; or: iconv -f UTF-16 -t UTF-8 {file}, with the declared encoding changed",
+        ) from None
+
+
+class Code(NamedTuple):
+    """A tag of an inline element, or all of one that holds no text, and the short tag that stands for it."""
+
+    xml: str
+    before: str  # "/" in a closing tag
+    number: int
+    after: str  # "/" where it has no closing tag
+
+    def short(self, letter: str) -> str:
+        return f"<{self.before}{letter}{self.number}{self.after}>"
+
+
+class Segment:
+    """The content of a <source> or <seg> as a model reads it, where a short tag such as <x1> stands for each
+    inline element. `opaque` are the names of elements whose content is not text."""
+
+    def __init__(self, content: str, opaque: frozenset[str]) -> None:
+        parts = list(parts_of(content, opaque))
+        text = "".join(part for part in parts if isinstance(part, str))
+        self.has_text = bool(text.strip())
+        letter = next(c for c in "xyz" + ascii_lowercase if not re.search(rf"</?{c}[0-9]", text))
+        codes = [part for part in parts if isinstance(part, Code)]
+        self._tags = [code.short(letter) for code in codes]
+        self._codes = [code.xml for code in codes]
+        whole = "".join(part if isinstance(part, str) else part.short(letter) for part in parts)
+        inner = whole.strip()
+        self._before, _, self._after = whole.partition(inner) if inner else (whole, "", "")
+        self.source = " ".join(filter(None, map(str.strip, inner.split("\n"))))
+
+    def written(self, output: str) -> str:
+        """The XML of a translation. Where it has not the tags of the source in their order, they go behind
+        its text, so that the XML stays whole."""
+        if not self._tags:
+            return f"{self._before}{escaped(output)}{self._after}"
+        pieces = re.split("(" + "|".join(map(re.escape, self._tags)) + ")", output)
+        if pieces[1::2] != self._tags:
+            texts = " ".join(filter(None, map(str.strip, pieces[::2])))
+            pieces = [texts, *(piece for tag in self._tags for piece in (tag, ""))]
+        codes = dict(zip(self._tags, self._codes, strict=True))
+        inner = "".join(codes[piece] if n % 2 else escaped(piece) for n, piece in enumerate(pieces))
+        return f"{self._before}{inner}{self._after}"
+
+
+def parts_of(content: str, opaque: frozenset[str]) -> Iterator[str | Code]:
+    inside, depth, open_, number = "", 0, list[int](), 0  # `inside` an opaque element
+    for token in TOKEN.findall(content):
+        opened = change(token)
+        if depth or (opened == 1 and name_of(token) in opaque):
+            inside, depth = inside + token, depth + opened
+            if not depth:
+                number += 1
+                yield Code(inside, "", number, "/")
+                inside = ""
+        elif token.startswith(CDATA):
+            yield token[len(CDATA) : -3]
+        elif not token.startswith("<"):
+            yield html.unescape(token)
+        elif opened == -1:
+            yield Code(token, "/", open_.pop(), "")
+        else:
+            number += 1
+            if opened:
+                open_.append(number)
+            yield Code(token, "", number, "" if opened else "/")
+
+
+def name_of(tag: str) -> str:
+    found = NAME.match(tag)
+    return found[1] if found else ""
+
+
+def change(token: str) -> int:
+    """By how much an element more is open behind this token."""
+    if not token.startswith("<") or token.startswith(("<!", "<?")) or token.endswith("/>"):
+        return 0
+    return -1 if token.startswith("</") else 1
+
+
+def escaped(text: str) -> str:
+    """XML has no way to write most controls."""
+    text = re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]", "", text)
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,0 +1,62 @@
+"""`dragoman run MODEL app.po -o app.de.po`: documents, as a localiser would give them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.cli.main import main
+from inference.tiny_bundle import tiny_folder
+
+PO = '#: a.c:1\nmsgid "a b %d"\nmsgstr ""\n\nmsgid "c"\nmsgstr "C"\n'
+SRT = "1\n00:00:01,000 --> 00:00:02,000\na b\nc\n"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("document")
+    tiny_folder(folder / "model")
+    return str(folder)
+
+
+def test_a_po_goes_to_a_po(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, target = tmp_path / "app.po", tmp_path / "app.de.po"
+    source.write_text(PO, encoding="utf-8")
+    assert main(["run", model, str(source), "-o", str(target)]) == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert f"{source} is a document: what has no translation in it gets one." in err
+    assert f"Translated 1 of 2 units in {source}." in err
+    written = target.read_text(encoding="utf-8")
+    assert "#, fuzzy\n#: a.c:1\n" in written
+    assert written.count("%d") == 2  # the placeholder is kept
+    assert 'msgid "c"\nmsgstr "C"\n' in written
+
+
+def test_a_document_goes_to_stdout(model: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "film.srt"
+    source.write_text(SRT, encoding="utf-8")
+    assert main(["run", model, "--file", str(source)]) == 0
+    out, _ = capfd.readouterr()
+    assert out.startswith("1\n00:00:01,000 --> 00:00:02,000\n")
+
+
+@pytest.mark.parametrize("options", [["--json"], ["--nbest", "2"], ["more text"]])
+def test_what_a_document_cannot_give_is_refused(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    source = tmp_path / "app.po"
+    source.write_text(PO, encoding="utf-8")
+    assert main(["run", model, str(source), *options]) == 2
+    assert "is a document: it is translated alone" in capsys.readouterr().err
+
+
+def test_a_document_that_is_broken_leaves_nothing_behind(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, target = tmp_path / "app.xlf", tmp_path / "out.xlf"
+    source.write_text("<xliff><file>", encoding="utf-8")
+    assert main(["run", model, str(source), "-o", str(target)]) == 3
+    assert "not whole XML" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["app.xlf"]

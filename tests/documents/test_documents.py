@@ -1,0 +1,326 @@
+"""A document comes back byte for byte, but for the translations that it had not."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from pathlib import Path
+from xml.sax.saxutils import escape, quoteattr
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.data.readers.build import open_pairs
+from dragoman.documents.build import KINDS, translate_document
+from dragoman.documents.slots import Filled
+from dragoman.documents.srt import balanced
+from dragoman.documents.xml import Segment
+from dragoman.errors import DataError, UsageError
+from dragoman.text.kept import find_kept
+
+EN_DE = ("en", "de")
+# What XML can hold, line breaks among it; and what looks like markup without being it.
+WORDS = st.lists(
+    st.one_of(
+        st.text(st.characters(exclude_categories=["Cs", "Cc", "Cn", "Co"]), min_size=1, max_size=8),
+        st.sampled_from(["<x1>", "</b>", "&amp;", "&", "%d", "]]>", '"', "\\", "{name}", "<x2/>", "\\n"]),
+    ),
+    min_size=1,
+    max_size=5,
+).map(" ".join)
+TEXTS = WORDS.filter(str.strip)
+
+
+def shout(sources: Sequence[str]) -> list[str]:
+    """A model that keeps what is to be kept."""
+    return [re.sub(r"(<[^<>]*>|%\w|\{\w+\})|(\w)", lambda m: m[1] or m[2].upper(), s) for s in sources]
+
+
+def forgets(sources: Sequence[str]) -> list[str]:
+    """A model that loses what is to be kept."""
+    return ["words & more <" for _ in sources]
+
+
+def silent(sources: Sequence[str]) -> list[str]:
+    return [" " for _ in sources]
+
+
+def translated(folder: Path, name: str, document: str | bytes, translate=shout) -> Filled:  # type: ignore[no-untyped-def]
+    file = folder / name
+    file.write_bytes(document.encode() if isinstance(document, str) else document)
+    return translate_document(file, translate, EN_DE)
+
+
+# ---- PO
+
+PO = """# head
+msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=UTF-8\\n"
+
+# a person wrote this
+#: a.c:1
+#, c-format
+msgid "Open %d file"
+msgid_plural "Open %d files"
+msgstr[0] ""
+msgstr[1] ""
+msgstr[2] ""
+
+msgctxt "x"
+msgid "Done"
+msgstr "Fertig"
+
+msgid ""
+"Two lines\\n"
+"and \\"more\\"\\n"
+msgstr ""
+
+#~ msgid "old"
+#~ msgstr ""
+"""
+
+TWO = 'msgid ""\n"Two lines\\n"\n"and \\"more\\"\\n"\nmsgstr ""\n'
+
+
+def test_po(tmp_path: Path) -> None:
+    filled = translated(tmp_path, "a.po", PO)
+    assert (filled.units, filled.before, filled.empty) == (2, 1, ())
+    mark = "# Machine translation by Dragoman\n#, fuzzy\n"
+    expected = (
+        PO.replace("# a person", mark + "# a person")
+        .replace('msgstr[0] ""', 'msgstr[0] "OPEN %d FILE"')
+        .replace('msgstr[1] ""', 'msgstr[1] "OPEN %d FILES"')
+        .replace('msgstr[2] ""', 'msgstr[2] "OPEN %d FILES"')
+        .replace(
+            TWO,
+            f'{mark}{TWO}"TWO LINES\\n"\n"AND \\"MORE\\"\\n"\n',
+        )
+    )
+    assert filled.document.decode() == expected
+
+
+def test_po_with_dos_line_ends(tmp_path: Path) -> None:
+    filled = translated(tmp_path, "a.po", PO.replace("\n", "\r\n"))
+    assert (
+        filled.document.decode().replace("\r\n", "\n") == translated(tmp_path, "b.po", PO).document.decode()
+    )
+    assert b"\n" not in filled.document.replace(b"\r\n", b"")
+
+
+def test_what_is_filled_in_is_fuzzy_and_is_not_translated_again(tmp_path: Path) -> None:
+    once = translated(tmp_path, "a.po", PO).document
+    again = translated(tmp_path, "a.po", once)
+    assert (again.units, again.before) == (0, 3)
+    assert again.document == once
+    (tmp_path / "a.po").write_bytes(once)
+    skipped: list[str] = []
+    pairs = list(open_pairs([tmp_path / "a.po"], on_bad=lambda bad: skipped.append(bad.kind)))
+    assert [(pair.src, pair.tgt) for pair in pairs] == [("Done", "Fertig")]
+    assert set(skipped) == {"fuzzy"}
+
+
+def po_string(text: str) -> str:
+    return (
+        '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t") + '"'
+    )
+
+
+@given(
+    st.lists(
+        st.tuples(TEXTS, st.booleans(), st.sampled_from(["", "\n", " ", "\n\n"])), min_size=1, max_size=6
+    )
+)
+def test_any_po_comes_back_with_its_white_space(
+    tmp_path_factory: pytest.TempPathFactory, entries: list[tuple[str, bool, str]]
+) -> None:
+    parts = []
+    for n, (text, is_done, end) in enumerate(entries):
+        done = po_string("done") if is_done else '""'
+        parts.append(f'#: {n}\nmsgctxt "{n}"\nmsgid {po_string(text + end)}\nmsgstr {done}\n')
+    document = "\n".join(parts)
+    folder = tmp_path_factory.mktemp("po")
+    filled = translated(folder, "a.po", document, lambda sources: [f"»{s}«" for s in sources])
+    assert filled.before == sum(is_done for _, is_done, _ in entries)
+    (folder / "b.po").write_bytes(filled.document.replace(b"#, fuzzy\n", b""))
+    pairs = list(open_pairs([folder / "b.po"]))
+    assert [pair.src for pair in pairs] == [(text + end).strip() for text, _, end in entries]
+    for pair, (text, is_done, _) in zip(pairs, entries, strict=True):
+        assert pair.tgt == ("done" if is_done else f"»{text.strip()}«")
+    untouched = translated(folder, "a.po", document, silent)
+    assert untouched.document.decode() == document
+    assert len(untouched.empty) == sum(not is_done for _, is_done, _ in entries)
+
+
+# ---- XLIFF
+
+XLIFF_1 = """<?xml version="1.0"?>
+<xliff version="1.2"><file source-language="en" target-language="de"><body>
+  <trans-unit id="1">
+    <source>Click <g id="1">hére</g> &amp; <ph id="2">&lt;br/&gt;</ph> go</source>{0}
+  </trans-unit>
+  <trans-unit id="2"><source>b</source><target>B</target></trans-unit>
+  <trans-unit id="3"><source>c</source>{1}</trans-unit>
+  <trans-unit id="4" translate="no"><source>c</source></trans-unit>
+  <group translate="no"><trans-unit id="5"><source>c</source></trans-unit></group>
+  <trans-unit id="6"><source>d</source>{2}<alt-trans><target>q</target></alt-trans></trans-unit>
+</body></file></xliff>
+"""
+MARK_1 = 'state="needs-review-translation" state-qualifier="mt-suggestion"'
+
+
+def test_xliff_1(tmp_path: Path) -> None:
+    filled = translated(tmp_path, "a.xlf", XLIFF_1.format("", "<target/>", '<target state="new">d</target>'))
+    assert (filled.units, filled.before) == (3, 3)
+    clicked = 'CLICK <g id="1">HÉRE</g> &amp; <ph id="2">&lt;br/&gt;</ph> GO'
+    assert filled.document.decode() == XLIFF_1.format(
+        f"\n    <target {MARK_1}>{clicked}</target>",
+        f"<target {MARK_1}>C</target>",
+        f"<target {MARK_1}>D</target>",
+    )
+
+
+def test_xliff_2_says_in_the_segment_that_it_is_machine_output(tmp_path: Path) -> None:
+    document = (
+        '<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" version="2.0" srcLang="en" trgLang="de">'
+        '<file id="f"><unit id="1"><segment state="initial" id=\'s\'>\n'
+        '<source>a <pc id="1">b</pc><ph id="2"/></source>{0}</segment>'
+        "<segment><source>x</source><target>y</target></segment></unit></file></xliff>"
+    )
+    filled = translated(tmp_path, "a.xliff", document.format(""))
+    expected = document.format('\n<target>A <pc id="1">B</pc><ph id="2"/></target>').replace(
+        'state="initial"', 'state="translated" subState="dragoman:mt"'
+    )
+    assert filled.document.decode() == expected
+
+
+def test_a_document_of_the_other_direction_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.xlf").write_text(XLIFF_1.format("", "", ""), encoding="utf-8")
+    with pytest.raises(DataError, match="from en to de"):
+        translate_document(tmp_path / "a.xlf", shout, ("de", "en"))
+
+
+def test_tags_that_a_model_loses_go_behind_its_text_and_the_xml_stays_whole(tmp_path: Path) -> None:
+    filled = translated(tmp_path, "a.xlf", XLIFF_1.format("", "", ""), forgets)
+    ET.fromstring(filled.document)
+    assert (
+        'words &amp; more &lt;<g id="1"></g><ph id="2">&lt;br/&gt;</ph></target>' in filled.document.decode()
+    )
+
+
+INLINE = st.recursive(
+    st.one_of(
+        WORDS.map(escape),
+        st.sampled_from(['<x id="1"/>', "<!-- a > b -->", '<ph id="2">code &lt; <sub>q</sub></ph>']),
+        st.text("ab<&]", max_size=5).filter(lambda t: "]]>" not in t).map(lambda t: f"<![CDATA[{t}]]>"),
+    ),
+    lambda inner: st.tuples(WORDS, st.lists(inner, max_size=3)).map(
+        lambda found: f"<g id={quoteattr(found[0])}>{''.join(found[1])}</g>"
+    ),
+    max_leaves=8,
+)
+OPAQUE = frozenset({"ph"})
+
+
+@given(st.lists(INLINE, max_size=4).map("".join))
+def test_any_segment_is_written_as_it_was_read(content: str) -> None:
+    segment = Segment(content, OPAQUE)
+    as_text = "".join(ET.fromstring(f"<s>{content}</s>").itertext())
+    written = segment.written(segment.source)
+    ET.fromstring(f"<s>{written}</s>")
+    same = "".join(ET.fromstring(f"<s>{written}</s>").itertext())
+    assert same.split() == as_text.split()
+    if not segment.has_text:
+        return
+    tags = re.findall(r"</?[xyz]\d+/?>", segment.source)
+    known = {kept.literal for kept in find_kept(segment.source, ("tags",))}
+    assert all(any(tag in literal for literal in known) for tag in tags[:10])
+
+
+@given(st.lists(INLINE, max_size=4).map("".join), WORDS)
+def test_any_output_makes_whole_xml(content: str, output: str) -> None:
+    ET.fromstring(f"<s>{Segment(content, OPAQUE).written(output)}</s>")
+
+
+# ---- TMX
+
+
+def test_tmx(tmp_path: Path) -> None:
+    document = """<tmx version="1.4"><header srclang="en"/><body>
+ <tu>
+  <tuv xml:lang="en-GB"><seg>a <bpt i="1">&lt;b&gt;</bpt>c<ept i="1">&lt;/b&gt;</ept></seg></tuv>{0}
+ </tu>
+ <tu><tuv xml:lang="en"><seg>q</seg></tuv><tuv xml:lang="de"><seg>q</seg></tuv></tu>
+ <tu><tuv lang="fr"><seg>q</seg></tuv></tu>
+</body></tmx>"""
+    filled = translated(tmp_path, "a.tmx", document.format(""))
+    assert (filled.units, filled.before) == (1, 2)
+    new = 'A <bpt i="1">&lt;b&gt;</bpt>C<ept i="1">&lt;/b&gt;</ept>'
+    expected = document.format(f'\n  <tuv xml:lang="de" creationid="MT!Dragoman"><seg>{new}</seg></tuv>')
+    assert filled.document.decode() == expected
+    (tmp_path / "b.tmx").write_bytes(filled.document)
+    pairs = list(open_pairs([tmp_path / "b.tmx"], languages=EN_DE, on_bad=lambda _: None))
+    assert [(pair.src, pair.tgt) for pair in pairs] == [("a c", "A C"), ("q", "q")]
+
+
+def test_a_tmx_needs_to_know_the_languages(tmp_path: Path) -> None:
+    (tmp_path / "a.tmx").write_text("<tmx/>", encoding="utf-8")
+    with pytest.raises(UsageError, match="which is to be translated into which") as caught:
+        translate_document(tmp_path / "a.tmx", shout)
+    assert "--languages en de" in caught.value.hint
+
+
+# ---- SRT
+
+
+def test_srt_keeps_its_times_its_lines_and_its_speakers(tmp_path: Path) -> None:
+    document = (
+        "\ufeff1\r\n00:00:01,000 --> 00:00:02,000 X1:7\r\n{0}\r\n{1}\r\n\r\n"
+        "2\r\n00:00:03,000 --> 00:00:04,000\r\n- Hi.\r\n- <i>{2}</i>\r\n\r\n"
+        "3\r\n00:00:05,000 --> 00:00:06,000\r\n\r\n"
+    )
+    filled = translated(tmp_path, "a.srt", document.format("Hello there you", "my friend.", "Ho."))
+    assert filled.units == 2
+    expected = document.format("HELLO THERE YOU", "MY FRIEND.", "HO.").replace("- Hi.", "- HI.")
+    assert filled.document.decode() == expected
+
+
+def test_srt_with_a_shorter_translation_has_fewer_lines(tmp_path: Path) -> None:
+    document = "1\n00:00:01,000 --> 00:00:02,000\nHello\nmy friend."
+    filled = translated(tmp_path, "a.srt", document, lambda sources: ["Hi" for _ in sources])
+    assert filled.document.decode() == "1\n00:00:01,000 --> 00:00:02,000\nHi"
+
+
+@given(WORDS, st.integers(1, 4))
+def test_lines_of_a_cue_hold_all_words(text: str, most: int) -> None:
+    rows = balanced(text, most)
+    assert " ".join(rows).split() == text.split()
+    assert len(rows) <= most
+
+
+@given(st.lists(st.tuples(WORDS, st.integers(0, 2)), max_size=4))
+def test_any_srt_without_translations_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, cues: list[tuple[str, int]]
+) -> None:
+    document = "\n".join(
+        f"{n}\n00:00:0{n},000 --> 00:00:0{n},500\n" + f"{text}\n" * lines
+        for n, (text, lines) in enumerate(cues)
+    )
+    assert translated(tmp_path_factory.mktemp("srt"), "a.srt", document, silent).document.decode() == document
+
+
+# ---- all of them
+
+
+@pytest.mark.parametrize("suffix", sorted(KINDS))
+def test_what_is_not_utf_8_is_refused_in_words(tmp_path: Path, suffix: str) -> None:
+    with pytest.raises(DataError, match="not UTF-8"):
+        translated(tmp_path, f"a{suffix}", b"\xff\xfe\x00\xd8\xff")
+
+
+def test_a_bomb_is_refused(tmp_path: Path) -> None:
+    bomb = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><xliff>&b;</xliff>'
+    with pytest.raises(DataError, match="entity"):
+        translated(tmp_path, "a.xlf", bomb)
