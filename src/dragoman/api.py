@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from dragoman.cli.sources import IN_UPDATES
 from dragoman.cli.watcher import Watcher
 from dragoman.config.load import check_path, merge, nest
 from dragoman.config.load import load as load_config
@@ -61,8 +62,8 @@ def train(
     file, base, home = sources(data, out, config)
     if valid is not None:
         base = merge(base, {"data": {"valid": {"files": names(valid, "valid")}}})
-    if budget is not None:  # the updates of a settings file give way
-        base = merge(base, {"training": {"updates": None, "budget": budget}})
+    if budget is not None:  # what a settings file counts in updates gives way
+        base = merge(base, {"training": {**dict.fromkeys(IN_UPDATES), "budget": budget}})
     with in_python():
         chosen = load_config(file, base=merge(base, tree(settings)), elsewhere="dragoman.train")
     return trained(chosen, home, listener, progress, force=force)

@@ -348,7 +348,7 @@ def test_plan_says_what_how_long_where_and_what_to_expect() -> None:
         "3.1 GB",
         "  export  ct2\n",
         "en-de/model",
-        "29,000 pairs is small: expect good results inside its domain, weak ones outside it.",
+        "29,000 pairs are a small corpus: expect good results inside its domain, weak ones outside it.",
     ):
         assert part in text
 
@@ -404,7 +404,7 @@ def test_plan_names_recurrent_models_and_separate_vocabularies() -> None:
 def test_every_size_of_data_is_judged() -> None:
     judged = [plan_text.judgement(10**power) for power in range(1, 10)]
     assert len(set(judged)) == 6
-    assert all(text.startswith("is ") and text.endswith(".") for text in judged)
+    assert all(text.startswith("are ") and text.endswith(".") for text in judged)
 
 
 def test_nothing_lost_is_nothing_said() -> None:

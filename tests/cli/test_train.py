@@ -95,7 +95,7 @@ def test_finished_run_tells_its_story_on_stderr(finished: Finished) -> None:
     for part in (
         "updates timed on this machine",
         "1+1 layers × width 64",
-        "500 pairs is very little",
+        "500 pairs are very few",
         "valid   10 of 30",
         "saved   30",
         "Finished: 30 updates in",

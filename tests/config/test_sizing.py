@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+import random
 from pathlib import Path
 
 import pytest
 
 from dragoman.config.load import load
-from dragoman.config.sizing import Sized, choose, files_of, guess_pairs, usual_size
+from dragoman.config.sizing import Sized, choose, corpora_of, guess_pairs, usual_size
 
 
 @pytest.mark.parametrize(
@@ -33,24 +35,35 @@ def test_more_data_and_a_faster_machine_give_a_larger_model(
     [
         ["a.en", "a.de"],
         [{"files": ["a.en", "a.de"], "weight": 2}],
-        [{"files": ["a.en"]}, {"files": "a.de"}],
+        [["a.en", "a.de"]],
     ],
 )
 def test_files_are_found_in_every_form(train: object) -> None:
-    assert files_of({"train": train}) == [Path("a.en"), Path("a.de")]
+    assert corpora_of({"train": train}) == [[Path("a.en"), Path("a.de")]]
+
+
+def test_several_corpora_are_several() -> None:
+    train = [{"files": ["a.en", "a.de"]}, {"files": "b.tsv"}]
+    assert corpora_of({"train": train}) == [[Path("a.en"), Path("a.de")], [Path("b.tsv")]]
 
 
 @pytest.mark.parametrize("data", [None, 3, {}, {"train": 3}, {"train": [3]}, {"train": [{"files": 3}]}])
 def test_wrong_tables_have_no_files(data: object) -> None:
-    assert files_of(data) == []
+    assert corpora_of(data) == []
 
 
-def test_packed_files_count_for_more_and_missing_ones_for_nothing(tmp_path: Path) -> None:
-    plain, packed = tmp_path / "a.tsv", tmp_path / "b.tsv.gz"
-    for file in (plain, packed):
-        file.write_bytes(b"x" * 13_000)
-    assert guess_pairs([plain]) == 100
-    assert guess_pairs([packed, tmp_path / "gone"]) == 300
+def test_lines_are_counted_or_guessed_from_the_beginning(tmp_path: Path) -> None:
+    few, many, packed = tmp_path / "a.tsv", tmp_path / "b.tsv", tmp_path / "c.tsv.gz"
+    few.write_bytes(b"a\tb\n" * 100)
+    many.write_bytes(b"one word\tanother word\n" * 100_000)
+    packed.write_bytes(
+        gzip.compress(random.Random(1).randbytes(3_000_000).hex(",", 8).replace(",", "\n").encode())
+    )
+    assert guess_pairs([[few]]) == 100
+    assert guess_pairs([[few, many], [few]]) == 200  # the two sides of a corpus are as long
+    assert guess_pairs([[many]]) == pytest.approx(100_000, rel=0.01)
+    assert guess_pairs([[packed]]) == pytest.approx(375_000, rel=0.1)
+    assert guess_pairs([[tmp_path / "gone"], [tmp_path]]) == 0
 
 
 def test_the_choice_and_its_reason_are_settings_and_fields_still_change_it(tmp_path: Path) -> None:
@@ -64,10 +77,17 @@ def test_the_choice_and_its_reason_are_settings_and_fields_still_change_it(tmp_p
     assert (model.encoder.layers, model.decoder.layers) == (2, 4)
 
 
-def test_a_memory_has_fewer_pairs_in_as_many_bytes(tmp_path: Path) -> None:
-    memory = tmp_path / "a.tmx"
-    memory.write_bytes(b"x" * 60_000)
-    assert guess_pairs([memory]) == 100
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        ("a.tmx", "<tu><tuv><seg>a</seg>\n</tuv></tu>"),
+        ("a.xlf", '<trans-unit id="1">\n</trans-unit>'),
+        ("a.po", '\nmsgid "a"\nmsgstr "b"\n'),
+    ],
+)
+def test_units_of_a_memory_are_counted_and_not_its_lines(tmp_path: Path, name: str, unit: str) -> None:
+    (tmp_path / name).write_text(unit * 100, encoding="utf-8")
+    assert guess_pairs([[tmp_path / name]]) == 100
 
 
 @pytest.mark.parametrize(
@@ -84,7 +104,7 @@ def config(pairs: Path, *overrides: str) -> tuple[str, int, float]:
 
 def test_what_is_not_set_follows_from_the_data_and_what_is_set_stays(tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.tsv"
-    pairs.write_bytes(b"x" * 130 * 285)
+    pairs.write_bytes(b"x\ty\n" * 285)
     assert config(pairs) == ("transformer-tiny", 600, 0.5 / 128)
     assert config(pairs, "text.size=77", "training.lr=0.1") == ("transformer-tiny", 77, 0.1)
     assert config(pairs, "model.preset=transformer-base") == ("transformer-base", 600, 0.5 / 512)

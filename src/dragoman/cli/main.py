@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Iterator, Sequence
 from types import FrameType
@@ -142,6 +143,7 @@ def ending_at_signals() -> Iterator[None]:
 
 
 def dispatch(arguments: list[str]) -> int:
+    started = time.perf_counter()  # a budget begins here: to import torch takes seconds
     if len(arguments) == 2 and arguments[0] == "help":
         arguments = [arguments[1], "--help"]
     if not arguments or arguments[0] in ("-h", "--help", "help"):
@@ -164,7 +166,7 @@ def dispatch(arguments: list[str]) -> int:
     takes_text = parser.get_default("literal") is not None
     rest, literal = behind_dashes(rest) if takes_text else (rest, [])
     args = parser.parse_intermixed_args(rest)
-    args.literal = literal
+    args.literal, args.started = literal, started
     code: int = module.run(args)
     return code
 

@@ -17,13 +17,13 @@ from dragoman.training.checkpoint import largest
 from dragoman.training.plan import Plan
 
 SIZES = (
-    (1_000, "is very little: it can learn a simple rule by heart, not a language."),
-    (10_000, "is little: enough for a narrow, regular task, not to translate between languages."),
-    (100_000, "is small: expect good results inside its domain, weak ones outside it."),
-    (1_000_000, "is fair: expect good results inside its domain, mixed ones outside it."),
-    (10_000_000, "is a lot: what limits the model now is its size and the time it trains."),
+    (1_000, "are very few: a model can learn a simple rule from them, not a language."),
+    (10_000, "are few: enough for a narrow, regular task, not to translate between languages."),
+    (100_000, "are a small corpus: expect good results inside its domain, weak ones outside it."),
+    (1_000_000, "are a fair corpus: expect good results inside its domain, mixed ones outside it."),
+    (10_000_000, "are many: what limits the model now is its size and the time it trains."),
 )
-MOST = "is a great deal: a larger model and more time will use it better."
+MOST = "are a great many: a larger model and more time will use them better."
 
 
 def describe(plan: Plan, config: Config, out: Path, prepared: dict[str, Any]) -> Iterator[str]:

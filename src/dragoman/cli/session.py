@@ -21,6 +21,7 @@ from dragoman.memory import keep_freed_memory
 from dragoman.training import checkpoint, resume
 from dragoman.training.events import Listener, line_of
 from dragoman.training.lock import InUse, wait_until_free
+from dragoman.training.pace import Clock
 from dragoman.training.parallel import Ranks
 from dragoman.training.plan import Plan
 from dragoman.training.run import Outcome, Run
@@ -41,7 +42,8 @@ class Session:
         try:
             with ExitStack() as stack:
                 stack.enter_context(self.watcher)
-                run = Run(self.config, self.out, self._listeners(stack), self.confirm)
+                clock = Clock(self.args.started)
+                run = Run(self.config, self.out, self._listeners(stack), self.confirm, clock)
                 outcome = run.train(force=self.args.force, more=self.args.more, finish=self.args.finish)
         except InUse as in_use:
             if not self.args.finish:

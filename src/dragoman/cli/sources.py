@@ -16,6 +16,7 @@ from dragoman.data.recipes.build import RECIPES
 from dragoman.errors import DataError, UsageError
 
 FILES = "two text files (source, target), or one .tsv, .csv, .jsonl, .tmx, .xliff or .po; each may be .gz"
+IN_UPDATES = ("updates", "warmup", "validate_every", "checkpoint_every")  # settings that count in updates
 ORDER = "dragoman train train.en train.de --valid val.en val.de -o en-de"
 
 
@@ -39,7 +40,7 @@ def find(args: argparse.Namespace) -> Sources:
     if args.skip_bad:
         implied["data"]["skip_bad"] = True
     if args.budget:
-        implied["training"] = {"updates": None}  # those of a settings file give way
+        implied["training"] = dict.fromkeys(IN_UPDATES)  # those of a settings file give way
         overrides.append(f"training.budget={args.budget}")
     return Sources(settings, implied, overrides, out)
 

@@ -18,7 +18,7 @@ from dragoman.config.presets import PRESETS
 from dragoman.config.root import Config
 from dragoman.config.search import SearchConfig
 from dragoman.config.section import Section
-from dragoman.config.sizing import AUTO, LEARNED, auto, files_of, guess_pairs, usual_lr, usual_size
+from dragoman.config.sizing import AUTO, LEARNED, auto, corpora_of, guess_pairs, usual_lr, usual_size
 from dragoman.config.text import TextConfig
 from dragoman.config.training import TrainingConfig
 from dragoman.errors import ConfigError, ModelError
@@ -234,7 +234,7 @@ def with_usual(table: Table) -> Table:
     text, training = table.get("text", {}), table.get("training", {})
     if isinstance(text, dict) and not {"size", "file", "src", "tgt"} & text.keys():
         kind = text.get("kind", TextConfig.model_fields["kind"].default)
-        size = usual_size(guess_pairs(files_of(table.get("data")))) if kind in LEARNED else None
+        size = usual_size(guess_pairs(corpora_of(table.get("data")))) if kind in LEARNED else None
         table = {**table, "text": {**text, "size": size}} if size else table
     model = table.get("model")
     lr = usual_lr(model.get("encoder")) if isinstance(model, dict) else None

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from dragoman.cores import cores
 
 AUTO = "auto"
-UNPACKED = 3  # bytes of text in a byte of .gz, about
-PAIR = 130  # bytes of a pair of sentences, about
-PAIRS = {".tmx": 600, ".xlf": 500, ".xliff": 500, ".po": 250, ".jsonl": 170}  # with what is around them
+HEAD = 1 << 18  # bytes of a file that are looked at
+MOST_UNPACKED = 1 << 24
+XLIFF = (b"<trans-unit", b"<segment")
+UNITS = {".tmx": (b"<tu ", b"<tu>"), ".xlf": XLIFF, ".xliff": XLIFF, ".po": (b"\nmsgid ",)}  # how one begins
 FEW, MANY = 100_000, 2_000_000  # pairs
 CORES = 16
 LEARNED = ("bpe", "unigram")
@@ -44,7 +46,7 @@ def choose(pairs: int, cores: int) -> Sized:
 
 
 def auto(data: Any) -> Sized:
-    return choose(guess_pairs(files_of(data)), cores())
+    return choose(guess_pairs(corpora_of(data)), cores())
 
 
 def usual_size(pairs: int) -> int:
@@ -61,26 +63,35 @@ def usual_lr(encoder: Any) -> float | None:
     return min(WIDEST_STEP, 0.5 / width) if isinstance(width, int) and width > 0 else None
 
 
-def files_of(data: Any) -> list[Path]:
+def corpora_of(data: Any) -> list[list[Path]]:
     """The training files that a table of settings names, whatever else is wrong with it."""
-    corpora = data.get("train", ()) if isinstance(data, Mapping) else ()
-    corpora = [corpora] if isinstance(corpora, str | Mapping) else corpora
-    found: list[Path] = []
-    for corpus in corpora if isinstance(corpora, list | tuple) else ():
+    train = data.get("train", ()) if isinstance(data, Mapping) else ()
+    train = [train] if isinstance(train, str | Mapping) else train
+    if isinstance(train, list | tuple) and all(isinstance(file, str) for file in train):
+        train = [train]  # ["a.en", "a.de"] is one corpus
+    found: list[list[Path]] = []
+    for corpus in train if isinstance(train, list | tuple) else ():
         files = corpus.get("files", ()) if isinstance(corpus, Mapping) else corpus
         files = [files] if isinstance(files, str) else files
-        found += [Path(file) for file in files if isinstance(file, str)] if isinstance(files, list) else []
+        named = [Path(file) for file in files if isinstance(file, str)] if isinstance(files, list) else []
+        found += [named] if named else []
     return found
 
 
-def guess_pairs(files: Iterable[Path]) -> int:
-    """By the size of the files: counting lines would mean to read them."""
-    pairs = 0.0
-    for file in files:
-        is_packed = file.suffix == ".gz"
-        suffix = (Path(file.stem) if is_packed else file).suffix.lower()
-        try:
-            pairs += file.stat().st_size * (UNPACKED if is_packed else 1) / PAIRS.get(suffix, PAIR)
-        except OSError:  # whoever opens it will say so
-            continue
-    return int(pairs)
+def guess_pairs(corpora: Iterable[Sequence[Path]]) -> int:
+    """By the beginning of each first file: counting them all would mean to read the files."""
+    return sum(guess_units(files[0]) for files in corpora)
+
+
+def guess_units(file: Path) -> int:
+    """Lines, or units of a translation memory."""
+    is_packed = file.suffix == ".gz"
+    suffix = (Path(file.stem) if is_packed else file).suffix.lower()
+    try:
+        with file.open("rb") as stream:
+            head, size = stream.read(HEAD), file.stat().st_size
+        text = zlib.decompressobj(wbits=31).decompress(head, MOST_UNPACKED) if is_packed else head
+    except (OSError, zlib.error):  # whoever opens it will say so
+        return 0
+    count = max(1, sum(text.count(mark) for mark in UNITS.get(suffix, (b"\n",)))) if text else 0
+    return count if size <= HEAD else round(count * size / HEAD)

@@ -18,8 +18,9 @@ IDLE = 0.75  # of the processor time it could have: with less, others have the r
 class Clock:
     """Seconds of a run over all its sittings, preparation included. One that is suspended does not age."""
 
-    def __init__(self) -> None:
-        self._zero = time.perf_counter()
+    def __init__(self, started: float | None = None) -> None:
+        """By `time.perf_counter`; now, where it is not given."""
+        self._zero = time.perf_counter() if started is None else started
 
     def __call__(self) -> float:
         return time.perf_counter() - self._zero
