@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from chart import Axis, Line, Panel, draw
+from dragoman.cli.chart import Axis, Line, Panel, draw
 from dragoman.metrics.bleu import bleu
 from multi30k import DATA, DRAGOMAN, HERE
 from record import Facts, keep, kept, rows, stamp

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chart import Axis, Line, Panel, draw
+from dragoman.cli.chart import Axis, Line, Panel, draw
 from dragoman.config.search import SearchConfig
 from dragoman.data.readers.build import open_pairs
 from dragoman.export.folder import export_ct2

@@ -29,8 +29,8 @@ from multiprocessing import get_context
 import torch
 from torch import nn
 
-from chart import Axis, Line, Panel, draw
 from constant_memory import Process
+from dragoman.cli.chart import Axis, Line, Panel, draw
 from dragoman.memory import keep_freed_memory
 from dragoman.nn.attention.attend import scaled_dot
 from dragoman.nn.attention.multihead import SelfAttention, for_heads, merge_heads

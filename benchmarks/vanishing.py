@@ -30,7 +30,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from chart import Axis, Line, Panel, draw
+from dragoman.cli.chart import Axis, Line, Panel, draw
 from dragoman.nn.cells.cell import Cell, CellState
 from dragoman.nn.cells.elman import ElmanCell
 from dragoman.nn.cells.gru import GRUCell

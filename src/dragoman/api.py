@@ -90,12 +90,14 @@ def resume(
     return trained(chosen, home, listener, progress, more=more, finish=finish)
 
 
-def trained(config: Config, home: Path, listener: Listener | None, progress: bool, **how: Any) -> Model:
+def trained(
+    config: Config, home: Path, listener: Listener | None, progress: bool, *, brief: bool = False, **how: Any
+) -> Model:
     """`how` goes to `Run.train`."""
     if listener is not None and not callable(listener):
         raise wrong("listener", listener, "a function of one event", "listener=events.append")
     with in_python(), ExitStack() as stack:
-        watcher = stack.enter_context(Watcher(config, home)) if progress else None
+        watcher = stack.enter_context(Watcher(config, home, brief=brief)) if progress else None
         heard = [one for one in (watcher, listener) if one]
         run = Run(config, home, heard, watcher.show_plan if watcher else lambda _: True)
         outcome = run.train(**how)

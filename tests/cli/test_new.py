@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from dragoman.cli.lesson import by_length, ended
 from dragoman.cli.main import main
 from dragoman.config.load import load
+from dragoman.data.pair import Pair
 from dragoman.data.recipes.build import RECIPES
 
 
@@ -31,7 +34,7 @@ def test_recipe_makes_data_settings_and_a_page(name: str, capsys: pytest.Capture
     files |= {f"{model}.toml" for model in lesson}
     assert {file.name for file in Path(name).iterdir()} == files
     assert set(captured.out.split()) == {f"{name}/{file}" for file in files}
-    then = f"new {name} --budget 10m" if lesson else f"train {name}"
+    then = f"new {name} --train" if lesson else f"train {name}"
     assert captured.err.strip().endswith(f"Next: dragoman {then}")
     assert "FOLDER" not in Path(name, "README.md").read_text(encoding="utf-8")
     assert f"dragoman train {name}" in Path(name, "README.md").read_text(encoding="utf-8")
@@ -57,24 +60,54 @@ def test_every_model_of_a_lesson_has_valid_settings(name: str, model: str) -> No
 
 
 def test_a_lesson_trains_its_models_and_compares_them_by_length(capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["new", "from-rnn-to-attention", "--budget", "6s", "--models", "elman", "transformer"]
+    folder = Path("from-rnn-to-attention")
+    main(["new", folder.name])
+    for name in ("elman", "transformer"):
+        file = folder / f"{name}.toml"
+        text = file.read_text(encoding="utf-8")
+        file.write_text(text.replace("updates = 600", "updates = 3\nthreads = 1"), encoding="utf-8")
+    capsys.readouterr()
+    command = ["new", folder.name, "--train", "--models", "elman", "transformer"]
     assert main(command) == 0
-    head, *rows = capsys.readouterr().out.strip().split("\n")
-    assert head.split() == ["model", "parameters", "exact", "4–10", "10–17", "17–24"]
+    out, err = capsys.readouterr()
+    head, *rows = out.strip().split("\n")
+    assert head.split()[:8] == ["model", "parameters", "updates", "time", "loss", "3–9", "10–16", "17–23"]
     assert [row.split()[0] for row in rows] == ["elman", "transformer"]
-    weights = Path("from-rnn-to-attention", "elman", "model", "weights.safetensors")
+    assert [row.split()[3] for row in rows] == ["3", "3"]
+    assert all(row in err for row in rows)  # as soon as it is known
+    assert "Plan" not in err
+    results = json.loads((folder / "comparison.json").read_text(encoding="utf-8"))
+    assert [list(map(int, result["by_length"])) for result in results] == [list(range(3, 24))] * 2
+    assert ">transformer</text>" in (folder / "comparison.svg").read_text(encoding="utf-8")
+    weights = folder / "elman" / "model" / "weights.safetensors"
     made = weights.stat().st_mtime_ns
     assert main(command) == 0  # what is trained stays
     assert weights.stat().st_mtime_ns == made
 
 
+def test_words_are_right_in_their_place() -> None:
+    pairs = [Pair("1 2", "one two", 1), Pair("3", "three", 2), Pair("4 5", "four five", 3)]
+    assert by_length(pairs, ["one", "three", "five four"]) == {1: 1.0, 2: 0.25}
+
+
+@pytest.mark.parametrize(
+    ("losses", "still"),
+    [
+        ([3.0 - 0.02 * n for n in range(100)], True),
+        ([3.0] * 100, False),
+        ([0.5**n for n in range(100)], False),  # there is nothing left to learn
+        ([3.0], False),
+    ],
+)
+def test_a_loss_that_still_falls_is_still_learning(losses: list[float], still: bool) -> None:
+    assert ended(losses)["still_learning"] == still
+
+
 @pytest.mark.parametrize(
     ("words", "what"),
     [
-        (["dates", "--budget", "1m"], "dates is no lesson"),
-        (["from-rnn-to-attention", "--budget", "1m", "--models", "elmo"], 'This lesson has no model "elmo".'),
-        (["from-rnn-to-attention", "--models", "elman"], "How long may the lesson take?"),
-        (["from-rnn-to-attention", "--budget", "soon"], '"soon" is not a time'),
+        (["dates", "--train"], "dates is no lesson"),
+        (["from-rnn-to-attention", "--train", "--models", "elmo"], 'This lesson has no model "elmo".'),
     ],
 )
 def test_wrong_lessons_are_refused(words: list[str], what: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -191,11 +191,11 @@ def test_the_report_in_words(
     shown = capsys.readouterr()
     first, second, *rest = shown.out.split("\n")
     assert first == "a.en ↔ a.de   1,201 pairs    en → de"
-    assert second.startswith("  kept 1,138   dropped: 1 duplicate · 62 too long/short")
+    assert second.startswith("  data.clean=true would keep 1,138 and drop: 1 duplicate · 62 too long/short")
     assert any(
         line.startswith("  ! lines from 60") and "look shifted by one    a.en:60" in line for line in rest
     )
-    assert shown.err == "Next: dragoman train a.en a.de -o en-de\n"
+    assert shown.err == "Next: look at what is doubtful; then dragoman train a.en a.de -o en-de\n"
 
 
 def test_what_training_would_refuse_exits_with_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,6 +15,7 @@ from dragoman.cli.terminal import say, talk
 from dragoman.errors import ModelError, UsageError
 
 if TYPE_CHECKING:
+    from dragoman.data.clean.report import CheckReport
     from dragoman.data.readers.languages import Languages
 
 HELP = """\
@@ -74,11 +75,13 @@ def run(args: argparse.Namespace) -> int:
         return 0
     corpora = find_corpora(args)
     named = zip(corpora.train, corpora.languages, strict=True)
-    usable = [check_corpus(files, two, corpora, args) for files, two in named]
-    if not all(usable):
-        talk("Next: mend what training would refuse, then check again.")
+    reports = [check_corpus(files, two, corpora, args) for files, two in named]
+    if not all(report.usable for report in reports):
+        talk("Next: fix what training would refuse, then check again.")
         return 3
-    talk(f"Next: {write_split(corpora, args)}" if args.hold_out else f"Next: {corpora.next}")
+    then = write_split(corpora, args) if args.hold_out else corpora.next
+    first = "look at what is doubtful; then " if any(report.is_doubtful for report in reports) else ""
+    talk(f"Next: {first}{then}")
     return 0
 
 
@@ -87,7 +90,9 @@ def find_corpora(args: argparse.Namespace) -> Corpora:
     if len(args.files) == 1 and os.path.isdir(args.files[0]):
         return of_folder(Path(args.files[0]), args)
     valid = f" --valid {' '.join(args.valid)}" if args.valid else ""
-    name = "-".join(args.languages or languages(args.files)) or "model"
+    from dragoman.data.clean.sides import language_names
+
+    name = "-".join(args.languages or language_names(args.files)) or "model"
     two = f" --languages {' '.join(args.languages)}" if args.languages else ""
     train = f"dragoman train {' '.join(args.files)}{valid}{two} -o {name}"
     return Corpora([args.files], args.valid, args.test, train, [args.languages])
@@ -104,32 +109,25 @@ def of_folder(folder: Path, args: argparse.Namespace) -> Corpora:
     return Corpora(train, valid, test, f"dragoman train {folder}", named)
 
 
-def languages(files: Sequence[str]) -> list[str]:
-    """["en", "de"] from train.en and train.de; nothing where the names do not say."""
-    from dragoman.data.readers.build import text_suffix
-
-    names = [text_suffix(Path(file))[1:] for file in files]
-    is_code = all(
-        2 <= len(name) <= 3 and name.isalpha() and name not in ("txt", "src", "tgt") for name in names
-    )
-    return names if len(names) == 2 and is_code and names[0] != names[1] else []
-
-
-def check_corpus(files: list[str], two: Languages | None, corpora: Corpora, args: argparse.Namespace) -> bool:
+def check_corpus(
+    files: list[str], two: Languages | None, corpora: Corpora, args: argparse.Namespace
+) -> CheckReport:
     from dragoman.cli.check_text import describe
     from dragoman.data.clean.check import check
+    from dragoman.data.clean.sides import language_names
 
     report = check(files, valid=corpora.valid, test=corpora.test, languages=two)
     held = {"valid": corpora.valid, "test": corpora.test}
     if args.json:
         say(json.dumps(report.to_json()))
     else:
-        for line in describe(report, " → ".join(two or languages(files)), held):
+        for line in describe(report, " → ".join(two or language_names(files)), held):
             say(line)
-    return report.usable
+    return report
 
 
 def write_split(corpora: Corpora, args: argparse.Namespace) -> str:
+    from dragoman.data.clean.sides import language_names
     from dragoman.data.pair import Pair
     from dragoman.data.readers.build import open_pairs
     from dragoman.data.split import split
@@ -148,7 +146,11 @@ def write_split(corpora: Corpora, args: argparse.Namespace) -> str:
     counts = " + ".join(f"{part.pairs:,} {name}" for name, part in parts.items())
     talk(f"  wrote {counts} to {args.output}, no pair shared between them")
     train, valid = (" ".join(map(str, parts[name].files)) for name in ("train", "valid"))
-    return f"dragoman train {train} --valid {valid} -o {'-'.join(languages(files)) or 'model'}"
+    if parts["valid"].pairs < args.hold_out:
+        talk(
+            f"  {args.hold_out:,} were asked for: no more than a twentieth of the pairs is held out for each"
+        )
+    return f"dragoman train {train} --valid {valid} -o {'-'.join(language_names(files)) or 'model'}"
 
 
 def is_model(files: Sequence[str]) -> bool:

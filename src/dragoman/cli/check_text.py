@@ -33,11 +33,16 @@ def describe(report: CheckReport, languages: str, held: Mapping[str, Sequence[st
         yield f"  left out: {passed_over(report.passed)}"
     yield from faults(report)
     first = report.files[0]
+    if report.is_shuffled:
+        shown = f"correlation {report.length_correlation:.2f}"
+        yield f"  ! long sources have no long targets ({shown}): are the lines of one side in another order?"
     if report.drift:
         yield drifted(report.drift, first)
     yield from remark(report.lengths, "too long, or far longer or shorter than their partner", first)
     yield from remark(report.copies, "copies, source and target the same", first)
     yield from remark(report.controls, "with control characters", first)
+    for name in report.turned:
+        yield f"  ! {name} is the other way round: its sources look like the targets of training"
     for name, overlap in report.leakage.items():
         yield from leaked(name, overlap, held[name][0], first)
 
@@ -49,7 +54,9 @@ def kept(report: CheckReport) -> str:
         (report.lengths.count, f"{report.lengths.count:,} too long/short for their partner"),
     )
     dropped = " · ".join(text for count, text in reasons if count)
-    return f"  kept {report.kept:,}   dropped: {dropped or 'none'}"
+    if not dropped:
+        return f"  kept {report.kept:,}   dropped: none"
+    return f"  data.clean=true would keep {report.kept:,} and drop: {dropped}"
 
 
 def passed_over(counts: Mapping[str, int]) -> str:

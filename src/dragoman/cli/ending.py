@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from dragoman.cli.learning_curve import NAME
 from dragoman.cli.wording import HEADINGS, duration, measured, perplexity, plural, size
 from dragoman.config.root import Config
 
@@ -22,7 +23,7 @@ def finished(event: Event, seconds: float, planned: float | None, config: Config
     yield f"  dev     {scores(event['valid'])}"
     yield f"  chosen  {weights(event, config)}"
     folder = Path(event["folder"])
-    yield f"  model   {shlex.quote(str(folder))}   {size(folder_size(folder))}"
+    yield f"  model   {shlex.quote(str(folder))}   {size(folder_size(folder))}   learning curve: {NAME}"
     name = shlex.quote(str(out))
     yield f"Next: dragoman score {name} {shlex.join(files_to_score(config))}"
     yield f"      dragoman run {name} {shlex.quote(to_try(event['sample'].get('src', '')))}"

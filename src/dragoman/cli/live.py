@@ -50,7 +50,9 @@ class Status:
 
 
 class LiveView:
-    def __init__(self, frame: Frame) -> None:
+    def __init__(self, frame: Frame, *, gone: bool = False) -> None:
+        """`gone` leaves no picture behind."""
+        self._gone = gone
         self._console = Console(stderr=True, highlight=False)
         self._frame = frame
         self._preparing = Preparing()
@@ -78,7 +80,7 @@ class LiveView:
                 self._show(Status(self._preparing), transient=True)
             case "start" | "resume":
                 self.say(resumed(event))
-                self._show(self._frame, transient=False)
+                self._show(self._frame, transient=self._gone)
             case "finished" | "stopped":
                 self._stop()
 

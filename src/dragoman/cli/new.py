@@ -11,7 +11,6 @@ from pathlib import Path
 
 from dragoman.cli import distil
 from dragoman.cli.terminal import give, say, talk
-from dragoman.config.training import seconds
 from dragoman.data.recipes.build import RECIPES, make
 from dragoman.errors import UsageError
 
@@ -24,8 +23,8 @@ Make a folder with data, a dragoman.toml and a README: a task to learn the tool 
 
 Some are lessons: several models learn the same task, one after another, and are compared.
 
-  dragoman new from-rnn-to-attention --budget 10m
-  dragoman new from-rnn-to-attention --budget 5m --models elman bahdanau2015
+  dragoman new from-rnn-to-attention --train
+  dragoman new from-rnn-to-attention --train --models elman bahdanau2015
 
 One takes a model of yours: it writes, and a smaller one learns from that.
 
@@ -37,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help="the recipe; none lists them all")
     parser.add_argument("-o", "--out", metavar="DIR", help="the folder to make (default: the recipe's name)")
     parser.add_argument("--force", action="store_true", help="write into a folder that is not empty")
-    parser.add_argument("--budget", metavar="TIME", help="of a lesson: train its models within 90s, 10m …")
-    parser.add_argument("--models", nargs="+", metavar="MODEL", help="of a lesson: only these")
+    parser.add_argument("--train", action="store_true", help="lessons only: train the models, compare them")
+    parser.add_argument("--models", nargs="+", metavar="MODEL", help="lessons only: train these")
     distil.add_arguments(parser)
 
 
@@ -52,11 +51,11 @@ def run(args: argparse.Namespace) -> int:
         raise unknown(args.name)
     folder = Path(args.out or args.name)
     lesson = RECIPES[args.name].lesson
-    if args.budget or args.models:
+    if args.train or args.models:
         return teach(args, folder, lesson)
     for file in make(args.name, folder, force=args.force):
         give(f"{file}\n")
-    words = ["new", args.name, *(["-o", args.out] if args.out else []), "--budget", "10m"]
+    words = ["new", args.name, *(["-o", args.out] if args.out else []), "--train"]
     then = shlex.join(["dragoman", *(words if lesson else ["train", str(folder)])])
     for line in ("", RECIPES[args.name].about, f"Next: {then}"):
         talk(line)
@@ -64,36 +63,27 @@ def run(args: argparse.Namespace) -> int:
 
 
 def teach(args: argparse.Namespace, folder: Path, lesson: Mapping[str, str]) -> int:
-    """A lesson that was begun goes on: what is made and trained stays."""
+    """A lesson that was begun is resumed: what is made and trained stays."""
     models = args.models or list(lesson)
     refuse_wrong_lesson(args, lesson, models)
     if args.force or not (folder / "dragoman.toml").exists():
         make(args.name, folder, force=args.force)
     from dragoman.cli import lesson as lessons  # it trains, so it brings PyTorch
 
-    lessons.teach(folder, models, seconds(args.budget))
+    lessons.teach(folder, models)
     return 0
 
 
 def refuse_wrong_lesson(args: argparse.Namespace, lesson: Mapping[str, str], models: Sequence[str]) -> None:
     strange = [name for name in models if name not in lesson]
-    if not lesson:
-        what = f"{args.name} is no lesson: it has one model, and --budget is said when it is trained."
-    elif strange:
-        what = f'This lesson has no model "{strange[0]}".'
-    elif not args.budget:
-        what = "How long may the lesson take?"
-    else:
-        try:
-            seconds(args.budget)
-            return
-        except ValueError as error:
-            what = f"{error}."
+    if lesson and not strange:
+        return
+    what = f'This lesson has no model "{strange[0]}".' if lesson else f"{args.name} is no lesson."
     raise UsageError(
         what,
         where="the command line",
-        expected=f"--budget, and --models with some of {', '.join(lesson)}" if lesson else "a lesson",
-        hint="dragoman new from-rnn-to-attention --budget 10m",
+        expected=f"--models with some of {', '.join(lesson)}" if lesson else "a lesson",
+        hint=f"dragoman new {args.name} --train" if lesson else f"dragoman new {args.name}",
     )
 
 

@@ -37,6 +37,9 @@ def describe(plan: Plan, config: Config, out: Path, prepared: dict[str, Any]) ->
     yield f"          {amount(plan.parameters)} parameters · {units(config.text, prepared['vocabulary'])}"
     yield f"  data    {plural(plan.pairs, 'pair')} · {amount(prepared['tgt_tokens'])} target tokens"
     yield f"          {watched(config, prepared['watched'])}"
+    if prepared.get("leaked"):
+        leaked = f"{prepared['leaked']:,} of these {plural(prepared['watched'], 'pair')}"
+        yield f"          ! {leaked} are in training too: scores on them will be too good"
     if lost := left_out(prepared):
         yield f"          left out: {' · '.join(lost)}"
     range_ = "" if plan.budget else f" ({span(*plan.range)})"

@@ -16,7 +16,7 @@ from dragoman.cli.terminal import say, talk
 from dragoman.errors import UsageError
 
 if TYPE_CHECKING:
-    from dragoman.config.data import Corpus
+    from dragoman.config.data import Corpus, DataConfig
     from dragoman.data.readers.languages import Languages
     from dragoman.inference.runtime import Name
     from dragoman.metrics.report import Report
@@ -70,6 +70,15 @@ def run(args: argparse.Namespace) -> int:
     names, overrides = split_overrides(args.what)
     model, files = (None, names) if args.hyp else (names[0], names[1:])
     check_arguments(args.hyp, files, overrides, calibrate=args.calibrate)
+    if args.against and not args.against.exists():  # before a minute is spent on the first
+        raise UsageError(
+            f"There is no {args.against} to compare with.",
+            where=f"--against {args.against}",
+            expected="a model folder, or a file of outputs",
+            hint=f"ls {args.against.parent}",
+        )
+    if model and files:
+        tell_turned(model, files)
     test = test_set(model, files, args.languages)
     outputs, runtime = outputs_of(args.hyp or Path(model or ""), test, overrides, args.runtime)
     if args.save:
@@ -119,14 +128,29 @@ def test_set(model: str | None, files: Sequence[str], languages: Languages | Non
     return TestSet([pair.src for pair in pairs], [pair.tgt for pair in pairs])
 
 
-def own_test_set(model: str) -> Corpus:
-    """The data.test of the model's settings."""
+def data_of(model: str) -> DataConfig:
+    """What the model's settings say that it was trained and tested on."""
     from dragoman.config.load import load_written
     from dragoman.inference.folder import find_model
     from dragoman.models.folder import SETTINGS, open_folder
 
     folder = find_model(model)
-    test = load_written(folder / SETTINGS, open_folder(folder).read).data.test
+    return load_written(folder / SETTINGS, open_folder(folder).read).data
+
+
+def tell_turned(model: str, files: Sequence[str]) -> None:
+    """By the names of the files."""
+    from dragoman.data.clean.sides import are_turned, language_names
+
+    train = data_of(model).train
+    if train and are_turned(files, train[0].files):
+        shown, theirs = (" → ".join(language_names(names)) for names in (files, train[0].files))
+        talk(f"{' '.join(files)} are {shown} by their names, and {model} was trained {theirs}.")
+
+
+def own_test_set(model: str) -> Corpus:
+    """The data.test of the model's settings."""
+    test = data_of(model).test
     if test is None:
         raise UsageError(
             "There is nothing to score on: no files were given, and the model's settings name no test set.",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from dragoman.cli import ending
+from dragoman.cli.learning_curve import NAME, learning_curve
 from dragoman.cli.plain import PlainView
 from dragoman.cli.plan_text import describe, in_short
 from dragoman.cli.progress import Progress
@@ -24,8 +25,9 @@ Event = dict[str, Any]
 class Watcher:
     """Listens to a run and shows it on stderr: as one picture in a terminal, and else in lines."""
 
-    def __init__(self, config: Config, out: Path, *, plain: bool = False) -> None:
-        self.config, self.out = config, out
+    def __init__(self, config: Config, out: Path, *, plain: bool = False, brief: bool = False) -> None:
+        """`brief` shows how it goes, and neither the plan nor what came out."""
+        self.config, self.out, self._brief = config, out, brief
         self.progress = Progress()
         self.view = self._view(plain)
         self._prepared: Event = {}
@@ -40,7 +42,7 @@ class Watcher:
 
         name = printable(self.out.absolute().name)
         metric = self.config.training.valid_metric
-        return LiveView(Frame(self.progress, name, in_short(self.config.model), metric))
+        return LiveView(Frame(self.progress, name, in_short(self.config.model), metric), gone=self._brief)
 
     def __enter__(self) -> Watcher:
         self._stack.enter_context(self.view)
@@ -56,11 +58,20 @@ class Watcher:
         if event["event"] == "prepared":
             self._prepared = event
         elif event["event"] == "finished":
-            seconds = self.progress.elapsed
-            self.view.say(ending.finished(event, seconds, self._planned, self.config, self.out))
+            self._draw()
+            if not self._brief:
+                seconds = self.progress.elapsed
+                self.view.say(ending.finished(event, seconds, self._planned, self.config, self.out))
+
+    def _draw(self) -> None:
+        picture = learning_curve(self.progress, f"{self.out.absolute().name}: {in_short(self.config.model)}")
+        with suppress(OSError):  # the model is written, and worth more
+            (self.out / NAME).write_text(picture, encoding="utf-8")
 
     def show_plan(self, plan: Plan) -> bool:
         """As `Run` asks for it; nobody says no."""
         self._planned = plan.seconds
+        if self._brief:
+            return True
         self.view.say(describe(plan, self.config, self.out, self._prepared))
         return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +14,7 @@ from typing import Any
 from dragoman.config.data import Corpus, DataConfig
 from dragoman.config.text import TextConfig
 from dragoman.data.clean.clean import clean
+from dragoman.data.clean.sides import are_turned, language_names
 from dragoman.data.garbage import uncollected
 from dragoman.data.holdout import HeldOut, hold_out, read_held_out, write_held_out
 from dragoman.data.identity import (
@@ -55,6 +56,7 @@ class TrainingData:
     valid: list[Pair]
     skipped: Skipped
     identity: Identity
+    leaked: int  # validation pairs that were met in training, while its stores were made
 
     @property
     def pairs(self) -> int:
@@ -74,11 +76,27 @@ class TrainingData:
             "tgt_tokens": self.tgt_tokens,
             "vocabulary": [self.text.src.size, self.text.tgt.size],
             "watched": len(self.valid),
+            "leaked": self.leaked,
             "counts": dict(counts),
             "bad": self.skipped.count,
             "first_bad": self.skipped.first,
             "passed": dict(self.skipped.passed),
         }
+
+
+class Leaked:
+    """Counts the validation pairs that go by in training."""
+
+    def __init__(self, valid: Iterable[Pair]) -> None:
+        self._unseen = {(pair.src, pair.tgt) for pair in valid}
+        self.count = 0
+
+    def through(self, pairs: Iterator[Pair]) -> Iterator[Pair]:
+        for pair in pairs:
+            if (pair.src, pair.tgt) in self._unseen:
+                self._unseen.remove((pair.src, pair.tgt))
+                self.count += 1
+            yield pair
 
 
 @uncollected()
@@ -108,19 +126,33 @@ def build_data(
     vocabulary = vocabulary_of(folder / "text")
     if began:
         refuse_other_vocabulary(began, vocabulary, str(folder / "text"))
-    stores = []
+    stores, leaked = [], Leaked(valid if data.valid else ())
     for number, corpus in enumerate(data.train):
-        settings = [data.max_length, data.shard_pairs, data.clean, data.skip_bad, held_by]
-        made_from = fingerprint(given[number].content, vocabulary, settings)
+        how = [data.max_length, data.shard_pairs, data.clean, data.skip_bad, held_by]
+        made_from = fingerprint(given[number].content, vocabulary, how)
         home, skip = folder / f"corpus-{number}", held_out.skips if held_out else None
-        ready = open_current(home, made_from)
-        stores.append(ready or build_store(data, corpus, texts, home, made_from, skip, on_bad, progress))
+        pairs = leaked.through(cleaned(data, corpus, on_bad))
+        made = partial(build_store, data, corpus, pairs, texts, home, made_from, skip, progress)
+        stores.append(open_current(home, made_from) or made())
     sources.refuse_changed()
     identity = Identity(given, [rows_of(store) for store in stores], len(valid), hash_of(valid), vocabulary)
     if began:
         refuse_other_rows(began, identity)
     weights = [corpus.weight * len(store) for corpus, store in zip(data.train, stores, strict=True)]
-    return TrainingData(texts, stores, weights, valid, skipped, identity)
+    return TrainingData(texts, stores, weights, valid, skipped, identity, leaked.count)
+
+
+def refuse_turned(data: DataConfig) -> None:
+    """Files whose names say that they are the other way round than those of training."""
+    for held in (data.valid, data.test):
+        if held and are_turned(held.files, data.train[0].files):
+            shown, theirs = (" → ".join(language_names(files)) for files in (held.files, data.train[0].files))
+            raise DataError(
+                f"These files are {shown} by their names, and those of training are {theirs}.",
+                where=" ".join(held.files),
+                expected="the same direction",
+                hint=f"Name them the other way round: {' '.join(reversed(held.files))}",
+            )
 
 
 def refuse_other_data(data: DataConfig, folder: Path, began: Identity) -> None:
@@ -136,6 +168,7 @@ def refuse_other_data(data: DataConfig, folder: Path, began: Identity) -> None:
 
 
 def given_now(data: DataConfig, sources: Sources) -> list[Given]:
+    refuse_turned(data)
     return [
         Given(
             list(corpus.files),
@@ -218,16 +251,16 @@ def build_text(
 def build_store(
     data: DataConfig,
     corpus: Corpus,
+    pairs: Iterator[Pair],
     text: TextPair,
     folder: Path,
     made_from: str,
     skip: Callable[[Pair], bool] | None,
-    on_bad: OnBad,
     progress: Progress | None,
 ) -> Reader:
     name = " ".join(corpus.files)
     return prepare(
-        cleaned(data, corpus, on_bad),
+        pairs,
         text,
         folder,
         wanted=Wanted(data.max_length, skip),

@@ -12,6 +12,7 @@ from dragoman.data.clean.leakage import Leakage, key
 from dragoman.data.clean.ratio import Ratio
 from dragoman.data.clean.report import CheckReport, Finding
 from dragoman.data.clean.rules import has_control, is_copy
+from dragoman.data.clean.sides import Lengths, Words, are_turned
 from dragoman.data.pair import Pair
 from dragoman.data.readers.bad import PASSED_OVER, BadLine
 from dragoman.data.readers.build import open_pairs
@@ -30,8 +31,16 @@ def check(
     """
     report = CheckReport([str(file) for file in files])
     held = {"valid": valid, "test": test}
-    leakages = {name: Leakage(faulty(part, report, languages)) for name, part in held.items() if part}
-    ratio = survey(files, report, languages)
+    words = {name: Words() for name in ("train", *held)}
+    leakages = {
+        name: Leakage(words[name].through(faulty(part, report, languages)))
+        for name, part in held.items()
+        if part
+    }
+    ratio = survey(files, report, languages, words["train"])
+    report.turned = [
+        name for name in leakages if are_turned(held[name], files) or words[name].is_turned(words["train"])
+    ]
     cleaner = Cleaner(ratio)
     findings = {"empty": report.empty, "duplicates": report.duplicates, "lengths": report.lengths}
     for block in blocks(faulty(files, CheckReport([]), languages)):  # their faults are told already
@@ -46,17 +55,20 @@ def check(
     return report
 
 
-def survey(files: Files, report: CheckReport, languages: Languages | None) -> Ratio:
-    """The first pass: count, gather the faults, learn the usual length ratio, look for drift."""
-    ratio, detector = Ratio(), DriftDetector()
+def survey(files: Files, report: CheckReport, languages: Languages | None, words: Words) -> Ratio:
+    """The first pass: count, gather the faults, learn the usual length ratio and words, look for drift."""
+    ratio, detector, lengths = Ratio(), DriftDetector(), Lengths()
     for block in blocks(faulty(files, report, languages)):
         report.pairs += len(block)
         for pair in block:
             ratio.add(pair)
+            lengths.add(pair)
+            words.add(pair)
         detector.add(block)
     ratio.settle()
     report.length_ratio = ratio.usual
-    report.drift = detector.find()
+    report.length_correlation = lengths.correlation
+    report.drift = None if report.is_shuffled else detector.find()
     return ratio
 
 

@@ -7,10 +7,12 @@ from typing import Any
 
 from dragoman.data.clean.drift import Drift
 from dragoman.data.clean.leakage import Overlap
+from dragoman.data.clean.sides import UNRELATED
 from dragoman.data.pair import Pair, excerpt
 from dragoman.errors import DataError
 
 SHOWN = 3
+LEAKY = 0.5  # of held-out pairs in training: a score on them says nothing
 
 
 @dataclass
@@ -58,10 +60,25 @@ class CheckReport:
     copies: Finding = field(default_factory=Finding)
     controls: Finding = field(default_factory=Finding)
     length_ratio: float = 1.0  # target characters a source character, median
+    length_correlation: float | None = None  # of source and target; None where lengths say nothing
     drift: Drift | None = None
     faults: Faults = field(default_factory=Faults)
     passed: dict[str, int] = field(default_factory=dict)  # how many units of each kind a reader leaves out
     leakage: dict[str, Overlap] = field(default_factory=dict)  # of "valid" and "test"
+    turned: list[str] = field(
+        default_factory=list
+    )  # those of "valid" and "test" that are the other way round
+
+    @property
+    def is_shuffled(self) -> bool:
+        """Whether the lengths of source and target have nothing to do with each other."""
+        return self.length_correlation is not None and self.length_correlation < UNRELATED
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Training would take these files, and learn little from them."""
+        leaks = any(overlap.share > LEAKY for overlap in self.leakage.values())
+        return self.is_shuffled or self.drift is not None or bool(self.turned) or leaks
 
     @property
     def kept(self) -> int:
@@ -80,4 +97,4 @@ class CheckReport:
             record["drift"] = self.drift._asdict() | {"pair": self.drift.pair._asdict()}
         for name, overlap in self.leakage.items():
             record["leakage"][name]["twins"] = [twin._asdict() for twin in overlap.twins]
-        return record | {"kept": self.kept, "usable": self.usable}
+        return record | {"kept": self.kept, "usable": self.usable, "doubtful": self.is_doubtful}

@@ -6,7 +6,20 @@ from xml.etree import ElementTree
 
 import pytest
 
-from chart import COLOURS, HEIGHT, LEFT, RIGHT, WIDTH, Axis, Frame, Line, Panel, draw, number, ticks
+from dragoman.cli.chart import (
+    COLOURS,
+    HEIGHT,
+    LEFT,
+    RIGHT,
+    WIDTH,
+    Axis,
+    Frame,
+    Line,
+    Panel,
+    draw,
+    number,
+    ticks,
+)
 
 LINEAR, LOG = Axis("x", 0, 10), Axis("y", 0.01, 100, log=True)
 SVG = "{http://www.w3.org/2000/svg}"

@@ -1,4 +1,4 @@
-"""Lines over an axis as an SVG file: all the pictures of the benchmarks, with nothing to install.
+"""Lines over an axis as an SVG file: all our charts, with nothing to install.
 
 A picture is a title, a legend, and panels two in a row. A line has the same colour in every panel.
 """

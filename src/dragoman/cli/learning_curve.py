@@ -1,0 +1,40 @@
+"""The learning curve of a run as a picture in its folder: loss and metric at each update."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dragoman.cli.chart import Axis, Line, Panel, draw
+from dragoman.cli.progress import METRICS, Progress
+from dragoman.cli.wording import HEADINGS
+
+NAME = "curve.svg"
+PERCENT = {"exact_match"}  # measured from 0 to 1
+
+
+def learning_curve(progress: Progress, title: str) -> str:
+    return draw(title, list(panels(progress)))
+
+
+def panels(progress: Progress) -> Iterator[Panel]:
+    across = Axis("updates", 0.0, float(max(progress.step, 1)))
+    points = progress.curve.points
+    trained = [(progress.step * (n + 0.5) / len(points), loss) for n, loss in enumerate(points)]
+    held_out = [(float(v.step), v.dev_loss) for v in progress.validations]
+    losses = [line for line in (Line("training", trained), Line("validation", held_out)) if line.points]
+    if losses:
+        yield Panel("Loss per token", across, upwards("loss", losses), losses)
+    metrics = []
+    for name in METRICS:
+        scale = 100.0 if name in PERCENT else 1.0
+        scores = [(float(v.step), scale * v.metrics[name]) for v in progress.validations if name in v.metrics]
+        metrics += [Line(HEADINGS[name], scores)] if scores else []
+    if metrics:
+        yield Panel("Validation, decoded", across, Axis("score", 0.0, 100.0), metrics)
+
+
+def upwards(label: str, lines: Sequence[Line]) -> Axis:
+    """Losses of the first updates are beyond the top, so that the rest can be seen."""
+    values = sorted(y for line in lines for _, y in line.points)
+    most = values[int(0.95 * (len(values) - 1))]
+    return Axis(label, 0.0, max(most * 1.1, 1e-3))

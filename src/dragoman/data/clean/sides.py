@@ -1,0 +1,92 @@
+"""Whether source and target belong together, and which side is which: by lengths, by words, by file names."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from dragoman.data.pair import Pair
+from dragoman.data.readers.build import text_suffix
+
+ENOUGH = 200  # pairs from which something can be told
+UNRELATED = 0.15  # a correlation of lengths below it: of translations it is 0.8 and more
+VARIED = 0.2  # standard deviation of log lengths: where all targets are as long, they say nothing
+LOOKED_AT = 20_000  # pairs whose words are counted
+FREQUENT = 300  # words of a side that tell it from the other
+CLEARLY = 0.25  # more of the words are of the other side
+NO_LANGUAGES = ("txt", "src", "tgt")
+
+
+class Lengths:
+    """The correlation of log lengths, summed over all pairs."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._sums = [0.0] * 5  # x, y, x², y², xy
+
+    def add(self, pair: Pair) -> None:
+        x, y = math.log(len(pair.src) + 1), math.log(len(pair.tgt) + 1)
+        self._count += 1
+        for place, value in enumerate((x, y, x * x, y * y, x * y)):
+            self._sums[place] += value
+
+    @property
+    def correlation(self) -> float | None:
+        """None where lengths say nothing."""
+        if self._count < ENOUGH:
+            return None
+        x, y, xx, yy, xy = (value / self._count for value in self._sums)
+        spread = [math.sqrt(max(0.0, square - mean * mean)) for mean, square in ((x, xx), (y, yy))]
+        if min(spread) < VARIED:
+            return None
+        return (xy - x * y) / (spread[0] * spread[1])
+
+
+class Words:
+    """The frequent words of each side."""
+
+    def __init__(self) -> None:
+        self._counts: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+        self._pairs = 0
+
+    def add(self, pair: Pair) -> None:
+        if self._pairs < LOOKED_AT:
+            self._pairs += 1
+            for counts, text in zip(self._counts, (pair.src, pair.tgt), strict=True):
+                counts.update(text.lower().split()[:100])
+
+    def through(self, pairs: Iterator[Pair]) -> Iterator[Pair]:
+        for pair in pairs:
+            self.add(pair)
+            yield pair
+
+    def frequent(self, side: int) -> set[str]:
+        return {word for word, _ in self._counts[side].most_common(FREQUENT)}
+
+    def share(self, side: int, words: set[str]) -> float:
+        """Of the running words of a side, how many are these."""
+        counts = self._counts[side]
+        return sum(count for word, count in counts.items() if word in words) / max(1, counts.total())
+
+    def is_turned(self, train: Words) -> bool:
+        """Whether the sources look like the targets of training, and the targets like its sources."""
+        sides = [train.frequent(side) for side in (0, 1)]
+        only = [sides[0] - sides[1], sides[1] - sides[0]]
+        return self._pairs > 0 and all(
+            self.share(side, only[1 - side]) > self.share(side, only[side]) + CLEARLY for side in (0, 1)
+        )
+
+
+def language_names(files: Sequence[str | Path]) -> list[str]:
+    """["en", "de"] from train.en and train.de; nothing where the names do not say."""
+    names = [text_suffix(Path(file))[1:] for file in files]
+    are_codes = all(2 <= len(name) <= 3 and name.isalpha() and name not in NO_LANGUAGES for name in names)
+    return names if len(names) == 2 and are_codes and names[0] != names[1] else []
+
+
+def are_turned(files: Sequence[str | Path], train: Sequence[str | Path]) -> bool:
+    """Whether the names of two files say that they are the other way round."""
+    names = language_names(files)
+    return bool(names) and names[::-1] == language_names(train)
