@@ -31,6 +31,8 @@ VERBS = {
     "import": "make a model folder of a model of Marian or Eole",
     "trim": "remove the sub-words that a model does not need",
     "new": "make a folder with a task to start from",
+    "info": "say what a model is; list settings and presets",
+    "completion": "print a script for bash, zsh or fish",
 }
 
 # What the verbs are called in other programs.
@@ -147,7 +149,7 @@ def dispatch(arguments: list[str]) -> int:
     if len(arguments) == 2 and arguments[0] == "help":
         arguments = [arguments[1], "--help"]
     if not arguments or arguments[0] in ("-h", "--help", "help"):
-        sys.stdout.write(TOP.format(verbs="\n".join(f"  {verb:<7}{about}" for verb, about in VERBS.items())))
+        sys.stdout.write(TOP.format(verbs="\n".join(f"  {verb:<11}{about}" for verb, about in VERBS.items())))
         return 0
     verb, *rest = arguments
     if verb in ("-V", "--version"):

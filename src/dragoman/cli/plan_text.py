@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from dragoman.cli.model_text import exports, in_full, units
 from dragoman.cli.preparing import left_out
 from dragoman.cli.wording import amount, duration, plural, size, span
-from dragoman.config.exportable import reasons
-from dragoman.config.model import ModelConfig
 from dragoman.config.root import Config
-from dragoman.config.text import TextConfig
 from dragoman.durable import free_bytes
 from dragoman.training.checkpoint import largest
 from dragoman.training.plan import Plan
@@ -64,41 +62,6 @@ def disk(needed: int, free: int) -> str:
 def processors(plan: Plan) -> str:
     threads = plural(plan.threads, "thread")
     return f"{plan.ranks} ranks of {threads}" if plan.ranks > 1 else threads
-
-
-def in_full(model: ModelConfig) -> str:
-    encoder, decoder = model.encoder, model.decoder
-    if (encoder.name, encoder.shape) == (decoder.name, decoder.shape):
-        return f"{encoder.name}, {encoder.layers}+{decoder.layers} layers × {encoder.shape}"
-    sides = (f"{side.name}, {plural(side.layers, 'layer')} × {side.shape}" for side in (encoder, decoder))
-    return " → ".join(sides)
-
-
-def exports(model: ModelConfig) -> str:
-    against = reasons(model, "ct2")
-    if not against:
-        return "ct2"
-    return ("" if reasons(model, "onnx") else "onnx; ") + f"not to ct2: {' · '.join(against)}"
-
-
-def in_short(model: ModelConfig) -> str:
-    """transformer 3+3 × 256"""
-    sides = (model.encoder, model.decoder)
-    kinds = dict.fromkeys(side.name for side in sides)
-    widths = dict.fromkeys(str(widest(side.width)) for side in sides)
-    return f"{' → '.join(kinds)} {'+'.join(str(side.layers) for side in sides)} × {'/'.join(widths)}"
-
-
-def widest(width: int | tuple[int, ...]) -> int:
-    """Layers may differ in width: the name has room for one number."""
-    return width if isinstance(width, int) else max(width)
-
-
-def units(text: TextConfig, vocabulary: list[int]) -> str:
-    if text.is_joint:
-        return f"{vocabulary[0]:,} {text.kind} units for both sides"
-    src, tgt = text.src_units.kind, text.tgt_units.kind
-    return f"{vocabulary[0]:,} {src} units to read, {vocabulary[1]:,} {tgt} units to write"
 
 
 def watched(config: Config, count: int) -> str:

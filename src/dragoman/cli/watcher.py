@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from dragoman.cli import ending
 from dragoman.cli.learning_curve import NAME, learning_curve
+from dragoman.cli.model_text import in_short
 from dragoman.cli.plain import PlainView
-from dragoman.cli.plan_text import describe, in_short
+from dragoman.cli.plan_text import describe
 from dragoman.cli.progress import Progress
 from dragoman.cli.terminal import is_watched, printable
 from dragoman.config.root import Config

@@ -67,7 +67,7 @@ def corpora_of(data: Any) -> list[list[Path]]:
     """The training files that a table of settings names, whatever else is wrong with it."""
     train = data.get("train", ()) if isinstance(data, Mapping) else ()
     train = [train] if isinstance(train, str | Mapping) else train
-    if isinstance(train, list | tuple) and all(isinstance(file, str) for file in train):
+    if isinstance(train, list | tuple) and len(train) == 2 and all(isinstance(one, str) for one in train):
         train = [train]  # ["a.en", "a.de"] is one corpus
     found: list[list[Path]] = []
     for corpus in train if isinstance(train, list | tuple) else ():

@@ -38,7 +38,7 @@ def summary(config: Config, facts: dict[str, Any]) -> str:
         f"{model.encoder.name} encoder, {model.decoder.name} decoder (preset {model.preset}), {units} units,",
         f"{facts['parameters']:,} parameters. {facts['step']:,} updates in {minutes:.1f} minutes with "
         f"Dragoman {version('dragoman')};",
-        f"the weights are the {facts['chosen']} of its checkpoints. All settings stand in settings.toml.",
+        f"the weights are the {facts['chosen']} of its checkpoints. All settings are in settings.toml.",
     ]
     return "\n".join(lines)
 
@@ -50,7 +50,7 @@ def data(config: Config, facts: dict[str, Any]) -> str:
         "",
         *(f"- {of(corpus)} (weight {corpus.weight:g})" for corpus in config.data.train),
         "",
-        f"Watched on {facts['watched']:,} pairs: {watched}.",
+        f"Validated on {facts['watched']:,} pairs: {watched}.",
     ]
     return "\n".join(lines)
 
@@ -60,14 +60,14 @@ def of(corpus: Corpus) -> str:
 
 
 def scores(config: Config, facts: dict[str, Any]) -> str:
-    """Those of training: greedy search, on the first pairs it watched."""
+    """Those of training, on the first of the pairs it was validated on."""
     signed = signatures()
     rows = [f"| {name} | {value:.4f} | {signed.get(name, '')} |" for name, value in facts["valid"].items()]
     decoded = min(config.training.valid_decode, facts["watched"])
     cased = ", both sides lower-cased" if config.text.lowercase else ""
     return "\n".join(
         [
-            f"Of greedy search on {decoded:,} of the watched pairs{cased}; the loss is per token, of all.",
+            f"Decoded as `run` does, {decoded:,} validation pairs{cased}; the loss is per token, of all.",
             "",
             "| metric | value | signature |",
             "|---|---|---|",

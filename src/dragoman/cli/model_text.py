@@ -1,0 +1,45 @@
+"""A model in words: its network, its units, where it can be exported to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dragoman.cli.wording import plural
+from dragoman.config.exportable import reasons
+from dragoman.config.model import ModelConfig
+from dragoman.config.text import TextConfig
+
+
+def in_full(model: ModelConfig) -> str:
+    encoder, decoder = model.encoder, model.decoder
+    if (encoder.name, encoder.shape) == (decoder.name, decoder.shape):
+        return f"{encoder.name}, {encoder.layers}+{decoder.layers} layers × {encoder.shape}"
+    sides = (f"{side.name}, {plural(side.layers, 'layer')} × {side.shape}" for side in (encoder, decoder))
+    return " → ".join(sides)
+
+
+def in_short(model: ModelConfig) -> str:
+    """transformer 3+3 × 256"""
+    sides = (model.encoder, model.decoder)
+    kinds = dict.fromkeys(side.name for side in sides)
+    widths = dict.fromkeys(str(widest(side.width)) for side in sides)
+    return f"{' → '.join(kinds)} {'+'.join(str(side.layers) for side in sides)} × {'/'.join(widths)}"
+
+
+def widest(width: int | tuple[int, ...]) -> int:
+    """Layers may differ in width: the name has room for one number."""
+    return width if isinstance(width, int) else max(width)
+
+
+def exports(model: ModelConfig) -> str:
+    against = reasons(model, "ct2")
+    if not against:
+        return "ct2"
+    return ("" if reasons(model, "onnx") else "onnx; ") + f"not to ct2: {' · '.join(against)}"
+
+
+def units(text: TextConfig, vocabulary: Sequence[int]) -> str:
+    if text.is_joint:
+        return f"{vocabulary[0]:,} {text.kind} units for both sides"
+    src, tgt = text.src_units.kind, text.tgt_units.kind
+    return f"{vocabulary[0]:,} {src} units to read, {vocabulary[1]:,} {tgt} units to write"

@@ -1,0 +1,143 @@
+"""`dragoman info` says what a model is and which settings there are; `completion` completes them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.cli.main import VERBS, main
+from dragoman.config.names import all_names
+from dragoman.config.presets import PRESETS
+from dragoman.config.schema import described, schema
+from dragoman.data.recipes.build import RECIPES
+from inference.tiny_bundle import tiny_folder
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("info")
+    tiny_folder(folder / "model")
+    valid = {"loss": 1.0, "chrf": 40.0, "bleu": 20.0, "exact_match": 0.5}
+    event = {"event": "finished", "step": 1234, "seconds": 600.0, "valid": valid}
+    (folder / "events.jsonl").write_text(json.dumps(event) + "\n", encoding="utf-8")
+    return folder
+
+
+def test_a_model_is_said_in_a_few_lines(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", str(model)]) == 0
+    out = capsys.readouterr().out
+    for part in (
+        "model ",
+        "parameters ",
+        "units for both sides",
+        "1,234 updates in 10 min",
+        "BLEU 20.0",
+        "none; ",
+    ):
+        assert part in out
+
+
+def test_a_model_is_said_as_json(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", str(model / "model"), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert "trained" not in facts  # the events are of the run, which is not here
+    assert facts["folder"] == str(model / "model")
+
+
+def test_settings_are_listed_and_searched(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", "--settings"]) == 0
+    out = capsys.readouterr().out
+    assert {line.split(" = ")[0] for line in out.split("\n") if line[:1].strip()} == set(all_names())
+    assert main(["info", "--settings", "Warmup"]) == 0
+    names = [line for line in capsys.readouterr().out.split("\n") if line[:1].strip()]
+    assert "training.warmup" in names
+    assert len(names) < 10
+    assert main(["info", "--settings", "nosuchword"]) == 2
+
+
+def test_every_setting_has_a_description() -> None:
+    assert all(row.about for row in described())
+
+
+def test_presets_are_listed_with_their_sizes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", "--presets"]) == 0
+    lines = capsys.readouterr().out.strip().split("\n")
+    assert [line.split()[0] for line in lines] == ["auto", *PRESETS]
+    assert "4+4 layers × width 128" in lines[1]
+
+
+def test_nothing_asked_says_what_can_be(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info"]) == 2
+    assert "Of which model?" in capsys.readouterr().err
+
+
+def fits(value: Any, node: dict[str, Any], root: dict[str, Any]) -> bool:
+    """As much of JSON schema as ours uses."""
+    if "$ref" in node:
+        return fits(value, root["$defs"][node["$ref"].rpartition("/")[2]], root)
+    if "anyOf" in node:
+        return any(fits(value, one, root) for one in node["anyOf"])
+    if "const" in node or "enum" in node:
+        return value in node.get("enum", [node.get("const")])
+    match node.get("type"):
+        case "object":
+            known = node.get("properties", {})
+            is_whole = (
+                all(name in value for name in node.get("required", ())) if isinstance(value, dict) else False
+            )
+            return is_whole and all(k in known and fits(v, known[k], root) for k, v in value.items())
+        case "array":
+            return isinstance(value, list) and all(fits(v, node.get("items", {}), root) for v in value)
+        case "string":
+            return isinstance(value, str)
+        case "number" | "integer":
+            return isinstance(value, int | float)
+        case "boolean":
+            return isinstance(value, bool)
+    return True
+
+
+def test_the_schema_fits_the_settings_of_every_recipe() -> None:
+    found = schema()
+    for recipe in RECIPES.values():
+        for text in (recipe.settings, *recipe.lesson.values()):
+            assert fits(tomllib.loads(text), found, found)
+    assert not fits({"data": {"train": "a.tsv"}, "training": {"updats": 3}}, found, found)
+    assert not fits({"data": {"train": "a.tsv"}, "training": {"schedule": "cubic"}}, found, found)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_script_names_every_verb_and_can_be_read_by_its_shell(
+    shell: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert all(verb in script for verb in VERBS)
+    assert "training.updates=" in script
+    if shutil.which(shell):
+        subprocess.run([shell, "-n"], input=script, text=True, check=True)
+
+
+def test_bash_completes_verbs_options_and_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["completion", "bash"])
+    script = capsys.readouterr().out
+
+    def completed(*words: str) -> list[str]:
+        line = f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _dragoman 2>/dev/null"
+        done = subprocess.run(
+            ["bash", "-c", f'{script}\n{line}\nprintf "%s\\n" "${{COMPREPLY[@]}}"'],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.split()
+
+    assert completed("dragoman", "tr") == ["train", "trim"]
+    assert completed("dragoman", "train", "--bu") == ["--budget"]
+    assert completed("dragoman", "run", "search.si") == ["search.size="]
