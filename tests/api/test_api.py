@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -15,6 +16,8 @@ import pytest
 import dragoman as dg
 from dragoman.errors import ConfigError, DataError, ModelError, UsageError
 from dragoman.inference.model import Model
+from dragoman.inference.result import Result, Token
+from dragoman.metrics.report import score as measure
 
 WORDS = ("ab", "ba", "abc", "cab", "bca", "cb", "aab", "cca", "bab", "acb")
 SMALL = {
@@ -150,3 +153,17 @@ def test_wrong_files_and_folders_have_their_errors(trained: Model, tmp_path: Pat
         dg.score(trained, tmp_path / "nothing.tsv")
     with pytest.raises(ConfigError):
         dg.train(tmp_path)
+
+
+def test_results_and_reports_can_be_read_and_taken_apart() -> None:
+    token = Token("a", -0.1, None, 0.9, (0, 1), None)
+    result = Result("<b> & c", -1.2345, False, (1,), ("low_confidence",), 0.5, (token,), ((0, 0),))
+    assert repr(result) == "Result('<b> & c', score=-1.234, confidence=0.50, flags='low_confidence')"
+    assert "&lt;b&gt; &amp; c" in result._repr_html_()
+    fields = json.loads(json.dumps(result.asdict()))
+    assert fields["tokens"][0]["piece"] == "a"
+    assert "terms" not in fields
+    report = measure(["a b c d e"], ["a b c d e"])
+    assert repr(report).startswith("Report(bleu 100 [100, 100], chrf 100")
+    assert "<td>chrf</td><td>100</td>" in report._repr_html_()
+    assert json.loads(json.dumps(report.asdict()))["sentences"] == 1

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from dragoman.cli.main import main
-from dragoman.cli.run import as_json, as_object
+from dragoman.cli.run import as_json
 from dragoman.config.search import SearchConfig
 from dragoman.errors import ModelError
 from dragoman.inference.ct2 import Ct2
@@ -72,6 +72,6 @@ def test_an_engine_that_gives_nan_is_not_believed(tmp_path: Path, kind: Any) -> 
 
 def test_json_has_null_where_there_is_no_number() -> None:
     result = EMPTY._replace(score=float("-inf"), confidence=float("nan"), alignment=((0, 1),))
-    line = as_json(as_object(result))
+    line = as_json(result.asdict())
     assert json.loads(line, parse_constant=pytest.fail)["score"] is None
     assert json.loads(line)["alignment"] == [[0, 1]]

@@ -63,7 +63,7 @@ def test_exact_match_is_the_share_of_equal_lines() -> None:
 
 
 def test_a_perfect_system_has_perfect_scores_and_no_doubt() -> None:
-    report = score(REFERENCES, REFERENCES).to_json()
+    report = score(REFERENCES, REFERENCES).asdict()
     assert report["bleu"] == pytest.approx(100)
     assert report["chrf"] == pytest.approx(100)
     assert (report["exact_match"], report["wer"], report["cer"]) == (1.0, 0.0, 0.0)
@@ -71,7 +71,7 @@ def test_a_perfect_system_has_perfect_scores_and_no_doubt() -> None:
 
 
 def test_the_report_has_exactly_the_keys_promised_and_is_json() -> None:
-    report = json.loads(json.dumps(score(POOR, REFERENCES).to_json()))
+    report = json.loads(json.dumps(score(POOR, REFERENCES).asdict()))
     metrics = ["bleu", "chrf", "exact_match", "wer", "cer"]
     assert sorted(report) == sorted([*metrics, "signature", "intervals", "sentences"])
     assert sorted(report["signature"]) == ["bleu", "chrf"]
@@ -85,15 +85,15 @@ def test_the_report_has_exactly_the_keys_promised_and_is_json() -> None:
 @pytest.mark.parametrize("lowercase", [False, True])
 def test_values_alone_are_those_of_the_report(lowercase: bool) -> None:
     shouting = [line.upper() for line in POOR]
-    report = score(shouting, REFERENCES, lowercase=lowercase).to_json()
+    report = score(shouting, REFERENCES, lowercase=lowercase).asdict()
     for metric, value in values(shouting, REFERENCES, lowercase=lowercase).items():
         assert value == pytest.approx(report[metric])
 
 
 def test_lower_case_reaches_every_metric() -> None:
     shouting = [line.upper() for line in REFERENCES]
-    assert score(shouting, REFERENCES).to_json()["exact_match"] == 0.0
-    lower = score(shouting, REFERENCES, lowercase=True).to_json()
+    assert score(shouting, REFERENCES).asdict()["exact_match"] == 0.0
+    lower = score(shouting, REFERENCES, lowercase=True).asdict()
     assert (lower["exact_match"], lower["wer"], lower["cer"]) == (1.0, 0.0, 0.0)
     assert lower["bleu"] == pytest.approx(100)
 
@@ -120,7 +120,7 @@ def test_references_without_text_are_refused(references: list[str]) -> None:
 
 
 def test_an_empty_output_and_an_empty_reference_among_others_count_as_edits() -> None:
-    report = score(["", "a", "b c"], ["x y", "", "b c"]).to_json()
+    report = score(["", "a", "b c"], ["x y", "", "b c"]).asdict()
     assert report["wer"] == pytest.approx(3 / 4)
     assert report["exact_match"] == pytest.approx(1 / 3)
 
@@ -143,7 +143,7 @@ def test_one_sentence_more_right_of_forty_proves_nothing() -> None:
 
 
 def test_comparison_values_are_those_of_the_report() -> None:
-    report = score(GOOD, REFERENCES, lowercase=True).to_json()
+    report = score(GOOD, REFERENCES, lowercase=True).asdict()
     for row in compare(GOOD, POOR, REFERENCES, lowercase=True):
         assert row.system == pytest.approx(report[row.metric])
 
@@ -168,7 +168,7 @@ def test_any_text_can_be_scored(references: list[str], data: st.DataObject) -> N
     hypotheses = [data.draw(st.text(max_size=20)) for _ in references]
     if not any(reference.strip() for reference in references):
         return
-    report = score(hypotheses, references).to_json()
+    report = score(hypotheses, references).asdict()
     assert 0 <= report["bleu"] <= 100.001
     assert 0 <= report["exact_match"] <= 1
     assert report["wer"] >= 0

@@ -23,7 +23,6 @@ from dragoman.memory import keep_freed_memory
 if TYPE_CHECKING:
     from dragoman.config.search import SearchConfig
     from dragoman.inference.model import Model
-    from dragoman.inference.result import Result
     from dragoman.inference.runtime import Name
     from dragoman.inference.stream import Line
 
@@ -87,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
                 if traces:
                     traces.add(line.text, result)
                 if args.json:
-                    give(as_json({"line": number, "source": line.text, **as_object(result)}) + "\n", out)
+                    give(as_json({"line": number, "source": line.text, **result.asdict()}) + "\n", out)
                 elif args.nbest is not None:
                     give(choosing.n_best_lines(number, result) + line.end, out)
                 else:
@@ -214,25 +213,6 @@ def finite(value: Any) -> Any:
         case list() | tuple():
             return [finite(inner) for inner in value]
     return value
-
-
-def as_object(result: Result) -> dict[str, Any]:
-    """What is not known has no field."""
-    fields: dict[str, Any] = {
-        "text": result.text,
-        "score": result.score,
-        "truncated": result.truncated,
-        "flags": result.flags,
-    }
-    if result.confidence is not None:
-        fields["confidence"] = result.confidence
-    if result.details is not None:
-        fields["tokens"] = [token._asdict() for token in result.details]
-    if result.alignment is not None:
-        fields["alignment"] = result.alignment
-    if result.alternatives:
-        fields["alternatives"] = [{"text": a.text, "score": a.score} for a in result.alternatives]
-    return fields | steering.as_json(result.terms)
 
 
 @contextlib.contextmanager

@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         against = {row.metric: {"value": row.baseline, "p": row.p_value} for row in rows}
         facts = {**({"runtime": runtime} if runtime else {}), **({"against": against} if rows else {})}
-        say(json.dumps({**report.to_json(), **facts}))
+        say(json.dumps({**report.asdict(), **facts}))
     else:
         for line in [*table(report, runtime), *(versus(rows, args.against) if rows else [])]:
             say(line)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dragoman.inference.asked import Asked
-    from dragoman.inference.result import Result, Term
+    from dragoman.inference.result import Result
 
 SHOWN = 10  # lines about what is not met
 
@@ -34,11 +33,6 @@ def asked(args: argparse.Namespace) -> Asked:
         read_glossary(args.glossary) if args.glossary else None
     )  # once, and not for every block of lines
     return {"prefix": args.prefix, "glossary": glossary, "forbid": args.forbid or (), "keep": kinds}
-
-
-def as_json(terms: Sequence[Term]) -> dict[str, Any]:
-    """The fields of a line, where something was asked."""
-    return {"terms": [term._asdict() for term in terms]} if terms else {}
 
 
 class Report:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from html import escape
+from typing import Any, NamedTuple
 
 from dragoman.inference.spans import Span
 from dragoman.search.trace import Trace
@@ -63,6 +64,38 @@ class Result(NamedTuple):
     alternatives: tuple[Alternative, ...] = ()
     trace: Trace | None = None
     terms: tuple[Term, ...] = ()  # what was asked of this output, and whether it is met
+
+    def asdict(self) -> dict[str, Any]:
+        """As `dragoman run --json` prints it: what is not known has no field."""
+        fields: dict[str, Any] = {
+            "text": self.text,
+            "score": self.score,
+            "truncated": self.truncated,
+            "flags": self.flags,
+        }
+        if self.confidence is not None:
+            fields["confidence"] = self.confidence
+        if self.details is not None:
+            fields["tokens"] = [token._asdict() for token in self.details]
+        if self.alignment is not None:
+            fields["alignment"] = self.alignment
+        if self.alternatives:
+            fields["alternatives"] = [{"text": a.text, "score": a.score} for a in self.alternatives]
+        if self.terms:
+            fields["terms"] = [term._asdict() for term in self.terms]
+        return fields
+
+    def __repr__(self) -> str:
+        return f"Result({self.text!r}, {', '.join(self._figures())})"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.text)}<br><small>{escape(' · '.join(self._figures()))}</small></p>"
+
+    def _figures(self) -> list[str]:
+        sure = [] if self.confidence is None else [f"confidence={self.confidence:.2f}"]
+        flags = [f"flags={' '.join(self.flags)!r}"] if self.flags else []
+        more = [f"alternatives={len(self.alternatives)}"] if self.alternatives else []
+        return [f"score={self.score:.3f}", *sure, *flags, *more]
 
 
 EMPTY = Result("", 0.0, False, ())

@@ -20,7 +20,23 @@ class Report:
     scores: dict[str, CorpusScore]
     sentences: int
 
-    def to_json(self) -> dict[str, Any]:
+    def _rows(self) -> list[tuple[str, str, str, str]]:
+        """Metric, value, low and high end of its interval."""
+        figures = {name: (score.value, *score.interval) for name, score in self.scores.items()}
+        return [(name, f"{a:.4g}", f"{b:.4g}", f"{c:.4g}") for name, (a, b, c) in figures.items()]
+
+    def __repr__(self) -> str:
+        rows = (f"{name} {value} [{low}, {high}]" for name, value, low, high in self._rows())
+        return f"Report({', '.join(rows)}; {self.sentences:,} sentences)"
+
+    def _repr_html_(self) -> str:
+        rows = (
+            f"<tr><td>{n}</td><td>{v}</td><td>{low} – {high}</td></tr>" for n, v, low, high in self._rows()
+        )
+        head = "<tr><th>metric</th><th>value</th><th>95 % interval</th></tr>"
+        return f"<table>{head}{''.join(rows)}</table>"
+
+    def asdict(self) -> dict[str, Any]:
         return {
             **{name: score.value for name, score in self.scores.items()},
             "signature": {name: s.signature for name, s in self.scores.items() if s.signature},
