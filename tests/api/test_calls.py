@@ -167,6 +167,7 @@ def test_completion_offers_what_there_is() -> None:
         "calibrate",
         "errors",
         "load",
+        "resume",
         "score",
         "train",
     ]

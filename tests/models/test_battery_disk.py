@@ -30,6 +30,7 @@ TRAINING: dict[str, Any] = {
     "micro_batches": 1,
     "threads": 1,
     "warmup": 0,
+    "schedule": "constant",
     "precision": "fp32",
 }
 

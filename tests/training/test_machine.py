@@ -84,6 +84,7 @@ def test_a_gpu_does_not_make_the_model_larger(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
     pairs = tmp_path / "pairs.tsv"
     with pairs.open("wb") as file:
+        file.write((b"x" * 129 + b"\n") * 3000)
         file.truncate(5_000_000 * 130)
     model = load(None, ["model.preset=auto"], {"data": {"train": [str(pairs)]}}).model
     assert model.preset == "transformer-small"

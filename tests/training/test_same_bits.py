@@ -187,7 +187,7 @@ def test_more_ranks_than_micro_batches_are_refused_at_the_start(words: Path, tmp
 @pytest.mark.parametrize(
     ("other", "words_of_it"),
     [
-        ({"lr": 0.5}, r"training\.lr was 0\.001, is 0\.5"),
+        ({"lr": 0.5}, r"training\.lr was 0\.004, is 0\.5"),
         ({"batch_tokens": 200}, r"batch_tokens was 300, is 200"),
     ],
 )

@@ -88,10 +88,12 @@ def guess_units(file: Path) -> int:
     is_packed = file.suffix == ".gz"
     suffix = (Path(file.stem) if is_packed else file).suffix.lower()
     try:
+        if not file.is_file():  # to open a pipe would wait for whoever writes to it
+            return 0
         with file.open("rb") as stream:
             head, size = stream.read(HEAD), file.stat().st_size
         text = zlib.decompressobj(wbits=31).decompress(head, MOST_UNPACKED) if is_packed else head
-    except (OSError, zlib.error):  # whoever opens it will say so
+    except (OSError, ValueError, zlib.error):  # whoever opens it will say so
         return 0
     count = max(1, sum(text.count(mark) for mark in UNITS.get(suffix, (b"\n",)))) if text else 0
     return count if size <= HEAD else round(count * size / HEAD)

@@ -91,8 +91,8 @@ class Leaked:
         self._unseen = {(pair.src, pair.tgt) for pair in valid}
         self.count = 0
 
-    def through(self, pairs: Iterator[Pair]) -> Iterator[Pair]:
-        for pair in pairs:
+    def through(self, pairs: Callable[[], Iterator[Pair]]) -> Iterator[Pair]:
+        for pair in pairs():  # only now, if at all
             if (pair.src, pair.tgt) in self._unseen:
                 self._unseen.remove((pair.src, pair.tgt))
                 self.count += 1
@@ -131,7 +131,7 @@ def build_data(
         how = [data.max_length, data.shard_pairs, data.clean, data.skip_bad, held_by]
         made_from = fingerprint(given[number].content, vocabulary, how)
         home, skip = folder / f"corpus-{number}", held_out.skips if held_out else None
-        pairs = leaked.through(cleaned(data, corpus, on_bad))
+        pairs = leaked.through(partial(cleaned, data, corpus, on_bad))
         made = partial(build_store, data, corpus, pairs, texts, home, made_from, skip, progress)
         stores.append(open_current(home, made_from) or made())
     sources.refuse_changed()
