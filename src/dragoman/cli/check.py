@@ -87,7 +87,9 @@ def run(args: argparse.Namespace) -> int:
 
 def find_corpora(args: argparse.Namespace) -> Corpora:
     """From the files given, or from the settings in the folder given."""
-    if len(args.files) == 1 and os.path.isdir(args.files[0]):
+    from dragoman.data.readers.arrow import dataset_files
+
+    if len(args.files) == 1 and os.path.isdir(args.files[0]) and not dataset_files(Path(args.files[0])):
         return of_folder(Path(args.files[0]), args)
     valid = f" --valid {' '.join(args.valid)}" if args.valid else ""
     from dragoman.data.clean.sides import language_names
@@ -95,7 +97,9 @@ def find_corpora(args: argparse.Namespace) -> Corpora:
     name = "-".join(args.languages or language_names(args.files)) or "model"
     two = f" --languages {' '.join(args.languages)}" if args.languages else ""
     train = f"dragoman train {' '.join(args.files)}{valid}{two} -o {name}"
-    return Corpora([args.files], args.valid, args.test, train, [args.languages])
+    parts = dataset_files(Path(args.files[0])) if len(args.files) == 1 else []
+    corpora = [[part] for part in parts] or [args.files]
+    return Corpora(corpora, args.valid, args.test, train, [args.languages] * len(corpora))
 
 
 def of_folder(folder: Path, args: argparse.Namespace) -> Corpora:

@@ -54,7 +54,7 @@ class Frame:
         yield self.head(width)
         yield from self.bar(width)
         if width < WIDE:
-            yield Text(self.figures(width)[0])
+            yield from (Text(line) for line in self.figures(width)[:1])
         if room >= 4:
             yield Text()
             yield from self.table(width, min(ROWS, room - 2))
@@ -103,7 +103,8 @@ class Frame:
             first, last = (measured(self.metric, score) for score in (scores[0], scores[-1]))
             lines.append(f"{HEADINGS[self.metric]:<5} {first:>6} {sparkline(scores, room)} {last}")
         skipped = f"   {p.skipped:,} skipped" if p.skipped else ""
-        lines.append(f"grad  {number(p.norm, 2):>6}   lr {p.lr:.1e}{skipped}")
+        if p.step:  # before the first update there is neither
+            lines.append(f"grad  {number(p.norm, 2):>6}   lr {p.lr:.1e}{skipped}")
         return lines
 
     def table(self, width: int, rows: int) -> Iterator[Text]:

@@ -40,6 +40,7 @@ def exports(model: ModelConfig) -> str:
 
 def units(text: TextConfig, vocabulary: Sequence[int]) -> str:
     if text.is_joint:
-        return f"{vocabulary[0]:,} {text.kind} units for both sides"
+        needed = f", more than text.size={text.size}: they need as many" if vocabulary[0] > text.size else ""
+        return f"{vocabulary[0]:,} {text.kind} units for both sides{needed}"
     src, tgt = text.src_units.kind, text.tgt_units.kind
     return f"{vocabulary[0]:,} {src} units to read, {vocabulary[1]:,} {tgt} units to write"

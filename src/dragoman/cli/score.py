@@ -30,6 +30,7 @@ Measure a model: BLEU, chrF, exact match and error rates with 95 % intervals; or
   dragoman score test.de --hyp output.de"""
 
 NAMES = {"bleu": "BLEU", "chrf": "chrF", "exact_match": "exact match", "wer": "WER", "cer": "CER"}
+ERRORS = ("wer", "cer")  # better when lower
 PERCENT = {"bleu": 1, "chrf": 1, "exact_match": 100, "wer": 100, "cer": 100}
 
 
@@ -217,8 +218,11 @@ def versus(rows: Sequence[Comparison], other: Path) -> list[str]:
     lines = ["", f"against {other} (paired bootstrap)", f"{'metric':<13}{'this':>8}{'other':>9}{'p':>9}"]
     for row in rows:
         this, that = PERCENT[row.metric] * row.system, PERCENT[row.metric] * row.baseline
-        verdict = "   could be chance" if row.p_value >= 0.05 else ""
-        lines.append(f"{NAMES[row.metric]:<13}{this:>8.2f}{that:>9.2f}{row.p_value:>9.3f}{verdict}")
+        is_better = (row.system < row.baseline) == (row.metric in ERRORS)
+        verdict = (
+            "could be chance" if row.p_value >= 0.05 else "this is better" if is_better else "other is better"
+        )
+        lines.append(f"{NAMES[row.metric]:<13}{this:>8.2f}{that:>9.2f}{row.p_value:>9.3f}   {verdict}")
     return lines
 
 

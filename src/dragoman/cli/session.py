@@ -80,7 +80,9 @@ class Session:
                 from dragoman.training.board import Board
             except ImportError as error:
                 raise MissingExtra(
-                    "TensorBoard is not installed.", where=str(error), hint="pip install tensorboard"
+                    "TensorBoard is not installed.",
+                    where=str(error),
+                    hint='pip install "dragoman[tensorboard]"',
                 ) from None
             board = Board(self.out / "tensorboard")
             stack.callback(board.close)

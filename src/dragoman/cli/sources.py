@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from dragoman.cli.arguments import split_overrides
 from dragoman.config.load import parse_override
+from dragoman.data.readers.arrow import dataset_files
 from dragoman.data.recipes.build import RECIPES
 from dragoman.errors import DataError, UsageError
 
@@ -48,6 +49,8 @@ def find(args: argparse.Namespace) -> Sources:
 def places(data: list[str], args: argparse.Namespace) -> tuple[Path | None, dict[str, Any], Path]:
     """The settings file, the training files where they are named, and the run's folder."""
     refuse_missing(data)
+    if len(data) == 1 and (parts := dataset_files(Path(data[0]))) and args.out:
+        return args.config, {"train": [{"files": [part], **languages_of(args)} for part in parts]}, args.out
     if len(data) == 1 and os.path.isdir(data[0]):
         folder = Path(data[0])
         return args.config or settings_of(folder), {}, args.out or folder

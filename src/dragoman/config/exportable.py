@@ -20,9 +20,10 @@ def reasons(model: ModelConfig, target: str) -> list[str]:
 
 
 def _ct2(model: ModelConfig) -> Iterator[str]:
+    elsewhere = "" if any(_onnx(model)) else "; this goes to ONNX"
     for side, part in (("encoder", model.encoder), ("decoder", model.decoder)):
         if not isinstance(part, TransformerPart):
-            yield f"{part.name} {side} (ct2 runs Transformers; this goes to ONNX)"
+            yield f"{part.name} {side} (ct2 runs Transformers{elsewhere})"
         elif part.window is not None:
             yield f"window of {part.window} in the {side} (in ct2 a token sees all others)"
     epsilons = {p.norm_eps for p in (model.encoder, model.decoder) if isinstance(p, TransformerPart)}

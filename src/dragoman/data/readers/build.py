@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from dragoman.data.pair import Pair
+from dragoman.data.readers.arrow import read_arrow
 from dragoman.data.readers.bad import BadLine, OnBad, refuse
 from dragoman.data.readers.csv import read_csv
 from dragoman.data.readers.jsonl import read_jsonl
@@ -27,6 +28,8 @@ FORMS = {
     ".xlf": "xliff",
     ".xliff": "xliff",
     ".po": "po",
+    ".parquet": "arrow",
+    ".arrow": "arrow",
 }
 
 
@@ -58,6 +61,8 @@ def open_pairs(
             return read_xliff(paths[0], bad, languages)
         case ["po"]:
             return read_po(paths[0], bad)
+        case ["arrow"]:
+            return read_arrow(paths[0], bad, languages)
         case ["plain", "plain"]:
             return read_plain(paths[0], paths[1], bad)
         case _:
