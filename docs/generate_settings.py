@@ -35,7 +35,7 @@ A run is described by one typed tree of settings. They come from four places, ea
 What a run used in the end is written in full to `settings.toml` in its folder, so nothing is left to memory.
 A name that does not exist is refused with its place (file and line) and the nearest name that does.
 
-Paths in a file are meant from where the file stands; paths on the command line from where you are.
+Paths in a file are relative to the file; paths on the command line, to where you are.
 """
 
 

@@ -19,6 +19,7 @@ from dragoman.cli import ending, plan_text, wording
 from dragoman.cli.curve import POINTS, Curve
 from dragoman.cli.frame import Frame, chosen, fitting
 from dragoman.cli.live import LiveView
+from dragoman.cli.model_text import in_short
 from dragoman.cli.pace import Pace
 from dragoman.cli.plain import PlainView
 from dragoman.cli.preparing import Preparing, left_out
@@ -341,7 +342,7 @@ def test_plan_says_what_how_long_where_and_what_to_expect() -> None:
         "transformer, 3+3 layers × width 256, 4 heads",
         "7.4 M parameters · 8,000 bpe units for both sides",
         "29,000 pairs · 430 k target tokens",
-        "watched on 1,014 pairs held out of it",
+        "validated on 1,014 pairs held out of it",
         "left out: 5 too long · 3 without a translation · 1 fuzzy · 2 bad lines skipped, the first a.en:17",
         "1 h 51 (1 h 40 – 2 h 24) · 8,000 tokens/s",
         "12,000 updates of 4,096 tokens, 58 times over the data",
@@ -391,14 +392,14 @@ def test_plan_names_recurrent_models_and_separate_vocabularies() -> None:
     )
     whole = {**PREPARED, "bad": 0, "counts": {}, "passed": {}}
     text = "\n".join(plan_text.describe(plan(), rnn, Path("m"), whole))
-    assert "lstm, 1 layer × width 256, two-way → lstm, 1 layer × width 512, multiplicative attention" in text
+    assert "lstm, 1 layer × width 256, bidirectional → lstm, 1 layer × width 512, multiplicative attention" in text
     assert "8,000 char units to read, 8,000 char units to write" in text
-    assert "watched on 1,014 pairs of v.tsv" in text
+    assert "validated on 1,014 pairs of v.tsv" in text
     assert "left out" not in text
     assert "  export  onnx; not to ct2: lstm encoder (ct2 runs Transformers; this goes to ONNX) · lst" in text
-    assert plan_text.in_short(rnn.model) == "lstm 1+1 × 256/512"
-    assert plan_text.in_short(config().model) == "transformer 3+3 × 256"
-    assert plan_text.in_short(config(model={"preset": "convs2s2017"}).model) == "conv 15+15 × 2048"
+    assert in_short(rnn.model) == "lstm 1+1 × 256/512"
+    assert in_short(config().model) == "transformer 3+3 × 256"
+    assert in_short(config(model={"preset": "convs2s2017"}).model) == "conv 15+15 × 2048"
 
 
 def test_every_size_of_data_is_judged() -> None:

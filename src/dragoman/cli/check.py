@@ -54,8 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--hold-out", type=int, metavar="N", help="write N valid and N test pairs, and the rest, to -o")
     add("-o", "--output", metavar="DIR", help="where --hold-out writes")
     add("--seed", type=int, default=1, metavar="N", help="of the choice that --hold-out makes")
-    add("--sign", type=Path, metavar="KEY", help="of a model: sign it with a private key of OpenSSH")
-    add("--signed-by", type=Path, metavar="KEYS", help="of a model: it must be signed by this public key")
+    add("--sign", type=Path, metavar="KEY", help="models only: sign it with a private key of OpenSSH")
+    add("--signed-by", type=Path, metavar="KEYS", help="models only: it must be signed by this public key")
     add("--json", action="store_true", help="the report as JSON, a line for each corpus")
 
 

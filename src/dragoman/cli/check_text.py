@@ -89,9 +89,9 @@ def remark(finding: Finding, what: str, file: str) -> Iterator[str]:
 def leaked(name: str, overlap: Overlap, file: str, train: str) -> Iterator[str]:
     sides = f"sources {overlap.sources:,} · targets {overlap.targets:,} of {overlap.pairs:,}"
     if not overlap.both:
-        yield f"  {name}: no pair of {overlap.pairs:,} stands in training    ({sides})"
+        yield f"  {name}: no pair of {overlap.pairs:,} is in training    ({sides})"
         return
     share = f"{overlap.both:,} of {overlap.pairs:,} pairs ({overlap.share:.1%})"
-    yield f"  ! {name}: {share} stand in training    ({sides})"
+    yield f"  ! {name}: {share} are in training    ({sides})"
     for twin in overlap.twins:
         yield f"      {file}:{twin.line} = {train}:{twin.train_line} {quote(twin.src)}"

@@ -39,10 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--to", required=True, choices=TARGETS, help="ct2, onnx: a directory; argos: an .argosmodel")
     add("--quantization", choices=QUANTIZATIONS, default="float32", help="how weights are stored")
     add("-o", "--output", type=Path, metavar="DIR", help="where it goes, instead of into the model folder")
-    add("--languages", nargs=2, metavar="CODE", help="of argos: the codes of both sides, such as en de")
-    add("--names", nargs=2, metavar="NAME", help="of argos: what the languages are called")
-    add("--package-version", default="1.0", metavar="X.Y", help="of argos")
-    add("--back", metavar="MODEL", help="of argos: the model of the other direction, as a second package")
+    add("--languages", nargs=2, metavar="CODE", help="argos only: the codes of both sides, such as en de")
+    add("--names", nargs=2, metavar="NAME", help="argos only: what the languages are called")
+    add("--package-version", default="1.0", metavar="X.Y", help="argos only: of the package")
+    add("--back", metavar="MODEL", help="argos only: the model of the other direction, as a second package")
     add("--json", action="store_true", help="what was proven, as one JSON object")
 
 

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--settings", nargs="?", const="", metavar="WORD", help="list the settings")
     add("--presets", action="store_true", help="list the presets of model.preset")
     add("--schema", action="store_true", help="the JSON schema of dragoman.toml")
-    add("--json", action="store_true", help="of a model: as one JSON object")
+    add("--json", action="store_true", help="models only: as one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:

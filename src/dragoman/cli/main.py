@@ -28,7 +28,7 @@ VERBS = {
     "run": "apply a model to text, to stdin or to files",
     "score": "measure a model, or compare two",
     "export": "write a model for another engine, proven to do the same",
-    "import": "make a model folder of a model of Marian or Eole",
+    "import": "make a model folder from a Marian or Eole model",
     "trim": "remove the sub-words that a model does not need",
     "new": "make a folder with a task to start from",
     "info": "say what a model is; list settings and presets",

@@ -67,8 +67,8 @@ def processors(plan: Plan) -> str:
 def watched(config: Config, count: int) -> str:
     pairs = plural(count, "pair")
     if config.data.valid:
-        return f"watched on {pairs} of {' '.join(config.data.valid.files)}"
-    return f"watched on {pairs} held out of it"
+        return f"validated on {pairs} of {' '.join(config.data.valid.files)}"
+    return f"validated on {pairs} held out of it"
 
 
 def length(plan: Plan, config: Config) -> str:

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         help="two text files, one .tsv, .csv, .jsonl, .tmx, .xliff or .po, or a folder; then settings",
     )
-    add("--valid", nargs="+", metavar="FILE", help="pairs to watch (else some are held out)")
+    add("--valid", nargs="+", metavar="FILE", help="pairs to validate on (else some are held out)")
     add("--test", nargs="+", metavar="FILE", help="pairs to score when it is done")
     add_languages(parser)
     add("-o", "--out", type=Path, metavar="DIR", help="the run's folder")

@@ -58,7 +58,7 @@ class TwoPassSamplingPart(Sampling):
 
 
 class MinimumRiskPart(Section):
-    """The expected distance of sampled outputs to the reference is lessened (Shen et al. 2016)."""
+    """The expected distance of sampled outputs to the reference is minimised (Shen et al. 2016)."""
 
     kind: Literal["minimum_risk"] = "minimum_risk"
     metric: Literal["bleu", "chrf", "wer", "cer"] = Field(

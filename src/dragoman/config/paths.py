@@ -1,4 +1,4 @@
-"""Paths in a settings file are meant from where the file stands."""
+"""Paths in a settings file are relative to the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an export is tried on: sentences the model was watched on, and every token of its vocabularies."""
+"""What an export is tried on: sentences the model was validated on, and every token of its vocabularies."""
 
 from __future__ import annotations
 

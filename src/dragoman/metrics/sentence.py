@@ -1,4 +1,4 @@
-"""Δ: how far one output is from one reference, 0 where they agree. What minimum-risk training lessens."""
+"""Δ: how far one output is from one reference, 0 where they agree. What minimum-risk training minimises."""
 
 from __future__ import annotations
 

@@ -216,5 +216,5 @@ def student_of(config: Config, folder: Path, real: bool) -> Config:
 
 
 def there(corpus: Corpus | None) -> Corpus | None:
-    """The pairs the teacher was watched on, if they were not left behind."""
+    """The pairs the teacher was validated on, if they were not left behind."""
     return corpus if corpus and all(map(os.path.isfile, corpus.files)) else None

@@ -91,7 +91,7 @@ class RNNEncoderPart(RNNPart):
 
     @property
     def shape(self) -> str:
-        return self.wide + (", two-way" if self.bidirectional else "")
+        return self.wide + (", bidirectional" if self.bidirectional else "")
 
     def reads_both_ways(self, layer: int) -> bool:
         return self.bidirectional is True or (self.bidirectional == "bottom" and layer == 0)

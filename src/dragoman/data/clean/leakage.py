@@ -1,4 +1,4 @@
-"""How much of a held-out set stands in training too, where it flatters every score."""
+"""How much of a held-out set is in training too, where it flatters every score."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Twin(NamedTuple):
 
 @dataclass(frozen=True)
 class Overlap:
-    """Held-out pairs whose source, target or both stand in training, but for case, spaces and punctuation."""
+    """Held-out pairs whose source, target or both are in training, but for case, spaces and punctuation."""
 
     pairs: int
     sources: int

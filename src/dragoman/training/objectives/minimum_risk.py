@@ -1,4 +1,4 @@
-"""Minimum-risk training (Shen et al. 2016): the metric itself is lessened, on what the model writes.
+"""Minimum-risk training (Shen et al. 2016): the metric itself is minimised, on what the model writes.
 
 K outputs are sampled for each source, without gradient; the different ones and the reference are scored
 with gradient, as teacher forcing would, and their expected distance to the reference is the loss.
