@@ -392,7 +392,7 @@ def test_plan_names_recurrent_models_and_separate_vocabularies() -> None:
     )
     whole = {**PREPARED, "bad": 0, "counts": {}, "passed": {}}
     text = "\n".join(plan_text.describe(plan(), rnn, Path("m"), whole))
-    assert "lstm, 1 layer × width 256, bidirectional → lstm, 1 layer × width 512, multiplicative attention" in text
+    assert "lstm, 1 layer × width 256, bidirectional → lstm, 1 layer × width 512, multiplicative" in text
     assert "8,000 char units to read, 8,000 char units to write" in text
     assert "validated on 1,014 pairs of v.tsv" in text
     assert "left out" not in text
