@@ -74,6 +74,10 @@ With a model from elsewhere:
 Settings come from a preset, then from a dragoman.toml (train -c FILE, or the one in the folder given),
 then from the command line: dragoman train dates training.updates=2000 model.preset=rnn-small.
 All of them, as they were used, are written to settings.toml in the run's folder.
+  dragoman info --settings warmup                       what there is to set, by a word
+  dragoman info en-de                                   what a model is
+
+  eval "$(dragoman completion bash)"                    completes all of it in your shell
 
   dragoman VERB --help   what a verb takes          --version   this version
   --debug                show where an error arose  NO_COLOR=1  no colours
