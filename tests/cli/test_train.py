@@ -246,7 +246,7 @@ def test_missing_tensorboard_is_named_with_what_to_install(
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     said = train(str(reverse), "-o", str(tmp_path / "out"), "--tensorboard")
     assert said.code == 2
-    assert "pip install tensorboard" in said.err
+    assert 'pip install "dragoman[tensorboard]"' in said.err
 
 
 def test_command_is_repeated_as_a_shell_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,8 +39,11 @@ def test_each_choice_that_forbids_an_export_is_named_with_its_side() -> None:
         "window of 8 in the encoder (in ct2 a token sees all others)",
         "window of 9 in the decoder (in ct2 a token sees all others)",
     ]
-    assert reasons(model({}, {"kind": "rnn", "cell": "gru"}), "ct2") == [
-        "gru decoder (ct2 runs Transformers; this goes to ONNX)"
+    gru = {"kind": "rnn", "cell": "gru"}
+    assert reasons(model({}, gru), "ct2") == ["gru decoder (ct2 runs Transformers)"]  # nor to ONNX
+    assert reasons(model(gru, gru), "ct2") == [
+        "gru encoder (ct2 runs Transformers; this goes to ONNX)",
+        "gru decoder (ct2 runs Transformers; this goes to ONNX)",
     ]
     adaptive = ModelConfig.model_validate({"tied": "none", "head": {"kind": "adaptive"}})
     assert reasons(adaptive, "ct2") == ["adaptive head (ct2 has one softmax over all tokens)"]
