@@ -9,11 +9,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from dragoman.cli.sources import IN_UPDATES
+from dragoman.cli.learning_curve import CurveWriter
 from dragoman.cli.watcher import Watcher
 from dragoman.config.load import check_path, merge, nest
 from dragoman.config.load import load as load_config
 from dragoman.config.root import Config
+from dragoman.config.training import IN_UPDATES
 from dragoman.data.readers.build import open_pairs
 from dragoman.errors import DragomanError, UsageError
 from dragoman.inference.calibrate import calibrate as measure_certainty
@@ -98,7 +99,7 @@ def trained(
         raise wrong("listener", listener, "a function of one event", "listener=events.append")
     with in_python(), ExitStack() as stack:
         watcher = stack.enter_context(Watcher(config, home, brief=brief)) if progress else None
-        heard = [one for one in (watcher, listener) if one]
+        heard = [watcher or CurveWriter(config, home), *([listener] if listener else [])]
         run = Run(config, home, heard, watcher.show_plan if watcher else lambda _: True)
         outcome = run.train(**how)
     if outcome.reason == "asked":

@@ -42,7 +42,15 @@ class Watch:
 
 
 def begin(updates: int = 100, **facts: Any) -> Event:
-    start = {"event": "start", "step": 0, "updates": updates, "parameters": 7_400_000, "seconds": 0.0}
+    start = {
+        "event": "start",
+        "step": 0,
+        "updates": updates,
+        "parameters": 7_400_000,
+        "seconds": 0.0,
+        "first": 0,
+        "until": None,
+    }
     return {**start, "pairs": 29_000, "out": ".", **facts}
 
 

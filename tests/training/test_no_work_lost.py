@@ -103,7 +103,7 @@ def test_a_full_disk_is_said_and_tried_again_and_the_run_goes_on(
     free = at("step", 8, lambda: disk(None))
     assert train(config, tmp_path / "run", told.append, full, free).reason == "done"
     [unsaved] = [event for event in told if event["event"] == "unsaved"]
-    assert unsaved["step"] == 6
+    assert (unsaved["step"], unsaved["again"]) == (6, 9)
     assert unsaved["what"].startswith("step-00000006 could not be written: File too large")
     assert unsaved["where"] == str(tmp_path / "run" / "checkpoints" / "step-00000006")
     assert "MB needed" in unsaved["expected"]

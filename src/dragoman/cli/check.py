@@ -87,17 +87,16 @@ def run(args: argparse.Namespace) -> int:
 
 def find_corpora(args: argparse.Namespace) -> Corpora:
     """From the files given, or from the settings in the folder given."""
+    from dragoman.data.clean.sides import language_names
     from dragoman.data.readers.arrow import dataset_files
 
-    if len(args.files) == 1 and os.path.isdir(args.files[0]) and not dataset_files(Path(args.files[0])):
+    parts = dataset_files(Path(args.files[0])) if len(args.files) == 1 else []
+    if len(args.files) == 1 and os.path.isdir(args.files[0]) and not parts:
         return of_folder(Path(args.files[0]), args)
     valid = f" --valid {' '.join(args.valid)}" if args.valid else ""
-    from dragoman.data.clean.sides import language_names
-
     name = "-".join(args.languages or language_names(args.files)) or "model"
     two = f" --languages {' '.join(args.languages)}" if args.languages else ""
     train = f"dragoman train {' '.join(args.files)}{valid}{two} -o {name}"
-    parts = dataset_files(Path(args.files[0])) if len(args.files) == 1 else []
     corpora = [[part] for part in parts] or [args.files]
     return Corpora(corpora, args.valid, args.test, train, [args.languages] * len(corpora))
 

@@ -9,17 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.cli.learning_curve import NAME
-from dragoman.cli.wording import HEADINGS, duration, measured, perplexity, plural, size
+from dragoman.cli.wording import HEADINGS, clock, duration, measured, perplexity, plural, size
 from dragoman.config.root import Config
 
 Event = dict[str, Any]
 
 LONGEST = 60  # characters of a sentence to try
+EXACT = 600  # seconds: shorter runs are told to the second
 
 
 def finished(event: Event, seconds: float, planned: float | None, config: Config, out: Path) -> Iterator[str]:
     plan = f" (planned {duration(planned)})" if planned is not None else ""
-    yield f"{why(event, config)} {duration(seconds)}{plan}."
+    taken = clock(seconds) if 90 < seconds < EXACT else duration(seconds)
+    yield f"{why(event, config)} {taken}{plan}."
     yield f"  dev     {scores(event['valid'])}"
     yield f"  chosen  {weights(event, config)}"
     folder = Path(event["folder"])

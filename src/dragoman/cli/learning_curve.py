@@ -3,13 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 from dragoman.cli.chart import Axis, Line, Panel, draw
+from dragoman.cli.model_text import in_short
 from dragoman.cli.progress import METRICS, Progress
 from dragoman.cli.wording import HEADINGS
+from dragoman.config.root import Config
 
 NAME = "curve.svg"
 PERCENT = {"exact_match"}  # measured from 0 to 1
+
+
+class CurveWriter:
+    """Listens to a run that nobody watches."""
+
+    def __init__(self, config: Config, out: Path) -> None:
+        self.config, self.out, self.progress = config, out, Progress()
+
+    def __call__(self, event: dict[str, Any]) -> None:
+        self.progress(event)
+        if event["event"] == "finished":
+            write_curve(self.progress, self.config, self.out)
+
+
+def write_curve(progress: Progress, config: Config, out: Path) -> None:
+    picture = learning_curve(progress, f"{out.absolute().name}: {in_short(config.model)}")
+    with suppress(OSError):  # the model is written, and worth more
+        (out / NAME).write_text(picture, encoding="utf-8")
 
 
 def learning_curve(progress: Progress, title: str) -> str:

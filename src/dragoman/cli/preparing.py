@@ -68,8 +68,10 @@ def unsaved(event: Event) -> list[str]:
         if event.get("expected")
         else f" ({event['where']})"
     )
-    again = " The next checkpoint tries again." if event.get("expected") else ""
-    return [f"Not saved: {event['what'].rstrip('.')}{needs}.{again}"]
+    again = (
+        f"Tried again at update {event['again']:,}." if event["again"] else "The next checkpoint tries again."
+    )
+    return [f"Not saved: {event['what'].rstrip('.')}{needs}. {again}"]
 
 
 def slow(event: Event) -> list[str]:

@@ -32,6 +32,7 @@ class Progress:
         self._before = 0.0  # seconds of earlier sittings
         self._recent: list[float] = []  # losses since the last validation
         self.step = self.updates = self.parameters = 0
+        self.first = 0.0  # update of the run, or second where it has a budget: what is shown begins there
         self.until: float | None = None  # seconds, where the run has a budget
         self.epoch = 0.0
         self.lr = self.norm = math.nan
@@ -71,8 +72,9 @@ class Progress:
 
     @property
     def share(self) -> float:
-        """What is done of the run."""
-        return self.elapsed / self.until if self.until else self.step / max(self.updates, 1)
+        """What is done of the run, or of what lengthens it."""
+        done, end = (self.elapsed, self.until) if self.until else (self.step, self.updates)
+        return (done - self.first) / max(end - self.first, 1)
 
     @property
     def place(self) -> str:
@@ -83,7 +85,7 @@ class Progress:
         self._began = self._mark = self._now()
         self._before = event["seconds"]
         self.updates, self.parameters = event["updates"], event["parameters"]
-        self.until = event.get("until")
+        self.first, self.until = event["first"], event["until"]
         if event["step"]:
             self._recall(Path(event["out"]) / "events.jsonl")
         self.step = event["step"]

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 from dragoman.cli.arguments import split_overrides
 from dragoman.config.load import parse_override
+from dragoman.config.training import IN_UPDATES
 from dragoman.data.readers.arrow import dataset_files
 from dragoman.data.recipes.build import RECIPES
 from dragoman.errors import DataError, UsageError
 
 FILES = "two text files (source, target), or one .tsv, .csv, .jsonl, .tmx, .xliff or .po; each may be .gz"
-IN_UPDATES = ("updates", "warmup", "validate_every", "checkpoint_every")  # settings that count in updates
 ORDER = "dragoman train train.en train.de --valid val.en val.de -o en-de"
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from dragoman.cli import ending
-from dragoman.cli.learning_curve import NAME, learning_curve
+from dragoman.cli.learning_curve import write_curve
 from dragoman.cli.model_text import in_short
 from dragoman.cli.plain import PlainView
 from dragoman.cli.plan_text import describe
@@ -59,15 +59,10 @@ class Watcher:
         if event["event"] == "prepared":
             self._prepared = event
         elif event["event"] == "finished":
-            self._draw()
+            write_curve(self.progress, self.config, self.out)
             if not self._brief:
                 seconds = self.progress.elapsed
                 self.view.say(ending.finished(event, seconds, self._planned, self.config, self.out))
-
-    def _draw(self) -> None:
-        picture = learning_curve(self.progress, f"{self.out.absolute().name}: {in_short(self.config.model)}")
-        with suppress(OSError):  # the model is written, and worth more
-            (self.out / NAME).write_text(picture, encoding="utf-8")
 
     def show_plan(self, plan: Plan) -> bool:
         """As `Run` asks for it; nobody says no."""

@@ -18,9 +18,10 @@ from dragoman.config.presets import PRESETS
 from dragoman.config.root import Config
 from dragoman.config.search import SearchConfig
 from dragoman.config.section import Section
-from dragoman.config.sizing import AUTO, LEARNED, auto, corpora_of, guess_pairs, usual_lr, usual_size
+from dragoman.config.sizing import AUTO, LEARNED, choose, corpora_of, guess_pairs, usual_lr, usual_size
 from dragoman.config.text import TextConfig
 from dragoman.config.training import TrainingConfig
+from dragoman.cores import cores
 from dragoman.errors import ConfigError, ModelError
 from dragoman.manifest import Read
 
@@ -79,7 +80,8 @@ def load_written(file: Path, read_bytes: Read) -> Config:
 
 def validate(table: Table, places: Places | None = None) -> Config:
     places = places or Places()
-    return checked(Config, with_objective(with_usual(with_preset(table, places))), places)
+    pairs = guess_pairs(corpora_of(table.get("data")))
+    return checked(Config, with_objective(with_usual(with_preset(table, pairs, places), pairs)), places)
 
 
 def with_changes(search: SearchConfig, changes: Mapping[str, Any]) -> SearchConfig:
@@ -211,13 +213,13 @@ def other_kind(old: Table, new: Table) -> bool:
     return "kind" in old and "kind" in new and old["kind"] != new["kind"]
 
 
-def with_preset(table: Table, places: Places) -> Table:
+def with_preset(table: Table, pairs: int, places: Places) -> Table:
     model = table.get("model", {})
     if not isinstance(model, dict):
         return table
     name = model.get("preset", ModelConfig.model_fields["preset"].default)
     if name == AUTO:
-        name, why = auto(table.get("data"))
+        name, why = choose(pairs, cores())
         model = {**model, "preset": name, "why": why}
     if not isinstance(name, str) or name not in PRESETS:
         raise ConfigError(
@@ -229,12 +231,12 @@ def with_preset(table: Table, places: Places) -> Table:
     return {**table, "model": merge({**PRESETS[name](), "preset": name}, model)}
 
 
-def with_usual(table: Table) -> Table:
+def with_usual(table: Table, pairs: int) -> Table:
     """A vocabulary by the data and a learning rate by the model, where they are not set."""
     text, training = table.get("text", {}), table.get("training", {})
     if isinstance(text, dict) and not {"size", "file", "src", "tgt"} & text.keys():
         kind = text.get("kind", TextConfig.model_fields["kind"].default)
-        size = usual_size(guess_pairs(corpora_of(table.get("data")))) if kind in LEARNED else None
+        size = usual_size(pairs) if kind in LEARNED else None
         table = {**table, "text": {**text, "size": size}} if size else table
     model = table.get("model")
     lr = usual_lr(model.get("encoder")) if isinstance(model, dict) else None

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dragoman.cores import cores
-
 AUTO = "auto"
 HEAD = 1 << 18  # bytes of a file that are looked at
 MOST_UNPACKED = 1 << 24
@@ -43,10 +41,6 @@ def choose(pairs: int, cores: int) -> Sized:
         return Sized("transformer-base", f"{shown} fill it, and {cores} cores can carry it")
     cores_ = "one core is" if cores == 1 else f"{cores} cores are"
     return Sized("transformer-small", f"{shown} would fill transformer-base, but {cores_} slow for it")
-
-
-def auto(data: Any) -> Sized:
-    return choose(guess_pairs(corpora_of(data)), cores())
 
 
 def usual_size(pairs: int) -> int:

@@ -15,6 +15,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 PART = 2048  # tokens that a micro-batch has at least, where their number is not given
 FEWEST_PARTS, MOST_PARTS = 2, 8
 MOST_WARMUP = 400  # updates, where it is not set
+IN_UPDATES = ("updates", "warmup", "validate_every", "checkpoint_every")  # settings that a budget replaces
 
 
 def seconds(budget: str) -> float:

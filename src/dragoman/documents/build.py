@@ -7,7 +7,6 @@ from pathlib import Path
 from dragoman.data.readers.languages import Languages
 from dragoman.documents import po, srt, tmx, xliff
 from dragoman.documents.slots import Filled, Found, Translate, fill
-from dragoman.documents.xml import decoded
 from dragoman.errors import DataError
 
 KINDS = {".po": "po", ".pot": "po", ".xlf": "xliff", ".xliff": "xliff", ".tmx": "tmx", ".srt": "srt"}
@@ -32,13 +31,25 @@ def translate_document(file: Path, translate: Translate, languages: Languages | 
 
 
 def find(document: bytes, file: Path, languages: Languages | None) -> Found:
+    refuse_other_encodings(document, file)
     match KINDS[file.suffix.lower()]:
         case "xliff":
             return xliff.find(document, file, languages)
         case "tmx":
             return tmx.find(document, file, languages)
         case "po":
-            decoded(document, str(file))
             return po.find(document)
-    decoded(document, str(file))
     return srt.find(document)
+
+
+def refuse_other_encodings(document: bytes, file: Path) -> None:
+    """Places in a document are counted in bytes, and bytes are written back: in UTF-8 only."""
+    try:
+        document.decode()
+    except UnicodeDecodeError as error:
+        raise DataError(
+            "This document is not UTF-8.",
+            where=f"{file}, byte {error.start:,}",
+            expected="a document in UTF-8, which can be written back byte for byte",
+            hint=f"Save it as UTF-8; or: iconv -f UTF-16 -t UTF-8 {file}, with the declared encoding changed",
+        ) from None

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from dragoman.data.readers.languages import Languages, place_of
-from dragoman.data.readers.markup import End, Start, read_xml
+from dragoman.data.readers.markup import End, Start, parse
 from dragoman.data.readers.tmx import CODES
 from dragoman.documents.slots import Edit, Found, Slot
-from dragoman.documents.xliff import indent
-from dragoman.documents.xml import Segment, decoded, end_of_tag
+from dragoman.documents.xml import Segment, end_of_tag, indent
 from dragoman.errors import UsageError
 
 MARK = ' creationid="MT!Dragoman"'
@@ -28,7 +28,6 @@ class Variant:
 
 
 def find(document: bytes, file: Path, languages: Languages | None = None) -> Found:
-    decoded(document, str(file))
     if languages is None:
         raise UsageError(
             "A TMX has several languages: which is to be translated into which?",
@@ -37,7 +36,7 @@ def find(document: bytes, file: Path, languages: Languages | None = None) -> Fou
             hint=f"dragoman run MODEL {file} --languages en de -o OUT.tmx",
         )
     slots, before, variants, opened, line = list[Slot](), 0, list[Variant](), 0, 0
-    for event in read_xml(file):
+    for event in parse(BytesIO(document), file):
         match event:
             case Start("tu", _, number):
                 variants, line = [], number

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.data.readers.languages import Languages
-from dragoman.data.readers.markup import End, Start, read_xml
+from dragoman.data.readers.markup import End, Start, parse
 from dragoman.data.readers.xliff import ASIDE, CODES, UNFINISHED, UNITS, languages_of, turned
 from dragoman.documents.slots import Edit, Found, Slot
-from dragoman.documents.xml import Segment, decoded, end_of_tag
+from dragoman.documents.xml import Segment, end_of_tag, indent
 from dragoman.errors import DataError
 
 MARK_1 = ' state="needs-review-translation" state-qualifier="mt-suggestion"'
@@ -44,10 +45,9 @@ class Unit:
 
 
 def find(document: bytes, file: Path, languages: Languages | None = None) -> Found:
-    decoded(document, str(file))
     slots, before, unit, aside = list[Slot](), 0, None, 0
     translate = [True]  # of the elements around
-    for event in read_xml(file):
+    for event in parse(BytesIO(document), file):
         match event:
             case Start(name, attributes):
                 wish = {"no": False, "yes": True}
@@ -105,12 +105,6 @@ def remarked(document: bytes, start: int) -> Edit:
     assert name
     kept = STATES.sub(b"", tag[name.end() :])
     return Edit(start, start + len(tag), name[0] + MARK_2.encode() + kept)
-
-
-def indent(document: bytes, place: int) -> bytes:
-    """The line break and white space before this place, if there is nothing else."""
-    found = re.search(rb"\r?\n[ \t]*\Z", document[max(0, place - 200) : place])
-    return found[0] if found else b""
 
 
 def other_way(file: Path, theirs: Languages) -> DataError:

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from string import ascii_lowercase
 from typing import NamedTuple
 
-from dragoman.errors import DataError
-
 # In XML that was parsed before, so that each is whole.
 TAG = r"""<[^<>"']*+(?:"[^"]*+"[^<>"']*+|'[^']*+'[^<>"']*+)*+>"""
 TOKEN = re.compile(
@@ -26,17 +24,10 @@ def end_of_tag(document: bytes, start: int) -> int:
     return found.end()
 
 
-def decoded(document: bytes, file: str) -> str:
-    """Only to see that it is UTF-8: places in it are counted in bytes."""
-    try:
-        return document.decode()
-    except UnicodeDecodeError as error:
-        raise DataError(
-            "This document is not UTF-8.",
-            where=f"{file}, byte {error.start:,}",
-            expected="a document in UTF-8, which can be written back byte for byte",
-            hint=f"Save it as UTF-8; or: iconv -f UTF-16 -t UTF-8 {file}, with the declared encoding changed",
-        ) from None
+def indent(document: bytes, place: int) -> bytes:
+    """The line break and white space before this place, if there is nothing else."""
+    found = re.search(rb"\r?\n[ \t]*\Z", document[max(0, place - 200) : place])
+    return found[0] if found else b""
 
 
 class Code(NamedTuple):

@@ -22,6 +22,11 @@ from dragoman.training.step import Stepper
 from dragoman.training.validate import Validator, Verdict
 
 
+def is_stuck(progress: Progress, config: TrainingConfig) -> bool:
+    """No validation was the best one for as long as patience lasts."""
+    return 0 < config.patience <= progress.since_best
+
+
 @dataclass
 class Milestones:
     """The parts of a run, and what the first rank does with them when an update is over."""
@@ -48,6 +53,7 @@ class Milestones:
             "resume" if progress.step else "start",
             step=progress.step,
             updates=length.forecast(progress.step, self.clock(), self.pace.seconds),
+            first=length.start if isinstance(length, TimeBudget) else length.first,
             until=length.until if isinstance(length, TimeBudget) else None,
             parameters=len(self.stepper.flat),
             seconds=self.clock(),
@@ -60,12 +66,18 @@ class Milestones:
         """Also asked before the first update: a run may have been killed after its last."""
         if self.length.is_over(progress.step, now):
             return "done"
-        patience = self.config.patience
-        return "early" if patience and progress.since_best >= patience else ""
+        return "early" if is_stuck(progress, self.config) else ""
 
     def is_checkpoint(self, step: int) -> bool:
         every = self.config.checkpoint_every
         return step % every == 0 if every else self.length.is_due(step, self.now)
+
+    def next_checkpoint(self, step: int) -> int | None:
+        """The update that it comes after; by the clock it cannot be named."""
+        if isinstance(self.length, TimeBudget):
+            return None
+        last = self.length.last
+        return next((later for later in range(step + 1, last) if self.is_checkpoint(later)), last)
 
     def is_validation(self, step: int) -> bool:
         every = self.config.validate_every
@@ -124,7 +136,8 @@ class Milestones:
         except CheckpointError as error:  # older checkpoints are whole, and a full disk may have room later
             self.unsaved = error
             facts = {"what": error.what, "where": error.where, "expected": error.expected}
-            self.events.tell("unsaved", step=progress.step, **facts)
+            again = self.next_checkpoint(progress.step)
+            self.events.tell("unsaved", step=progress.step, **facts, again=again)
             return
         self.unsaved = None
         checkpoint.prune(self.home, {*progress.regular, progress.best_step})

@@ -21,6 +21,7 @@ from dragoman.training import checkpoint
 from dragoman.training.checkpoint import Progress
 from dragoman.training.length import Length, TimeBudget, UpdateCount
 from dragoman.training.length import from_json as from_length
+from dragoman.training.milestones import is_stuck
 from dragoman.training.parallel import Ranks
 from dragoman.training.step import Stepper
 
@@ -247,8 +248,7 @@ def length_of(progress: Progress) -> Length:
 
 
 def is_over(progress: Progress, config: TrainingConfig) -> bool:
-    is_stuck = bool(config.patience) and progress.since_best >= config.patience
-    return is_stuck or length_of(progress).is_over(progress.step, progress.seconds)
+    return is_stuck(progress, config) or length_of(progress).is_over(progress.step, progress.seconds)
 
 
 def lengthened(progress: Progress, more: str, clock: float) -> Length:

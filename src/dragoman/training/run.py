@@ -332,7 +332,9 @@ class Run:
             try:
                 seconds(more)
             except ValueError as error:
-                raise UsageError(f"{error}, or a number of updates.", where=f"--more {more}") from None
+                raise UsageError(
+                    f"{error}, or a number of updates.", where=f"--more {more}", hint="--more 1h"
+                ) from None
         if begun is None and (more or finish):
             what = "are no checkpoints here any more" if has_model else "is no run here yet"
             raise UsageError(

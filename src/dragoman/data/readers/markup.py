@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 from xml.parsers import expat
 
 from dragoman.data.readers.stream import open_bytes
@@ -35,29 +35,33 @@ Event = Start | End | Text
 
 
 def read_xml(file: Path) -> Iterator[Event]:
-    """The events of a file in UTF-8, UTF-16 or what it declares. Names stand without the prefix of their
-    namespace."""
+    with open_bytes(file) as stream:
+        yield from parse(stream, file)
+
+
+def parse(stream: BinaryIO, file: Path) -> Iterator[Event]:
+    """The events of what `file` holds, in UTF-8, UTF-16 or what it declares. Names stand without the prefix
+    of their namespace."""
     found: list[Event] = []
     parser = parser_of(file, found)
     fed = 0
-    with open_bytes(file) as stream:
-        if not stream.peek(1):
+    while True:
+        chunk = stream.read(CHUNK)
+        fed += len(chunk)
+        if not fed:
             raise DataError("This file is empty.", where=str(file), hint=f"ls -l {file.parent}")
-        while True:
-            chunk = stream.read(CHUNK)
-            fed += len(chunk)
-            try:
-                parser.Parse(chunk, not chunk)
-            except expat.ExpatError as error:
-                raise broken(file, error) from None
-            except (LookupError, ValueError) as error:  # of a declared encoding
-                raise refused(file, parser, f"The encoding of this XML cannot be read: {error}.") from None
-            yield from found
-            found.clear()
-            if not chunk:
-                return
-            if fed - parser.CurrentByteIndex > LONGEST_TAG:
-                raise refused(file, parser, f"Something here is longer than {LONGEST_TAG:,} bytes.")
+        try:
+            parser.Parse(chunk, not chunk)
+        except expat.ExpatError as error:
+            raise broken(file, error) from None
+        except (LookupError, ValueError) as error:  # of a declared encoding
+            raise refused(file, parser, f"The encoding of this XML cannot be read: {error}.") from None
+        yield from found
+        found.clear()
+        if not chunk:
+            return
+        if fed - parser.CurrentByteIndex > LONGEST_TAG:
+            raise refused(file, parser, f"Something here is longer than {LONGEST_TAG:,} bytes.")
 
 
 def parser_of(file: Path, found: list[Event]) -> expat.XMLParserType:
