@@ -61,7 +61,7 @@ def main() -> None:
         below = sum(mine < least - SAME for mine, least in zip(scores, floor, strict=True))
         rows.append({**found, "below": below})
     for row in rows:
-        exact, low, high = (100 * x for x in row["exact_match"])
+        exact, low, high = row["exact_match"]
         bleu, least, most = row["bleu"]
         name = "greedy" if row["size"] == 1 else row["size"]
         figures = f"{exact:.1f} % | {low:.1f}–{high:.1f} | {bleu:.2f} | {least:.2f}–{most:.2f}"

@@ -92,7 +92,7 @@ def measure(home: Path, data: str, preset: str, budget: str, busy: bool, schedul
     wall = float(json.loads((out / "wall.json").read_text(encoding="utf-8")))
     scored = subprocess.run([*DRAGOMAN, "score", str(out), *test, "--json"], check=True, capture_output=True)
     report = json.loads(scored.stdout)
-    score = 100 * report["exact_match"] if data == "dates" else report["bleu"]
+    score = report["exact_match" if data == "dates" else "bleu"]
     updates = next(iter(Told(out).happened("finished")))["step"]
     return {
         "data": data,

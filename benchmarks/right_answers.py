@@ -167,7 +167,7 @@ def measure(name: str, task: Task, folder: Path, updates: int) -> dict[str, Any]
         "validation": finished["valid"]["exact_match"],
         "score": scored["exact_match"],
         "bleu": [finished["valid"]["bleu"], scored["bleu"]],
-        "right": sum(result.text == tgt for (_, tgt), result, _ in triples) / len(rows),
+        "right": 100 * sum(result.text == tgt for (_, tgt), result, _ in triples) / len(rows),
         "right, then cut": sum(f.text == tgt != g.text for (_, tgt), g, f in triples),
         "cut": sum(g.text != f.text for _, g, f in triples),
         "cut without a flag": sum(
@@ -197,7 +197,7 @@ def main() -> None:
             name, make(), args.out / f"{number_}-{name.split(',')[0].replace(' ', '-')}", args.updates
         )
         found.append(row)
-        shares = " | ".join(f"{100 * row[key]:.1f} %" for key in ("validation", "score", "right"))
+        shares = " | ".join(f"{row[key]:.1f} %" for key in ("validation", "score", "right"))
         print(
             f"| {name} | {shares} | {row['right, then cut']} | {row['cut']} | {row['cut without a flag']} |",
             flush=True,

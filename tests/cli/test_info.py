@@ -23,7 +23,7 @@ from inference.tiny_bundle import tiny_folder
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("info")
     tiny_folder(folder / "model")
-    valid = {"loss": 1.0, "chrf": 40.0, "bleu": 20.0, "exact_match": 0.5}
+    valid = {"loss": 1.0, "chrf": 40.0, "bleu": 20.0, "exact_match": 50.0}
     event = {"event": "finished", "step": 1234, "seconds": 600.0, "valid": valid}
     (folder / "events.jsonl").write_text(json.dumps(event) + "\n", encoding="utf-8")
     return folder

@@ -61,7 +61,7 @@ def step(number: int, loss: float = 3.0, **facts: Any) -> Event:
 
 def valid(number: int, chrf: float = 40.0, *, best: bool = True) -> Event:
     sample = {"src": "Ein Mann.", "out": "A man \x1b[31m.", "ref": "A man."}
-    event = {"event": "valid", "step": number, "loss": 2.0, "chrf": chrf, "bleu": 20.0, "exact_match": 0.125}
+    event = {"event": "valid", "step": number, "loss": 2.0, "chrf": chrf, "bleu": 20.0, "exact_match": 12.5}
     return {**event, "best": best, "sample": sample, "seconds": 3.0}
 
 
@@ -431,7 +431,7 @@ def finished(tmp_path: Path, **facts: Any) -> Event:
         "chosen": "average",
         "averaged": 3,
     }
-    scores = {"loss": 2.0, "chrf": 46.8, "bleu": 24.3, "exact_match": 0.125}
+    scores = {"loss": 2.0, "chrf": 46.8, "bleu": 24.3, "exact_match": 12.5}
     return {
         **event,
         "valid": scores,

@@ -62,8 +62,8 @@ def test_saved_outputs_score_like_the_model(home: Path, capsys: pytest.CaptureFi
 def test_perfect_outputs_against_a_model(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["score", "test.src", "test.tgt", "--hyp", "test.tgt", "--against", "one", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
-    assert report["exact_match"] == 1.0
-    assert report["against"]["exact_match"]["value"] < 1.0
+    assert report["exact_match"] == 100.0
+    assert report["against"]["exact_match"]["value"] < 100.0
     assert 0 < report["against"]["bleu"]["p"] <= 1
 
 
@@ -119,3 +119,51 @@ def test_a_model_learns_from_a_set_how_sure_it_may_be(
 def test_outputs_of_nobody_cannot_be_calibrated(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["score", "test.src", "test.tgt", "--hyp", "test.tgt", "--calibrate"]) == 2
     assert "no model to run" in capsys.readouterr().err
+
+
+def test_outputs_that_differ_are_shown_with_their_words(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "better.txt").write_text("x y z\nv w\nthe fourth words\n\nb\n")
+    (home / "worse.txt").write_text("x y z\nv u\nnone of it\n\nb\n")
+    command = [
+        "score",
+        "test.src",
+        "test.tgt",
+        "--hyp",
+        "better.txt",
+        "--against",
+        "worse.txt",
+        "--diff",
+        "1",
+    ]
+    assert main(command) == 0
+    out = capsys.readouterr().out
+    assert "2 of 5 outputs differ. Those farthest apart by chrF:\n" in out
+    assert "line 3     f g h i\n  wanted   the fourth word\n" in out
+    assert "  [the fourth words]\n" in out
+    assert "  [none of it]\n" in out
+    assert "line 2" not in out
+    main([*command[:-1], "5", "--json"])
+    first, second = json.loads(capsys.readouterr().out)["differences"]
+    assert (first["line"], first["this"], first["other"]) == (3, "the fourth words", "none of it")
+    assert (second["line"], second["source"], second["reference"]) == (2, "d e", "v w")
+    assert second["this_chrf"] == pytest.approx(100)
+    assert second["other_chrf"] < 50
+
+
+def test_the_words_that_differ_are_marked_alone(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / "a.txt").write_text("x y z\nv w\nthe fifth word\n\nb\n")
+    (home / "b.txt").write_text("x y z\nv w\nthe fourth \x1b[31mword\n\nb\n")
+    main(["score", "test.tgt", "--hyp", "a.txt", "--against", "b.txt", "--diff", "3"])
+    out = capsys.readouterr().out
+    assert "  the [fifth word]\n" in out
+    assert "  the [fourth \N{REPLACEMENT CHARACTER}[31mword]\n" in out
+
+
+@pytest.mark.parametrize("extra", [["--diff", "3"], ["--against", "two", "--diff", "0"]])
+def test_a_diff_needs_a_number_and_another(extra: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", "one", "test.src", "test.tgt", *extra]) == 2
+    err = capsys.readouterr().err
+    assert "--diff takes the number of outputs to show" in err
+    assert "--against OTHER --diff 10" in err

@@ -66,8 +66,8 @@ def test_a_perfect_system_has_perfect_scores_and_no_doubt() -> None:
     report = score(REFERENCES, REFERENCES).asdict()
     assert report["bleu"] == pytest.approx(100)
     assert report["chrf"] == pytest.approx(100)
-    assert (report["exact_match"], report["wer"], report["cer"]) == (1.0, 0.0, 0.0)
-    assert report["intervals"]["exact_match"] == [1.0, 1.0]
+    assert (report["exact_match"], report["wer"], report["cer"]) == (100.0, 0.0, 0.0)
+    assert report["intervals"]["exact_match"] == [100.0, 100.0]
 
 
 def test_the_report_has_exactly_the_keys_promised_and_is_json() -> None:
@@ -94,7 +94,7 @@ def test_lower_case_reaches_every_metric() -> None:
     shouting = [line.upper() for line in REFERENCES]
     assert score(shouting, REFERENCES).asdict()["exact_match"] == 0.0
     lower = score(shouting, REFERENCES, lowercase=True).asdict()
-    assert (lower["exact_match"], lower["wer"], lower["cer"]) == (1.0, 0.0, 0.0)
+    assert (lower["exact_match"], lower["wer"], lower["cer"]) == (100.0, 0.0, 0.0)
     assert lower["bleu"] == pytest.approx(100)
 
 
@@ -121,8 +121,8 @@ def test_references_without_text_are_refused(references: list[str]) -> None:
 
 def test_an_empty_output_and_an_empty_reference_among_others_count_as_edits() -> None:
     report = score(["", "a", "b c"], ["x y", "", "b c"]).asdict()
-    assert report["wer"] == pytest.approx(3 / 4)
-    assert report["exact_match"] == pytest.approx(1 / 3)
+    assert report["wer"] == pytest.approx(75)
+    assert report["exact_match"] == pytest.approx(100 / 3)
 
 
 def test_a_much_better_system_is_significantly_better() -> None:
@@ -170,7 +170,7 @@ def test_any_text_can_be_scored(references: list[str], data: st.DataObject) -> N
         return
     report = score(hypotheses, references).asdict()
     assert 0 <= report["bleu"] <= 100.001
-    assert 0 <= report["exact_match"] <= 1
+    assert 0 <= report["exact_match"] <= 100
     assert report["wer"] >= 0
     assert report["cer"] >= 0
 

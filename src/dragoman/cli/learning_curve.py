@@ -14,7 +14,6 @@ from dragoman.cli.wording import HEADINGS
 from dragoman.config.root import Config
 
 NAME = "curve.svg"
-PERCENT = {"exact_match"}  # measured from 0 to 1
 
 
 class CurveWriter:
@@ -49,8 +48,7 @@ def panels(progress: Progress) -> Iterator[Panel]:
         yield Panel("Loss per token", across, upwards("loss", losses), losses)
     metrics = []
     for name in METRICS:
-        scale = 100.0 if name in PERCENT else 1.0
-        scores = [(float(v.step), scale * v.metrics[name]) for v in progress.validations if name in v.metrics]
+        scores = [(float(v.step), v.metrics[name]) for v in progress.validations if name in v.metrics]
         metrics += [Line(HEADINGS[name], scores)] if scores else []
     if metrics:
         yield Panel("Validation, decoded", across, Axis("score", 0.0, 100.0), metrics)

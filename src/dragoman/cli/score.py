@@ -6,10 +6,11 @@ import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dragoman.cli import choosing
 from dragoman.cli.arguments import add_languages, split_overrides
+from dragoman.cli.differences import differences, show
 from dragoman.cli.flagged import report_truncated
 from dragoman.cli.run import RUNTIMES, load_model, opened_output
 from dragoman.cli.terminal import say, talk
@@ -26,12 +27,12 @@ HELP = """\
 Measure a model: BLEU, chrF, exact match and error rates with 95 % intervals; or compare two on the same test.
 
   dragoman score en-de test.en test.de
-  dragoman score en-de test.en test.de --against en-de-old
+  dragoman score en-de test.en test.de --against en-de-old --diff 10
   dragoman score test.de --hyp output.de"""
 
 NAMES = {"bleu": "BLEU", "chrf": "chrF", "exact_match": "exact match", "wer": "WER", "cer": "CER"}
 ERRORS = ("wer", "cer")  # better when lower
-PERCENT = {"bleu": 1, "chrf": 1, "exact_match": 100, "wer": 100, "cer": 100}
+PERCENT = ("exact_match", "wer", "cer")
 
 
 class TestSet(NamedTuple):
@@ -52,6 +53,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_languages(parser)
     add("--hyp", type=Path, metavar="FILE", help="score these outputs instead of a model's")
     add("--against", type=Path, metavar="OTHER", help="compare with another model, or a file of outputs")
+    add(
+        "--diff",
+        type=int,
+        metavar="N",
+        help="with --against: show the N outputs that differ most, word by word",
+    )
     add("-lc", "--lowercase", action="store_true", help="capitals do not count")
     add(
         "--calibrate",
@@ -66,18 +73,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from dragoman.metrics.report import score
-    from dragoman.metrics.significance import compare
 
     names, overrides = split_overrides(args.what)
     model, files = (None, names) if args.hyp else (names[0], names[1:])
-    check_arguments(args.hyp, files, overrides, calibrate=args.calibrate)
-    if args.against and not args.against.exists():  # before a minute is spent on the first
-        raise UsageError(
-            f"There is no {args.against} to compare with.",
-            where=f"--against {args.against}",
-            expected="a model folder, or a file of outputs",
-            hint=f"ls {args.against.parent}",
-        )
+    check_arguments(args, files, overrides)
     if model and files:
         tell_turned(model, files)
     test = test_set(model, files, args.languages)
@@ -88,32 +87,66 @@ def run(args: argparse.Namespace) -> int:
     if args.calibrate and model:
         calibrate_model(model, test)
     report = score(outputs, test.references, lowercase=args.lowercase)
-    rows: list[Comparison] = []
+    others: list[str] = []
     if args.against:
         others, other_runtime = outputs_of(args.against, test, overrides, args.runtime)
         if runtime and other_runtime and runtime != other_runtime:
             talk(f"{model} is run by {runtime}, {args.against} by {other_runtime}: --runtime NAME for both.")
-        rows = compare(outputs, others, test.references, lowercase=args.lowercase)
-    if args.json:
-        against = {row.metric: {"value": row.baseline, "p": row.p_value} for row in rows}
-        facts = {**({"runtime": runtime} if runtime else {}), **({"against": against} if rows else {})}
-        say(json.dumps({**report.asdict(), **facts}))
-    else:
-        for line in [*table(report, runtime), *(versus(rows, args.against) if rows else [])]:
-            say(line)
+    tell_scores(args, report, runtime, test, outputs, others)
     talk(f"Next: {next_command(model, files, args)}")
     return 0
 
 
-def check_arguments(
-    hyp: Path | None, files: Sequence[str], overrides: Sequence[str], *, calibrate: bool
+def tell_scores(
+    args: argparse.Namespace,
+    report: Report,
+    runtime: Name | None,
+    test: TestSet,
+    outputs: list[str],
+    others: list[str],
 ) -> None:
-    if hyp and (overrides or calibrate or not files or Path(files[0]).is_dir()):
+    """`others` are none where nothing is compared."""
+    from dragoman.metrics.significance import compare
+
+    rows = compare(outputs, others, test.references, lowercase=args.lowercase) if others else []
+    apart = differences(*test, outputs, others) if args.diff else []
+    if args.json:
+        facts: dict[str, Any] = {"runtime": runtime} if runtime else {}
+        if rows:
+            facts["against"] = {row.metric: {"value": row.baseline, "p": row.p_value} for row in rows}
+        if args.diff:
+            facts["differences"] = [one._asdict() for one in apart[: args.diff]]
+        say(json.dumps({**report.asdict(), **facts}))
+        return
+    for line in [*table(report, runtime), *(versus(rows, args.against) if rows else [])]:
+        say(line)
+    if args.diff:
+        show(apart, args.diff, report.sentences)
+
+
+def check_arguments(args: argparse.Namespace, files: Sequence[str], overrides: Sequence[str]) -> None:
+    """All that can be refused before a minute is spent on decoding."""
+    hyp, against = args.hyp, args.against
+    if hyp and (overrides or args.calibrate or not files or Path(files[0]).is_dir()):
         raise UsageError(
             "With --hyp there is no model to run: give only the test set.",
             where="the command line",
             expected="dragoman score test.tgt --hyp FILE",
             hint=f"dragoman score test.tgt --hyp {hyp}",
+        )
+    if args.diff is not None and (args.diff < 1 or not against):
+        raise UsageError(
+            "--diff takes the number of outputs to show, and --against what they are compared with.",
+            where=f"--diff {args.diff}",
+            expected="a number from 1, and --against",
+            hint=f"dragoman score {' '.join(args.what)} --against OTHER --diff 10",
+        )
+    if against and not against.exists():
+        raise UsageError(
+            f"There is no {against} to compare with.",
+            where=f"--against {against}",
+            expected="a model folder, or a file of outputs",
+            hint=f"ls {against.parent}",
         )
 
 
@@ -206,9 +239,9 @@ def calibrate_model(model: str, test: TestSet) -> None:
 def table(report: Report, runtime: Name | None = None) -> list[str]:
     lines = [f"{'metric':<13}{'value':>8}   95 % interval"]
     for name, score in report.scores.items():
-        value, low, high = (PERCENT[name] * x for x in (score.value, *score.interval))
-        unit = " %" if PERCENT[name] == 100 else ""
-        lines.append(f"{NAMES[name]:<13}{value:>8.2f}   {low:.2f} to {high:.2f}{unit}")
+        low, high = score.interval
+        unit = " %" if name in PERCENT else ""
+        lines.append(f"{NAMES[name]:<13}{score.value:>8.2f}   {low:.2f} to {high:.2f}{unit}")
     lines += ["", f"{report.sentences:,} sentences" + (f", run by {runtime}" if runtime else "")]
     signed = {NAMES[name]: s.signature for name, s in report.scores.items() if s.signature}
     return lines + [f"{name} signature  {signature}" for name, signature in signed.items()]
@@ -217,12 +250,13 @@ def table(report: Report, runtime: Name | None = None) -> list[str]:
 def versus(rows: Sequence[Comparison], other: Path) -> list[str]:
     lines = ["", f"against {other} (paired bootstrap)", f"{'metric':<13}{'this':>8}{'other':>9}{'p':>9}"]
     for row in rows:
-        this, that = PERCENT[row.metric] * row.system, PERCENT[row.metric] * row.baseline
         is_better = (row.system < row.baseline) == (row.metric in ERRORS)
         verdict = (
             "could be chance" if row.p_value >= 0.05 else "this is better" if is_better else "other is better"
         )
-        lines.append(f"{NAMES[row.metric]:<13}{this:>8.2f}{that:>9.2f}{row.p_value:>9.3f}   {verdict}")
+        lines.append(
+            f"{NAMES[row.metric]:<13}{row.system:>8.2f}{row.baseline:>9.2f}{row.p_value:>9.3f}   {verdict}"
+        )
     return lines
 
 

@@ -11,6 +11,7 @@ import re
 import select
 import sys
 import time
+from collections.abc import Iterable
 from typing import TextIO
 
 STDIN, STDERR = 0, 2
@@ -36,6 +37,16 @@ def printable(text: str) -> str:
 def say(line: str) -> None:
     """A line of a report."""
     sys.stdout.write(printable(line) + "\n")
+
+
+def say_marked(parts: Iterable[tuple[str, bool]]) -> None:
+    """A line of a report, some parts of which stand out: in bold in a terminal, and else in brackets."""
+    is_bold = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    before, after = ("\x1b[1m", "\x1b[0m") if is_bold else ("[", "]")
+    shown = (
+        f"{before}{printable(text)}{after}" if is_marked else printable(text) for text, is_marked in parts
+    )
+    sys.stdout.write("".join(shown) + "\n")
 
 
 def talk(line: str) -> None:

@@ -85,7 +85,7 @@ def sparkline(values: Sequence[float], width: int) -> str:
 
 
 def measured(metric: str, value: float | None) -> str:
-    """A score: chrF and BLEU run to 100, exact match is a share."""
+    """A score; all but the loss run from 0 to 100."""
     if metric == "exact_match" and value is not None:
-        return f"{100 * value:.1f} %"
+        return f"{value:.1f} %"
     return number(value, 3 if metric == "loss" else 1)

@@ -1,4 +1,5 @@
-"""Ratio: a metric that is Σ hits / Σ units over sentences, from its counts per sentence."""
+"""Ratio: a metric that is Σ hits / Σ units over sentences, from its counts per sentence. In reports it is in
+percent, so that all metrics have one scale."""
 
 from __future__ import annotations
 
@@ -21,11 +22,15 @@ class Ratio(NamedTuple):
     def value(self) -> float:
         return float(self.hits.sum() / max(self.units.sum(), 1))
 
+    @property
+    def percent(self) -> float:
+        return 100 * self.value
+
     def samples(self) -> NDArray[np.float64]:
-        """The value on each resampled corpus: the same sentences for every metric of as many sentences."""
+        """Percent on each resampled corpus: the same sentences for every metric of as many sentences."""
         return np.array(
-            [self.hits[ids].sum() / max(self.units[ids].sum(), 1) for ids in resampled(len(self.hits))]
+            [100 * self.hits[ids].sum() / max(self.units[ids].sum(), 1) for ids in resampled(len(self.hits))]
         )
 
     def score(self) -> CorpusScore:
-        return CorpusScore(self.value, interval(self.samples()))
+        return CorpusScore(self.percent, interval(self.samples()))

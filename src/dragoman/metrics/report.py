@@ -15,7 +15,7 @@ from dragoman.metrics.exact import exact_match
 
 @dataclass(frozen=True)
 class Report:
-    """`bleu` and `chrf` run from 0 to 100, `exact_match` from 0 to 1, `wer` and `cer` are ratios."""
+    """All run from 0 to 100: `exact_match`, `wer` and `cer` are in percent. Error rates may be more than 100."""
 
     scores: dict[str, CorpusScore]
     sentences: int
@@ -54,9 +54,9 @@ def values(
     return {
         "bleu": float(bleu.metric().corpus_score(outputs, [wanted]).score),
         "chrf": float(chrf.metric().corpus_score(outputs, [wanted]).score),
-        "exact_match": exact_match(outputs, wanted).value,
-        "wer": wer(outputs, wanted).value,
-        "cer": cer(outputs, wanted).value,
+        "exact_match": exact_match(outputs, wanted).percent,
+        "wer": wer(outputs, wanted).percent,
+        "cer": cer(outputs, wanted).percent,
     }
 
 

@@ -52,5 +52,5 @@ def _by_sacrebleu(
 
 
 def _by_counts(name: str, system: Ratio, baseline: Ratio) -> Comparison:
-    p = p_value(system.samples() - baseline.samples(), system.value - baseline.value)
-    return Comparison(name, baseline.value, system.value, p)
+    p = p_value(system.samples() - baseline.samples(), system.percent - baseline.percent)
+    return Comparison(name, baseline.percent, system.percent, p)

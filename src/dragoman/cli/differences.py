@@ -1,0 +1,63 @@
+"""Two outputs side by side: the sentences in which they differ most, and in them the words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+from dragoman.cli.terminal import say, say_marked
+
+Part = tuple[str, bool]  # words, and whether the other output has others here
+
+
+class Difference(NamedTuple):
+    line: int
+    source: str  # "" where only references are given
+    reference: str
+    this: str
+    other: str
+    this_chrf: float
+    other_chrf: float
+
+
+def differences(
+    sources: Sequence[str], references: Sequence[str], these: Sequence[str], others: Sequence[str]
+) -> list[Difference]:
+    """Where the scores lie farthest apart first."""
+    from dragoman.metrics.sentence import chrf_distance
+
+    distance = chrf_distance()
+    found = []
+    for number, (reference, this, other) in enumerate(zip(references, these, others, strict=True)):
+        if this != other:
+            scores = (100 * (1 - distance(output, reference)) for output in (this, other))
+            source = sources[number] if sources else ""
+            found.append(Difference(number + 1, source, reference, this, other, *scores))
+    return sorted(found, key=lambda one: -abs(one.this_chrf - one.other_chrf))
+
+
+def marked(text: str, other: str) -> Iterator[Part]:
+    """The words of a text; those that the other has not, or has elsewhere, are marked."""
+    mine, theirs = text.split(), other.split()
+    first = True
+    for kind, start, end, _, _ in SequenceMatcher(None, mine, theirs, autojunk=False).get_opcodes():
+        if start < end:
+            if not first:
+                yield " ", False
+            yield " ".join(mine[start:end]), kind != "equal"
+            first = False
+
+
+def show(found: Sequence[Difference], most: int, sentences: int) -> None:
+    say("")
+    say(f"{len(found):,} of {sentences:,} outputs differ. Those farthest apart by chrF:")
+    for one in found[:most]:
+        say("")
+        say(f"line {one.line:<6,}{one.source}")
+        say(f"  wanted   {one.reference}")
+        for name, score, text, other in (
+            ("this", one.this_chrf, one.this, one.other),
+            ("other", one.other_chrf, one.other, one.this),
+        ):
+            say_marked([(f"  {name:<5} {score:>3.0f}  ", False), *marked(text, other)])
