@@ -75,3 +75,17 @@ def test_a_bad_glossary_is_named(model: str, tmp_path: Path, capsys: pytest.Capt
     glossary.write_text("b n\n")
     assert main(["run", model, "a", "--glossary", str(glossary)]) == 3
     assert "terms.tsv:1" in capsys.readouterr().err
+
+
+def test_a_pattern_of_ones_own_is_kept(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    out, err = lines(capsys, model, "a ACME-12 b", "c %s", "--keep-pattern", r"ACME-\d+")
+    assert out[0].count("ACME-12") == 1
+    assert out[1].count("%s") == 1
+    assert "Asked for and met: 2 of 2." in err
+
+
+def test_a_pattern_that_is_none_is_named(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", model, "a", "--keep-pattern", "(b"]) == 2
+    err = capsys.readouterr().err
+    assert "not a regular expression: missing ), unterminated subpattern at character 0" in err
+    assert "--keep-pattern '(b'" in err

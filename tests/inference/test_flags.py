@@ -36,6 +36,9 @@ def test_a_good_output_has_no_flag() -> None:
         ({"source": "A man is riding a bicycle. " * 5}, "too_short"),
         ({"confidence": 0.29}, "low_confidence"),
         ({"source": "A man of 45.", "output": "Ein Mann von 54."}, "number_mismatch"),
+        ({"source": "Hi {name}, a man.", "output": "Hallo, ein Mann."}, "placeholder_mismatch"),
+        ({"source": "It is %s <b>big</b>.", "output": "Es ist %s %s <b>groß</b>."}, "placeholder_mismatch"),
+        ({"source": "A man.", "output": "Ein {name} Mann."}, "placeholder_mismatch"),
     ],
 )
 def test_each_flag_has_its_sign(change: dict[str, object], flag: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -161,8 +162,28 @@ ASKED_OF_TORCH: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({}, {"trace": True}),
     ({}, {"forbid": ["cat"]}),
     ({}, {"glossary": {"cat": "mat"}}),
-    ({}, {"keep": True}),
 ]
+
+KEPT = ("{name}", "%s", "<b>", "</b>", "ACME-7")
+WITH_KEPT = ["the {name} cat %s", "{name}", "<b>a dog</b> and a cat.", "Donau ACME-7", "no two dogs", ""]
+
+
+@pytest.mark.parametrize("prefix", ["", "the c"])
+@pytest.mark.parametrize("search", [GREEDY, {"size": 4, "n_best": 3}])
+def test_what_is_to_be_kept_is_kept_without_torch(light: Model, search: dict[str, Any], prefix: str) -> None:
+    keep = ["tags", "placeholders", re.compile(r"ACME-\d")]
+    results = light(WITH_KEPT, search, keep=keep, prefix=prefix)
+    for text, result in zip(WITH_KEPT, results, strict=True):
+        for output in (result.text, *(other.text for other in result.alternatives)):
+            assert [output.count(one) for one in KEPT] == [text.count(one) for one in KEPT]
+        assert all(term.met for term in result.terms)
+
+
+@pytest.mark.parametrize("prefix", ["", "the c"])
+def test_what_is_kept_stands_where_torch_puts_it(light: Model, torch: Model, prefix: str) -> None:
+    mine, theirs = (model(WITH_KEPT, GREEDY, keep=True, prefix=prefix) for model in (light, torch))
+    assert [one.text for one in mine] == [one.text for one in theirs]
+    assert [one.terms for one in mine] == [one.terms for one in theirs]
 
 
 @pytest.mark.parametrize(("search", "asked"), ASKED_OF_TORCH)

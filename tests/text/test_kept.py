@@ -34,6 +34,12 @@ LITERALS = [
         ),
         ("50% discount, 100 %, {{n}} ${n} %05.2f", ["{{n}}", "${n}", "%05.2f"]),
         ("[note] (a) {} 3 < 4 > 2", ["{}"]),
+        (
+            "You have {n, plural, one {# file of {m}} other {# files}} at {t, time}.",
+            ["{n, plural, one {# file of {m}} other {# files}}", "{t, time}"],
+        ),
+        ("Hi :name, at 10:30, see: this :count::x", [":name"]),
+        (r"One\nTwo __TOKEN_7__ a__b 50%% of `x = 1`", [r"\n", "__TOKEN_7__", "%%", "`x = 1`"]),
     ],
 )
 def test_usual_things_are_found(text: str, want: list[str]) -> None:

@@ -41,7 +41,7 @@ def find(given: Sequence[str | Path], args: argparse.Namespace) -> Path | None:
 def run(file: Path, model: Model, search: SearchConfig, args: argparse.Namespace, out: TextIO) -> int:
     """The document with translations where it had none, in the same form."""
     from dragoman.documents.build import translate_document
-    from dragoman.text.kept import USUAL, find_kept
+    from dragoman.text.kept import find_kept
 
     asked, report = steering.asked(args), steering.Report()
     flagged: dict[int, tuple[str, ...]] = {}
@@ -49,7 +49,7 @@ def run(file: Path, model: Model, search: SearchConfig, args: argparse.Namespace
     def translate(sources: Sequence[str]) -> list[str]:
         """Things to keep are kept, asked or not; what has none needs no search for it."""
         outputs = [""] * len(sources)
-        kinds = (*USUAL, *(("numbers",) if args.keep_numbers else ()))
+        kinds = steering.kept(args)
         for keeps in (False, True):
             places = [n for n, source in enumerate(sources) if bool(find_kept(source, kinds)) == keeps]
             wish: Asked = {**asked, "keep": kinds if keeps else ()}

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from dragoman.errors import UsageError
 
 if TYPE_CHECKING:
     from dragoman.inference.asked import Asked
     from dragoman.inference.result import Result
+    from dragoman.text.kept import Kind
 
 SHOWN = 10  # lines about what is not met
 
@@ -22,17 +27,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--keep", action="store_true", help="placeholders, tags and addresses stay as they are, each once")
     add("--keep-numbers", action="store_true", help="numbers too")
+    add(
+        "--keep-pattern",
+        action="append",
+        default=[],
+        metavar="REGEX",
+        help="and what this regular expression finds, such as 'ACME-\\d+'; may be repeated",
+    )
 
 
 def asked(args: argparse.Namespace) -> Asked:
     from dragoman.text.glossary import read_glossary
-    from dragoman.text.kept import USUAL
 
-    kinds = (*(USUAL if args.keep or args.keep_numbers else ()), *(("numbers",) if args.keep_numbers else ()))
     glossary = (
         read_glossary(args.glossary) if args.glossary else None
     )  # once, and not for every block of lines
-    return {"prefix": args.prefix, "glossary": glossary, "forbid": args.forbid or (), "keep": kinds}
+    keep = kept(args) if args.keep or args.keep_numbers or args.keep_pattern else ()
+    return {"prefix": args.prefix, "glossary": glossary, "forbid": args.forbid or (), "keep": keep}
+
+
+def kept(args: argparse.Namespace) -> tuple[Kind, ...]:
+    from dragoman.text.kept import USUAL
+
+    own = []
+    for pattern in args.keep_pattern:
+        try:
+            own.append(re.compile(pattern))
+        except re.error as error:
+            raise UsageError(
+                f"This is not a regular expression: {error.msg} at character {error.pos}.",
+                where=f"--keep-pattern {shlex.quote(pattern)}",
+                expected="a pattern of Python's re",
+                hint="--keep-pattern 'ACME-[0-9]+'",
+            ) from None
+    return (*USUAL, *(("numbers",) if args.keep_numbers else ()), *own)
 
 
 class Report:

@@ -47,7 +47,6 @@ ABILITIES = (
     Ability("a trace", lambda call: call.trace),
     Ability("a glossary", lambda call: bool(call.asked.get("glossary"))),
     Ability("forbidden words", lambda call: bool(call.asked.get("forbid"))),
-    Ability("things to keep", lambda call: bool(call.asked.get("keep"))),
 )
 
 

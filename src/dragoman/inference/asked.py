@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict
@@ -9,6 +10,7 @@ from typing import TypedDict
 from dragoman.errors import UsageError
 from dragoman.inference.calling import text_of, wrong
 from dragoman.text.glossary import Glossary
+from dragoman.text.kept import KINDS, USUAL, Kind
 
 STEP = 32  # tokens
 
@@ -19,7 +21,7 @@ class Asked(TypedDict, total=False):
     prefix: str | Sequence[str] | None  # the outputs begin so; one for all texts, or one for each
     glossary: Terms | Sequence[Terms] | None  # a file, a mapping or a Glossary; for all texts, or each
     forbid: Sequence[str]  # words that no output has
-    keep: bool | Collection[str]  # what every output has as its source has it: see text.kept.KINDS
+    keep: bool | Kind | Collection[Kind]  # what every output has as its source has it: see text.kept
 
 
 def room(tokens: int) -> int:
@@ -45,3 +47,20 @@ def require_one_each(things: str, number: int, texts: int) -> None:
             expected="one for all, or one for each text",
             hint='"" and {} ask for nothing.',
         )
+
+
+def kinds(keep: bool | Kind | Collection[Kind] | None) -> tuple[Kind, ...]:
+    if keep is None or isinstance(keep, bool):
+        return USUAL if keep else ()
+    if not isinstance(keep, Collection | re.Pattern):
+        raise wrong("keep", keep, "True, patterns, or some of " + ", ".join(KINDS), "keep=True")
+    named = (keep,) if isinstance(keep, str | re.Pattern) else tuple(keep)
+    for kind in named:
+        if not isinstance(kind, re.Pattern) and kind not in KINDS:
+            raise UsageError(
+                f'"{kind}" is no kind of thing to keep.',
+                where="keep",
+                expected="some of " + ", ".join(KINDS) + ", or a compiled pattern",
+                hint="keep=True keeps " + ", ".join(USUAL) + ".",
+            )
+    return named

@@ -8,6 +8,8 @@ from collections import Counter
 from typing import NamedTuple
 
 from dragoman.search.loops import TURNS
+from dragoman.text.boundary import folded
+from dragoman.text.kept import find_kept
 
 FLAGS = (
     "truncated",
@@ -17,6 +19,7 @@ FLAGS = (
     "too_short",
     "low_confidence",
     "number_mismatch",
+    "placeholder_mismatch",
 )
 SLACK = 20  # characters by which short texts may differ in length
 FEWEST = 4  # words that can be a copy: fewer may all be names
@@ -25,6 +28,7 @@ SPELT_OUT = 2  # digits of a number that may be written as a word
 LONGEST_RATIO = 2.5  # references of European pairs lie between 0.5 and 1.7
 WORD = re.compile(r"[^\W\d_]+")
 DIGIT = re.compile(r"\d")
+MARKS = re.compile(r"[<&%{\[`\\]|__|:[a-z]")  # all that a placeholder or tag can begin with
 NUMBER = re.compile(r"\d(?:[.,:'’\u00a0\u202f]?\d)*")
 
 
@@ -58,6 +62,7 @@ def raised(seen: Seen, limits: Limits) -> tuple[str, ...]:
         "too_short": ratio < limits.shortest or is_empty(seen.source, seen.output),
         "low_confidence": seen.confidence is not None and seen.confidence < limits.confidence,
         "number_mismatch": is_number_mismatch(seen.source, seen.output),
+        "placeholder_mismatch": placeholders(seen.source) != placeholders(seen.output),
     }
     return tuple(flag for flag in FLAGS if found[flag] and flag not in limits.muted)
 
@@ -99,3 +104,10 @@ def numbers(text: str) -> Counter[str]:
     return Counter(
         "".join(str(unicodedata.decimal(c)) for c in found if c.isdecimal()) for found in NUMBER.findall(text)
     )
+
+
+def placeholders(text: str) -> Counter[str]:
+    """Placeholders and tags; a model without capitals writes them without."""
+    if not MARKS.search(text):
+        return Counter()
+    return Counter(folded(kept.literal) for kept in find_kept(text, ("tags", "placeholders")))

@@ -10,16 +10,18 @@ from dragoman.config.root import Config
 from dragoman.config.search import SearchConfig
 from dragoman.errors import UsageError
 from dragoman.inference.abilities import Call, missing
-from dragoman.inference.asked import Asked, each
+from dragoman.inference.asked import Asked
 from dragoman.inference.guarding import Guarded
 from dragoman.inference.judge import Judge
-from dragoman.inference.knowing import Known, Written, known
+from dragoman.inference.keeping import Surfaces
+from dragoman.inference.knowing import Written, known
 from dragoman.inference.opening import Openings
-from dragoman.inference.result import EMPTY, Alternative, Result
+from dragoman.inference.result import EMPTY, Result
 from dragoman.inference.runtime import Engine, Name
+from dragoman.inference.steered import Answer, Decoded, result_of, steered
 from dragoman.inference.streaming import parts
+from dragoman.inference.wanted import Wanted
 from dragoman.models.calibration import Calibration
-from dragoman.search.hypothesis import Hypothesis
 from dragoman.text.pair import TextPair
 from dragoman.text.specials import EOS
 from dragoman.text.surface import Surface
@@ -41,8 +43,8 @@ class Light:
         return self.engine.name
 
     @cached_property
-    def surface(self) -> Surface:
-        return Surface(self.text.tgt)
+    def surfaces(self) -> Surfaces:
+        return Surfaces(Surface(self.text.src), Surface(self.text.tgt))
 
     def __call__(
         self,
@@ -56,51 +58,58 @@ class Light:
         """One result for each text, in order. A text without words becomes an empty one."""
         config = self._limited(search)
         self._refuse(Call(config, asked, trace))
-        every = self.text.read(texts)
-        places = [place for place, ids in enumerate(every) if len(ids)]
-        results = [EMPTY] * len(texts)
-        if not places:
-            return results
-        lines, sources = [texts[place] for place in places], [every[place].tolist() for place in places]
-        whole = each(asked.get("prefix"), texts)
-        answers = self._answers(lines, sources, config, [whole[place] for place in places], details=details)
-        for place, answer in zip(places, answers, strict=True):
-            results[place] = answer
-        return results
+        wanted = Wanted(texts, self.surfaces, asked) if any(asked.values()) else None
+        decode = partial(self._decode, config, wanted, details=details)
+        if wanted:
+            answers = steered(wanted, decode)
+        else:
+            answers = [Answer(one, self._texts(one)) if one else None for one in decode(texts)]
+        pairs = zip(texts, answers, strict=True)
+        return [result_of(text, answer, self.judge) if answer else EMPTY for text, answer in pairs]
 
-    def _answers(
+    def _decode(
         self,
-        texts: Sequence[str],
-        sources: Sequence[list[int]],
         config: SearchConfig,
-        prefixes: Sequence[str],
+        wanted: Wanted | None,
+        texts: Sequence[str],
         *,
         details: bool,
-    ) -> Iterator[Result]:
-        read = [source[: self.longest_source] for source in sources]
-        openings = Openings(prefixes, self.surface) if any(prefixes) else None
-        begun = openings.tokens(self.engine, read) if openings else None
-        found = Guarded(self.engine, self.judge, config).search(read, begun)
-        told = self._known(texts, read, found) if details else [None] * len(read)
-        for place, best in enumerate(found):
-            outputs = [
-                openings.text(place, one.tokens) if openings else self.text.tgt.decode(one.tokens)
-                for one in best
-            ]
-            truncated = len(sources[place]) > self.longest_source or not best[0].finished
-            flags = self.judge.flags(texts[place], read[place], outputs[0], best[0], truncated=truncated)
-            details_, alignment = told[place] or (None, None)
-            yield Result(
-                outputs[0],
-                best[0].score,
-                truncated,
-                best[0].tokens,
-                flags,
-                self.judge.confidence(best[0]),
-                details_,
-                alignment,
-                alternatives(outputs, best) if len(best) > 1 else (),
-            )
+        look: bool = False,
+    ) -> list[Decoded | None]:
+        """What is found for each text; None for one without words."""
+        sources = self.text.read(texts)
+        places = [place for place, ids in enumerate(sources) if len(ids)]
+        decoded: list[Decoded | None] = [None for _ in texts]
+        if not places:
+            return decoded
+        rows = [sources[place][: self.longest_source].tolist() for place in places]
+        begun = None
+        if wanted and wanted.prefix:
+            openings = Openings([wanted.prefixes[place] for place in places], self.surfaces.tgt)
+            begun = openings.tokens(self.engine, rows)
+        found = Guarded(self.engine, self.judge, config).search(rows, begun)
+        cut = [len(sources[place]) > self.longest_source for place in places]
+        some = [Decoded(*one) for one in zip(rows, found, [None] * len(rows), cut, strict=True)]
+        if details or look:
+            some = self._with_steps([texts[place] for place in places], some)
+        for place, one in zip(places, some, strict=True):
+            decoded[place] = one if details else one._replace(known=None)
+        return decoded
+
+    def _with_steps(self, texts: Sequence[str], found: Sequence[Decoded]) -> list[Decoded]:
+        """And what is known of each token, and where the model looked for it."""
+        outputs = [[*one.best.tokens, EOS] if one.best.finished else [*one.best.tokens] for one in found]
+        steps = self.engine.steps([one.source for one in found], outputs)
+        told = []
+        for text, one, output, step in zip(texts, found, outputs, steps, strict=True):
+            written = Written(text, [*one.source, EOS], self.text.tgt.decode(output), output)
+            looks = None if step.attention is None else step.attention[: len(one.best.tokens), :-1]
+            about = known(written, step, self.text, self.judge.calibration)
+            told.append(one._replace(known=about, looks=looks))
+        return told
+
+    def _texts(self, decoded: Decoded) -> list[str]:
+        return [self.text.tgt.decode(hypothesis.tokens) for hypothesis in decoded.hypotheses]
 
     def stream(self, text: str, search: SearchConfig | None = None, *, prefix: str = "") -> Iterator[str]:
         """The output of greedy search in parts, each as soon as it is known."""
@@ -109,7 +118,7 @@ class Light:
         source = self.text.read([text])[0][: self.longest_source].tolist()
         if not source:
             return
-        openings = Openings([prefix], self.surface)
+        openings = Openings([prefix], self.surfaces.tgt)
         (tokens,) = openings.tokens(self.engine, [source])
         guard = Guarded(self.engine, self.judge, config)
         longest = config.model_copy(update={"max_length": guard.longest(source, tokens)})
@@ -125,27 +134,6 @@ class Light:
             raise UsageError(
                 f"The runtime {self.name} cannot do this: {', '.join(lacks)}.",
                 where=f'runtime = "{self.name}"',
-                expected="greedy search or a beam, and a prefix",
+                expected="greedy search or a beam, a prefix, and things to keep",
                 hint='The runtime torch can, with the whole model folder: pip install "dragoman[train]"',
             )
-
-    def _known(
-        self, texts: Sequence[str], sources: Sequence[list[int]], found: Sequence[Sequence[Hypothesis]]
-    ) -> list[Known]:
-        outputs = [[*best[0].tokens, EOS] if best[0].finished else [*best[0].tokens] for best in found]
-        steps = self.engine.steps(sources, outputs)
-        rows = zip(texts, sources, outputs, steps, strict=True)
-        return [
-            known(
-                Written(text, [*source, EOS], self.text.tgt.decode(output), output),
-                step,
-                self.text,
-                self.judge.calibration,
-            )
-            for text, source, output, step in rows
-        ]
-
-
-def alternatives(outputs: Sequence[str], best: Sequence[Hypothesis]) -> tuple[Alternative, ...]:
-    pairs = zip(outputs, best, strict=True)
-    return tuple(Alternative(output, one.score, one.tokens) for output, one in pairs)

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from dragoman.inference.keeping import kept_term
 from dragoman.inference.result import Term
-from dragoman.search.constraints import Constraint, Span
-from dragoman.text.boundary import folded, is_inside, occurrences
+from dragoman.text.boundary import folded, occurrences
 from dragoman.text.forbidden import reader_of
-from dragoman.text.kept import Kept, count
+from dragoman.text.kept import Kept
 from dragoman.text.surface import SPACE, Surface
+
+if TYPE_CHECKING:  # the rest is needed where there is no torch
+    from dragoman.search.constraints import Constraint, Span
 
 CUT = "the output was cut at its longest length"
 FORBIDDEN = "every form of it is forbidden"
 LEFT_OUT = "the search found no place for it"
-PUT_IN = "put in where the model looked: it did not write it itself"
 FORCED = "the prefix, a term or what is kept has it, or nothing else was left to write"
 
 
@@ -46,20 +48,6 @@ def segments(surface: Surface, tokens: Sequence[int], spans: Sequence[Span], ope
     return line
 
 
-def gaps(line: Sequence[bytes], opening: int, prefix: str, surface: Surface) -> list[int | None]:
-    """Where the text before each token and behind the last ends; None where nothing may be put in."""
-    text = prefix + surface.read(b"".join(line)[opening:])
-    found: list[int | None] = []
-    written = b""
-    for piece in [*line, None]:
-        so_far = prefix + surface.read(written[opening:])
-        is_free = len(written) >= opening and piece != b"" and text.startswith(so_far)
-        found.append(len(so_far) if is_free and not is_inside(text, len(so_far)) else None)
-        written += piece or b""
-    found[-1] = len(text)
-    return found
-
-
 class Outcome(NamedTuple):
     source: str
     text: str
@@ -69,7 +57,7 @@ class Outcome(NamedTuple):
 
 def report(wishes: Wishes, forbidden: Sequence[str], outcome: Outcome, *, lower: bool) -> tuple[Term, ...]:
     """`lower`: the model knows no capitals, so they do not count."""
-    kept = [kept_term(one, outcome) for one in wishes.kept]
+    kept = [kept_term(one, outcome.source, outcome.text, copied=outcome.copied) for one in wishes.kept]
     asked = Counter[tuple[str, ...]]()
     terms = []
     for source, constraint in zip(wishes.sources, wishes.constraints, strict=True):
@@ -81,11 +69,6 @@ def report(wishes: Wishes, forbidden: Sequence[str], outcome: Outcome, *, lower:
         terms.append(Term("term", source, target, is_met, why))
     said = [word for word in forbidden if says(word, outcome.text, lower=lower)]
     return (*kept, *terms, *(Term("forbidden", word, (), False, FORCED) for word in said))
-
-
-def kept_term(kept: Kept, outcome: Outcome) -> Term:
-    is_met = count(kept, outcome.text) == count(kept, outcome.source)
-    return Term("kept", kept.literal, (kept.literal,), is_met, "" if outcome.copied else PUT_IN)
 
 
 def times(form: str, text: str, *, lower: bool) -> int:

@@ -19,12 +19,13 @@ from dragoman.inference.asked import Asked
 from dragoman.inference.choosing import Chooser
 from dragoman.inference.guarding import without_loops
 from dragoman.inference.judge import Judge
+from dragoman.inference.keeping import Surfaces
 from dragoman.inference.knowing import Written, known
 from dragoman.inference.opening import Openings
-from dragoman.inference.result import EMPTY, Alternative, Result
+from dragoman.inference.result import EMPTY, Result
 from dragoman.inference.runtime import Ids, Name, Steps
-from dragoman.inference.steered import Answer, Decoded, steered
-from dragoman.inference.steering import Steering, Surfaces
+from dragoman.inference.steered import Answer, Decoded, result_of, steered
+from dragoman.inference.steering import Steering
 from dragoman.inference.streaming import parts
 from dragoman.models.bundle import Bundle, load_bundle
 from dragoman.protocols import Stepper
@@ -117,7 +118,7 @@ class Translator:
         else:
             answers = [Answer(one, self._texts(one)) if one else None for one in decode(texts)]
         pairs = zip(texts, answers, strict=True)
-        return [self._result(text, answer) if answer else EMPTY for text, answer in pairs]
+        return [result_of(text, answer, self.judge) if answer else EMPTY for text, answer in pairs]
 
     def stream(self, text: str, search: SearchConfig | None = None, *, prefix: str = "") -> Iterator[str]:
         """The output of greedy search in parts, each as soon as it is known."""
@@ -266,7 +267,7 @@ class Translator:
         if looks is None:
             return list(found)
         return [
-            one._replace(look=looks[n, : len(one.best.tokens), : len(one.source)])
+            one._replace(looks=looks[n, : len(one.best.tokens), : len(one.source)].numpy())
             for n, one in enumerate(found)
         ]
 
@@ -277,26 +278,6 @@ class Translator:
 
     def _texts(self, decoded: Decoded) -> list[str]:
         return [self.text.tgt.decode(hypothesis.tokens) for hypothesis in decoded.hypotheses]
-
-    def _result(self, source: str, answer: Answer) -> Result:
-        decoded, text = answer.decoded, answer.texts[0]
-        best = decoded.best
-        truncated = decoded.is_cut or not best.finished
-        details, alignment = decoded.known or (None, None)
-        pairs = list(zip(answer.texts, decoded.hypotheses, strict=True))
-        return Result(
-            text,
-            best.score,
-            truncated,
-            best.tokens,
-            self.judge.flags(source, decoded.source, text, best, truncated=truncated),
-            self.judge.confidence(best),
-            details,
-            alignment,
-            tuple(Alternative(t, h.score, h.tokens) for t, h in pairs) if len(pairs) > 1 else (),
-            decoded.trace,
-            answer.terms,
-        )
 
 
 def load_translator(

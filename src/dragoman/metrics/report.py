@@ -15,7 +15,7 @@ from dragoman.metrics.exact import exact_match
 
 @dataclass(frozen=True)
 class Report:
-    """All run from 0 to 100: `exact_match`, `wer` and `cer` are in percent. Error rates may be more than 100."""
+    """All run from 0 to 100: `exact_match`, `wer` and `cer` are in percent. Error rates may be larger."""
 
     scores: dict[str, CorpusScore]
     sentences: int

@@ -14,13 +14,27 @@ PATTERNS = {
     "tags": r"<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?></\1\s*>|</?[A-Za-z][\w:.-]*(?:\s[^<>]*)?/?>|&#?\w+;",
     "urls": r"(?:https?|ftp)://[^\s<>]*[^\s<>.,;:!?)\]'\"]|www\.[^\s<>]*[^\s<>.,;:!?)\]'\"]"
     r"|(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)+",
-    "placeholders": r"\[[A-Za-z]*\d+[A-Za-z]*\]|\$?\{\{?[^{}\s]*\}?\}"
-    r"|%(?:\(\w++\)|\d++\$)?[-+#0]*+\d*+(?:\.\d++)?(?:hh|ll|[hlzjtL])?[sdiufFeEgGxXocrap@]",
+    "placeholders": "|".join(
+        (
+            r"\{\s*+\w++\s*+,\s*+(?:plural|select|selectordinal|number|date|time)\b"  # ICU, three deep
+            r"(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\}",
+            r"\[[A-Za-z]*\d+[A-Za-z]*\]|\$?\{\{?[^{}\s]*\}?\}",
+            r"%%|%(?:\(\w++\)|\d++\$)?[-+#0]*+\d*+(?:\.\d++)?(?:hh|ll|[hlzjtL])?[sdiufFeEgGxXocrap@]",
+            r"(?<![^\s(\"']):[a-z]\w++(?![\w:])",  # :name of Laravel
+            r"(?<!\w)__[A-Za-z0-9]++(?:_[A-Za-z0-9]++)*+__(?!\w)",
+            r"`[^`]++`",
+            r"\\[nrt]",
+        )
+    ),
     "numbers": r"(?<![^\W_])\d+(?:[.,:/-]\d+)*(?![^\W_])",
 }
+COMPILED = {kind: re.compile(pattern) for kind, pattern in PATTERNS.items()}
 KINDS = tuple(PATTERNS)
+OWN = "pattern"  # the kind of what a pattern of the caller finds
 USUAL = ("tags", "urls", "placeholders")
 MOST = 300  # things of one line that are kept; what stands behind them is beyond what a model reads
+
+Kind = str | re.Pattern[str]  # one of KINDS, or a pattern of the caller
 
 
 class Kept(NamedTuple):
@@ -32,12 +46,13 @@ class Kept(NamedTuple):
     end: int
 
 
-def find_kept(text: str, kinds: Collection[str]) -> list[Kept]:
-    """From left to right, and no more than MOST."""
+def find_kept(text: str, what: Collection[Kind]) -> list[Kept]:
+    """From left to right, and no more than MOST. Patterns of the caller go first."""
     found: list[Kept] = []
     taken = bytearray(len(text))  # by an earlier kind
-    for kind in [kind for kind in KINDS if kind in kinds]:
-        matches = (Kept(kind, m[0], m.start(), m.end()) for m in re.finditer(PATTERNS[kind], text))
+    own = [(OWN, pattern) for pattern in what if isinstance(pattern, re.Pattern)]
+    for kind, pattern in [*own, *((kind, COMPILED[kind]) for kind in KINDS if kind in what)]:
+        matches = (Kept(kind, m[0], m.start(), m.end()) for m in pattern.finditer(text) if m[0])
         new = [m for m in matches if not any(taken[m.begin : m.end])]
         for one in new:
             taken[one.begin : one.end] = b"\1" * (one.end - one.begin)
