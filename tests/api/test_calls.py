@@ -33,7 +33,7 @@ TEXTS: dict[str, Call] = {
     "bytes": lambda model: model(b"x"),
     "a dict": lambda model: model({"a": 1}),
     "a set": lambda model: model({"a"}),
-    "a generator": lambda model: model(word for word in ("a", "b")),
+    "a generator of numbers": lambda model: list(model(number for number in (1, 2))),
     "None in a list": lambda model: model(["a", None]),
     "bytes in a list": lambda model: model(["a", b"b"]),
     "half a character": lambda model: model("\ud800"),
@@ -131,6 +131,23 @@ def test_a_keyword_of_another_function_is_refused(model: Any) -> None:
 @pytest.mark.parametrize("what", TEXTS)
 def test_what_is_no_text_is_refused(model: Any, what: str) -> None:
     assert isinstance(refused(lambda: list(TEXTS[what](model))), UsageError | DataError)  # type: ignore[call-overload]
+
+
+def test_an_iterator_is_read_as_its_results_are(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dragoman.inference.model.BLOCK", 2)
+    read: list[str] = []
+    texts = ["a dog", "a cat", "", "two dogs", "no cat"]
+
+    def lines() -> Iterator[str]:
+        for text in texts:
+            read.append(text)
+            yield text
+
+    results = model(lines(), {"kind": "greedy"}, prefix="a")
+    assert read == []
+    first = next(results)
+    assert read == texts[:2]
+    assert [first, *results] == [model(text, {"kind": "greedy"}, prefix="a") for text in texts]
 
 
 @pytest.mark.parametrize("what", ASKED)

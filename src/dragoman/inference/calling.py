@@ -83,7 +83,8 @@ def paths_of(value: object, name: str) -> list[Path]:
 def texts_of(value: object) -> list[str]:
     """Of a list or a tuple; a single text is none."""
     if not isinstance(value, list | tuple):
-        raise wrong("texts", value, "a str, or a list of them", 'model(list(texts)), or text.decode("utf-8")')
+        expected = "a str, or a list or iterator of them"
+        raise wrong("texts", value, expected, 'model(iter(texts)), or text.decode("utf-8")')
     return [text_of(text, f"texts[{place}]") for place, text in enumerate(value)]
 
 

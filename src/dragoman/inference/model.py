@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
@@ -24,11 +25,12 @@ from dragoman.models.folder import WEIGHTS, open_folder
 if TYPE_CHECKING:
     from dragoman.inference.translator import Translator
 
+BLOCK = 1024  # texts of an iterator that are read ahead and sorted by length
 Choice = SearchConfig | Mapping[str, Any]  # a whole [search], or what to change of the model's own
 
 
 class Model:
-    """A trained model: a text gives a Result, a list of texts a list of them.
+    """A trained model: a text gives a Result, a list of texts a list of them, an iterator an iterator.
 
     What its runtime cannot do goes to torch, unless the runtime was asked for.
     """
@@ -63,27 +65,40 @@ class Model:
         **asked: Unpack[Asked],
     ) -> list[Result]: ...
 
-    @known_keywords(*Asked.__annotations__)
+    @overload
     def __call__(
         self,
-        texts: str | list[str] | tuple[str, ...],
+        texts: Iterator[str],
         search: Choice | None = None,
         *,
         details: bool = False,
         trace: bool = False,
         **asked: Unpack[Asked],
-    ) -> Result | list[Result]:
-        """`search` changes the model's own.
+    ) -> Iterator[Result]: ...
+
+    @known_keywords(*Asked.__annotations__)
+    def __call__(
+        self,
+        texts: str | list[str] | tuple[str, ...] | Iterator[str],
+        search: Choice | None = None,
+        *,
+        details: bool = False,
+        trace: bool = False,
+        **asked: Unpack[Asked],
+    ) -> Result | list[Result] | Iterator[Result]:
+        """`search` changes the model's own. An iterator is read as its results are, some texts at a time.
 
         With `details` each result has its tokens' probabilities and what the model looked at, with `trace`
         every candidate of its search. `prefix`, `glossary`, `forbid` and `keep` say what is asked of the
         outputs.
         """
-        several = [texts] if isinstance(texts, str) else texts_of(texts)
         config = self._search(search)
-        runtime = self._able(Call(config, asked, trace))
-        results = runtime(several, config, details=details, trace=trace, **asked)
-        return results[0] if isinstance(texts, str) else results
+        run = partial(self._able(Call(config, asked, trace)), search=config, details=details, trace=trace)
+        if isinstance(texts, str):
+            return run([texts], **asked)[0]
+        if isinstance(texts, Iterator):
+            return (result for some in blocks(texts) for result in run(texts_of(some), **asked))
+        return run(texts_of(texts), **asked)
 
     @known_keywords()
     def stream(self, text: str, search: Choice | None = None, *, prefix: str = "") -> Iterator[str]:
@@ -126,6 +141,11 @@ class Model:
 
     def __repr__(self) -> str:
         return f"Model({str(self.folder)!r})"
+
+
+def blocks(texts: Iterator[str]) -> Iterator[list[str]]:
+    while some := list(islice(texts, BLOCK)):
+        yield some
 
 
 @known_keywords()
