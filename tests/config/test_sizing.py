@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.config.load import load
-from dragoman.config.sizing import Sized, choose, corpora_of, guess_pairs, usual_size
+from dragoman.config.sizing import Sized, choose, corpora_of, guess_pairs, usual_batch, usual_size
 
 
 @pytest.mark.parametrize(
@@ -97,16 +97,34 @@ def test_few_pairs_have_few_sub_words(pairs: int, size: int) -> None:
     assert usual_size(pairs) == size
 
 
-def config(pairs: Path, *overrides: str) -> tuple[str, int, float]:
+@pytest.mark.parametrize(
+    ("pairs", "tokens"),
+    [
+        (0, 4096),
+        (1, 512),
+        (300, 512),
+        (1_500, 512),
+        (3_000, 1024),
+        (6_000, 2048),
+        (8_000, 4096),
+        (1 << 30, 4096),
+    ],
+)
+def test_few_pairs_have_small_batches(pairs: int, tokens: int) -> None:
+    assert usual_batch(pairs) == tokens
+
+
+def config(pairs: Path, *overrides: str) -> tuple[str, int, float, int]:
     found = load(None, overrides, {"data": {"train": [str(pairs)]}})
-    return found.model.preset, found.text.size, found.training.lr
+    return found.model.preset, found.text.size, found.training.lr, found.training.batch_tokens
 
 
 def test_what_is_not_set_follows_from_the_data_and_what_is_set_stays(tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.tsv"
     pairs.write_bytes(b"x\ty\n" * 285)
-    assert config(pairs) == ("transformer-tiny", 600, 0.5 / 128)
-    assert config(pairs, "text.size=77", "training.lr=0.1") == ("transformer-tiny", 77, 0.1)
-    assert config(pairs, "model.preset=transformer-base") == ("transformer-base", 600, 0.5 / 512)
-    assert config(pairs, "model.preset=rnn-small") == ("rnn-small", 600, 2e-3)
+    assert config(pairs) == ("transformer-tiny", 600, 0.5 / 128, 512)
+    assert config(pairs, "text.size=77", "training.lr=0.1") == ("transformer-tiny", 77, 0.1, 512)
+    assert config(pairs, "model.preset=transformer-base") == ("transformer-base", 600, 0.5 / 512, 512)
+    assert config(pairs, "model.preset=rnn-small") == ("rnn-small", 600, 2e-3, 512)
+    assert config(pairs, "training.batch_tokens=99")[3] == 99
     assert config(pairs, "text.kind=char")[1] == 8000  # an alphabet has the size it has

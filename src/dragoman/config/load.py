@@ -18,7 +18,16 @@ from dragoman.config.presets import PRESETS
 from dragoman.config.root import Config
 from dragoman.config.search import SearchConfig
 from dragoman.config.section import Section
-from dragoman.config.sizing import AUTO, LEARNED, choose, corpora_of, guess_pairs, usual_lr, usual_size
+from dragoman.config.sizing import (
+    AUTO,
+    LEARNED,
+    choose,
+    corpora_of,
+    guess_pairs,
+    usual_batch,
+    usual_lr,
+    usual_size,
+)
 from dragoman.config.text import TextConfig
 from dragoman.config.training import TrainingConfig
 from dragoman.cores import cores
@@ -232,7 +241,7 @@ def with_preset(table: Table, pairs: int, places: Places) -> Table:
 
 
 def with_usual(table: Table, pairs: int) -> Table:
-    """A vocabulary by the data and a learning rate by the model, where they are not set."""
+    """A vocabulary and a batch by the data, and a learning rate by the model, where they are not set."""
     text, training = table.get("text", {}), table.get("training", {})
     if isinstance(text, dict) and not {"size", "file", "src", "tgt"} & text.keys():
         kind = text.get("kind", TextConfig.model_fields["kind"].default)
@@ -240,8 +249,9 @@ def with_usual(table: Table, pairs: int) -> Table:
         table = {**table, "text": {**text, "size": size}} if size else table
     model = table.get("model")
     lr = usual_lr(model.get("encoder")) if isinstance(model, dict) else None
-    if isinstance(training, dict) and "lr" not in training and lr:
-        table = {**table, "training": {**training, "lr": lr}}
+    if isinstance(training, dict):
+        usual = {"batch_tokens": usual_batch(pairs), **({"lr": lr} if lr else {})}
+        table = {**table, "training": {**usual, **training}}
     return table
 
 

@@ -18,6 +18,8 @@ CORES = 16
 LEARNED = ("bpe", "unigram")
 SMALLEST, LARGEST = 500, 8_000  # sub-words
 WIDEST_STEP = 4e-3
+SMALLEST_BATCH, LARGEST_BATCH = 512, 4096  # tokens
+BATCH_PER_PAIR = 0.4  # tokens of an update for each pair of the data: about fifty updates an epoch
 
 
 class Sized(NamedTuple):
@@ -48,6 +50,14 @@ def usual_size(pairs: int) -> int:
     if not pairs:
         return LARGEST
     return min(LARGEST, max(SMALLEST, round(35 * math.sqrt(pairs) / 100) * 100))
+
+
+def usual_batch(pairs: int) -> int:
+    """Tokens of an update, a power of two: little data learns more from more and smaller updates (Sennrich &
+    Zhang 2019)."""
+    if not pairs:
+        return LARGEST_BATCH
+    return 1 << round(math.log2(min(LARGEST_BATCH, max(SMALLEST_BATCH, BATCH_PER_PAIR * pairs))))
 
 
 def usual_lr(encoder: Any) -> float | None:

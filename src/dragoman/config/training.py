@@ -40,7 +40,10 @@ class TrainingConfig(Section):
     batch_tokens: int = Field(
         default=4096,
         ge=2,
-        description="Tokens of one update on the larger side, padding counted, over all ranks.",
+        description=(
+            "Tokens of one update on the larger side, padding counted, over all ranks. Where it is not set, "
+            "data of less than 7,000 pairs has fewer."
+        ),
     )
     micro_batches: int | None = Field(
         default=None,
