@@ -1,4 +1,4 @@
-"""Are the defaults right for the data at hand? Parts of Tatoeba and Multi30k, default and others, a time each.
+"""Are the defaults right for the data at hand? Parts of Tatoeba and Multi30k, the default and others.
 
     python benchmarks/defaults.py OUT --pairs 300 3000 --budget 4m [--presets auto rnn-small …]
                                       [--set training.batch_tokens=512 training.batch_tokens=1024 …]
