@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import time
 from pathlib import Path
 
 import pytest
 
 from dragoman.config.load import load, validate
+from dragoman.config.names import all_names, kind_of, sections_at
 from dragoman.config.presets import PRESETS
+from dragoman.config.text import TextConfig
 from dragoman.config.training import TrainingConfig
 from dragoman.errors import ConfigError
 
@@ -315,3 +319,62 @@ def test_bombs_on_the_command_line_are_refused(text: str) -> None:
 def test_micro_batches_follow_the_size_of_a_batch(batch_tokens: int, ranks: int, parts: int) -> None:
     assert TrainingConfig(batch_tokens=batch_tokens).parts(ranks) == parts
     assert TrainingConfig(batch_tokens=batch_tokens, micro_batches=1).parts(ranks) == 1
+
+
+WRONG = [
+    "abc", '""', "0,001", "2.5", "-1", "true", "nan", "1e400", "1979-05-27", "9" * 30,
+    "[]", "[1, 2, 3]", '["a"]', "[[1]]", "[{}]", "{x = 1}",
+]  # fmt: skip
+FOREIGN = ("valid", "unable to", "input should", "tuple", "integer", "discriminator", "item", "datetime")
+
+
+@pytest.mark.parametrize("name", all_names())
+def test_wrong_value_of_any_setting_is_refused_in_plain_words(name: str) -> None:
+    """Of every type; what a setting does accept is of no interest here."""
+    kinds = [f"{'.'.join(path)}.kind={kind}" for path, kind in kinds_with(name)]
+    for beside in [[], *([kind] for kind in kinds)]:
+        for value in WRONG:
+            error = refusal([*beside, f"{name}={value}"])
+            if error is None:
+                continue
+            said = re.sub(r"[a-z_]+(\.[a-z_]+)+", "", str(error)).lower()  # without names of settings
+            assert not [word for word in FOREIGN if word in said], said
+            assert error.hint, said
+            assert error.expected or "; " in error.what, said  # settings that contradict each other
+
+
+def refusal(overrides: list[str]) -> ConfigError | None:
+    try:
+        load(None, overrides, DATA)
+    except ConfigError as error:
+        return error
+    return None
+
+
+def kinds_with(name: str) -> list[tuple[tuple[str, ...], str]]:
+    """The kinds of its part that have this setting, if kinds decide."""
+    *path, key = name.split(".")
+    sections = [s for s in sections_at(tuple(path)) if key in s.model_fields and "kind" in s.model_fields]
+    return [(tuple(path), str(kind_of(s))) for s in sections if key != "kind" and s is not TextConfig]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "hint"),
+    [
+        ("training.updates=abc", "a whole number, such as 2000", "training.updates=2000"),
+        ("training.updates=2,500", "a whole number, such as 2000", "training.updates=2500"),
+        ("training.lr=0,001", "a number, such as 0.002; decimals have a point", "training.lr=0.001"),
+        ("training.betas=0.9", "two numbers, such as [0.9, 0.98]", "'training.betas=[0.9, 0.98]'"),
+        ("training.betas=[0.9]", "two numbers, such as [0.9, 0.98]", "'training.betas=[0.9, 0.98]'"),
+        ("text.lowercase=maybe", "true or false", "Change text.lowercase."),
+        ("training.updates=true", "a whole number, such as 2000", "training.updates=2000"),
+        ("text.size=2000000", "at most 1,000,000", "text.size=8000"),
+        ("task=dance", "translate", "Change task."),
+        ("model.head.size=100", "model.head.kind beside it", "model.head.kind=sampled"),
+    ],
+)
+def test_wrong_value_is_told_what_to_write(text: str, expected: str, hint: str) -> None:
+    error = override(text)
+    assert error.expected == expected
+    assert error.hint == hint
+    load(None, [shlex.split(hint)[0]] if "=" in hint and "kind" not in hint else [], DATA)

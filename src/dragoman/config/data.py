@@ -15,6 +15,7 @@ class Corpus(Section):
     files: tuple[str, ...] = Field(
         min_length=1,
         max_length=2,
+        examples=[["train.en", "train.de"]],
         description=(
             "Two aligned text files (source, target), or one .tsv, .csv, .jsonl, .tmx, .xliff or .po file; "
             "each may be .gz."
@@ -22,6 +23,7 @@ class Corpus(Section):
     )
     languages: tuple[str, str] | None = Field(
         default=None,
+        examples=[["en", "de"]],
         description='Source and target in a file that has several languages or columns: ["en", "de"].',
     )
     weight: float = Field(
@@ -32,7 +34,9 @@ class Corpus(Section):
     )
 
     licence: str | None = Field(
-        default=None, description='Under which licence it may be used, for card.md: "CC BY 2.0 FR".'
+        default=None,
+        examples=["CC BY 2.0 FR"],
+        description='Under which licence it may be used, for card.md: "CC BY 2.0 FR".',
     )
 
     @model_validator(mode="before")
@@ -48,15 +52,20 @@ class Corpus(Section):
 class DataConfig(Section):
     train: tuple[Corpus, ...] = Field(
         min_length=1,
+        examples=[["train.en", "train.de"]],
         description=(
             'What to learn from: ["a.en", "a.de"], "pairs.tsv", or a mixture '
             '[{ files = ["a.en", "a.de"], weight = 2 }, { files = ["b.tsv"] }].'
         ),
     )
     valid: Corpus | None = Field(
-        default=None, description="Pairs to watch while training; held out of `train` where none is given."
+        default=None,
+        examples=[["val.en", "val.de"]],
+        description="Pairs to watch while training; held out of `train` where none is given.",
     )
-    test: Corpus | None = Field(default=None, description="Pairs to score at the end.")
+    test: Corpus | None = Field(
+        default=None, examples=[["test.en", "test.de"]], description="Pairs to score at the end."
+    )
     hold_out: int = Field(
         default=1000, ge=1, description="Pairs held out of `train` when `valid` is not given (5 % at most)."
     )

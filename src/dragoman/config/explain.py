@@ -9,6 +9,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from dragoman.config.dump import literal
+from dragoman.config.expected import expected_at, in_range, to_type
 from dragoman.config.names import Path_, did_you_mean, keys_at, kind_of, nearest, sections_at
 from dragoman.errors import ConfigError
 
@@ -47,6 +49,8 @@ def explain(error: ValidationError, table: Table, places: Places) -> ConfigError
     match kind:
         case "extra_forbidden":
             return unknown_key(path, table, places.of(path))
+        case "missing" if path and not sections_at(path[:-1]):  # one of two numbers
+            return wrong_value(path[:-1], given, kind_in(table, path[:-2]), places)
         case "missing":
             return ConfigError(
                 f"The setting {name} is missing.",
@@ -60,18 +64,51 @@ def explain(error: ValidationError, table: Table, places: Places) -> ConfigError
             if kind == "union_tag_invalid":
                 path, given = (*path, "kind"), context["tag"]
             return wrong_choice(".".join(path), given, context, places.of(path))
+        case "union_tag_not_found":
+            return kind_is_missing(path, table, places)
         case "value_error":
-            hint = f"Change {name}." if path and not sections_at(path) else "Change one of them."
+            is_one = bool(path) and not sections_at(path)
             return ConfigError(
                 f"{name or 'The settings'}: {message.removeprefix('Value error, ')}.",
                 where=places.of(path),
-                hint=hint,
+                expected=expected_at(path, kind_in(table, path[:-1])).words if is_one else "",
+                hint=f"Change {name}." if is_one else "Change one of them.",
             )
+    return wrong_value(path, given, kind_in(table, path[:-1]), places, in_range(kind, context))
+
+
+def wrong_value(path: Path_, given: Any, kind: str | None, places: Places, bound: str = "") -> ConfigError:
+    """`kind` is that of its section, `bound` what a number that is too large or too small has broken."""
+    words, example = expected_at(path, kind)
+    name = ".".join(path)
+    if isinstance(given, str) and re.fullmatch(r"\d+(?:,\d+)+", given):
+        if words.startswith("a number") and given.count(",") == 1:
+            words, example = f"{words}; decimals have a point", given.replace(",", ".")
+        elif words.startswith("a whole number") and re.fullmatch(r"\d{1,3}(?:,\d{3})+", given):
+            example = given.replace(",", "")
     return ConfigError(
         f"The setting {name} cannot be {short(given)}.",
         where=places.of(path),
-        expected=message.removeprefix("Input should be "),
-        hint=f"Change {name}.",
+        expected=bound or words,
+        hint=to_type(path, example) if example else f"Change {name}.",
+    )
+
+
+def kind_is_missing(path: Path_, table: Table, places: Places) -> ConfigError:
+    """Settings of a part whose kind nobody said: which kinds have them."""
+    given: Any = table
+    for key in path:
+        given = given[key]
+    sections = sections_at(path)
+    kinds = [str(kind_of(s)) for s in sections if set(given) <= set(s.model_fields)]
+    kinds = kinds or [str(kind_of(s)) for s in sections]
+    first = next(iter(given), "kind")
+    return ConfigError(
+        f"{'.'.join((*path, first))}: {first} belongs to kind = "
+        f"{' or '.join(literal(kind) for kind in kinds)}, and the kind is not set.",
+        where=places.of((*path, first)),
+        expected=f"{'.'.join(path)}.kind beside it",
+        hint=to_type((*path, "kind"), kinds[0]),
     )
 
 
@@ -81,7 +118,7 @@ def wrong_choice(name: str, given: Any, context: Table, where: str) -> ConfigErr
     return ConfigError(
         f"The setting {name} cannot be {short(given)}.{did_you_mean(str(given), choices)}",
         where=where,
-        expected="one of " + ", ".join(choices),
+        expected="one of " + ", ".join(choices) if len(choices) > 1 else choices[0],
         hint=f"{name}={close}" if close else f"Change {name}.",
     )
 
@@ -133,11 +170,24 @@ def real_path(loc: Sequence[str | int], table: Any, *, missing: bool) -> Path_:
 
 
 def short(value: Any) -> str:
-    try:
-        text = value if isinstance(value, str) else repr(value)
-    except RecursionError:
-        text = "…"
+    """A value as it was written, or nearly."""
+    match value:
+        case str():
+            text = value or '""'
+        case bool() | int() | float() | list() | tuple():
+            text = as_toml(value)
+        case dict():
+            text = f"a table with {', '.join(map(str, value)) or 'nothing in it'}"
+        case _:
+            text = str(value)
     return text if len(text) <= 80 else text[:79] + "…"
+
+
+def as_toml(value: Any) -> str:
+    try:
+        return literal(value)
+    except (TypeError, ValueError, RecursionError):  # a date or a table in a list; thousands of digits
+        return "…"
 
 
 def key_lines(text: str) -> dict[Path_, int]:

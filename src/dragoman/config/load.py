@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from dragoman.config.explain import Places, Table, explain, short
+from dragoman.config.explain import Places, Table, explain, kind_in, short, wrong_value
 from dragoman.config.model import ModelConfig
 from dragoman.config.names import Path_, all_names, did_you_mean, holds_bool, keys_at, nearest
 from dragoman.config.paths import from_here
@@ -193,13 +193,7 @@ def refuse_true_as_number(table: Table, path: Path_, places: Places) -> None:
         if isinstance(value, dict):
             refuse_true_as_number(value, inner, places)
         elif isinstance(value, bool) and key in keys_at(path) and not holds_bool(inner):
-            name = ".".join(inner)
-            raise ConfigError(
-                f"The setting {name} cannot be {str(value).lower()}.",
-                where=places.of(inner),
-                expected="a value other than true or false",
-                hint=f"Change {name}.",
-            )
+            raise wrong_value(inner, value, kind_in(table, ()), places)
 
 
 def merge(low: Table, high: Table) -> Table:

@@ -46,7 +46,10 @@ class SearchConfig(Section):
         default=1.0, gt=0, description="Samples are drawn from p to the power of 1 over this."
     )
     top_k: int | None = Field(
-        default=None, ge=1, description="Samples are drawn from this many most probable tokens."
+        default=None,
+        ge=1,
+        examples=[10],
+        description="Samples are drawn from this many most probable tokens.",
     )
     top_p: float = Field(
         default=1.0,
@@ -86,7 +89,7 @@ class SearchConfig(Section):
         if self.min_length >= self.max_length:
             raise ValueError(
                 f"min_length ({self.min_length}) leaves no room below max_length ({self.max_length}), "
-                "which counts </s> too: lower the one or raise the other"
+                "which counts </s> too; lower the one or raise the other"
             )
         return self
 

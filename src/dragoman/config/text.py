@@ -29,7 +29,9 @@ class Units(Section):
         ),
     )
     file: str | None = Field(
-        default=None, description='Of kind "sentencepiece": the .model or .spm file; it says its size.'
+        default=None,
+        examples=["source.spm"],
+        description='Of kind "sentencepiece": the .model or .spm file; it says its size.',
     )
 
     @model_validator(mode="after")

@@ -28,10 +28,11 @@ def seconds(budget: str) -> float:
 
 class TrainingConfig(Section):
     updates: int | None = Field(
-        default=None, ge=1, description="How many updates, exactly. Unset: see `budget`."
+        default=None, ge=1, examples=[2000], description="How many updates, exactly. Unset: see `budget`."
     )
     budget: str | None = Field(
         default=None,
+        examples=["30m"],
         description=(
             'The time to train in, such as "30m", from reading the data to writing the model. The learning '
             "rate follows the clock, so such a run cannot be repeated to the bit."
@@ -48,6 +49,7 @@ class TrainingConfig(Section):
     micro_batches: int | None = Field(
         default=None,
         ge=1,
+        examples=[2],
         description=(
             "Parts in which each update is computed and summed in a fixed order, a power of two: gradient "
             "accumulation. As many ranks can share the work, and all give the same bits. Unset: 2, up to 8 "
@@ -71,6 +73,7 @@ class TrainingConfig(Section):
     warmup: int | None = Field(
         default=None,
         ge=0,
+        examples=[400],
         description=(
             "Updates over which the learning rate rises from zero. Unset: a tenth of the run, 400 at most."
         ),
@@ -100,8 +103,12 @@ class TrainingConfig(Section):
         gt=0,
         description="Seconds that a rank waits for another one in an update before it says who is missing.",
     )
-    validate_every: int | None = Field(default=None, ge=1, description="Updates between validations.")
-    checkpoint_every: int | None = Field(default=None, ge=1, description="Updates between saves.")
+    validate_every: int | None = Field(
+        default=None, ge=1, examples=[500], description="Updates between validations."
+    )
+    checkpoint_every: int | None = Field(
+        default=None, ge=1, examples=[500], description="Updates between saves."
+    )
     keep: int = Field(default=2, ge=2, description="Newest checkpoints kept besides those for averaging.")
     average: int = Field(
         default=5,

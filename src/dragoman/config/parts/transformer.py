@@ -18,11 +18,15 @@ class TransformerPart(Section):
     heads: int = Field(default=4, ge=1, description="Attention heads; they share the width.")
     ffn: int = Field(default=1024, ge=1, description="Inner features of the feed-forward layer.")
     kv_heads: int | None = Field(
-        default=None, ge=1, description="Keys and values, shared by groups of heads; one a head if unset."
+        default=None,
+        ge=1,
+        examples=[2],
+        description="Keys and values, shared by groups of heads; one a head if unset.",
     )
     window: int | None = Field(
         default=None,
         ge=1,
+        examples=[64],
         description=(
             "How far self-attention sees: this many tokens back, and in an encoder as many ahead; "
             "all of them if unset."
@@ -60,9 +64,11 @@ class TransformerPart(Section):
         default=0.1, description="Dropped share of what each sub-layer and the embedding give."
     )
     attention_dropout: Rate | None = Field(
-        default=None, description="Dropped attention weights; `dropout` if unset."
+        default=None, examples=[0.1], description="Dropped attention weights; `dropout` if unset."
     )
-    ffn_dropout: Rate | None = Field(default=None, description="Dropped inner features; `dropout` if unset.")
+    ffn_dropout: Rate | None = Field(
+        default=None, examples=[0.1], description="Dropped inner features; `dropout` if unset."
+    )
     layer_drop: Rate = Field(
         default=0.0, description="How often an update leaves a layer out (Fan et al. 2020)."
     )
