@@ -16,6 +16,9 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.main import main
+from dragoman.models.bundle import add_calibration
+from dragoman.search.runaway import OutputBounds
+from inference.light_folder import CALIBRATION
 from inference.tiny_bundle import tiny_folder
 
 Feed = Callable[[bytes], None]
@@ -136,6 +139,20 @@ def test_flagged_lines_are_named(model: str, capsys: pytest.CaptureFixture[str])
     for number, found in enumerate(flags, start=1):
         if found and "truncated" not in found:
             assert f"line {number}: {' '.join(found)}" in err
+
+
+def test_output_that_the_guard_stopped_is_told_from_one_that_is_too_long(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tiny_folder(tmp_path / "model")
+    bounds = OutputBounds(ratio=1.0, longest=0, turns=None)
+    add_calibration(tmp_path / "model", CALIBRATION.model_copy(update={"bounds": bounds}))
+    for limit, said in ((90, "Stopped"), (20, "Truncated")):
+        main(["run", str(tmp_path), "--json", "a b c d", "search.size=1", f"search.max_length={limit}"])
+        out, err = capsys.readouterr()
+        assert json.loads(out)["truncated"]
+        assert f"{said}: 1 of the outputs (line 1)" in err
+        assert "Look twice" not in err
 
 
 def test_settings_change_the_search(model: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -180,6 +180,7 @@ def test_an_output_is_bounded_by_its_source_unless_asked_otherwise() -> None:
         assert len(free.tokens) == 90
         assert set(bounded.flags) & {"truncated", "repetition"}
         assert "truncated" in free.flags
+        assert (bounded.ran_away, free.ran_away) == (bounded.truncated and len(bounded.tokens) < 90, False)
 
 
 def test_an_output_that_must_be_long_may_be_long() -> None:

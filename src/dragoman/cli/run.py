@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from dragoman.cli import choosing, document, steering
 from dragoman.cli.arguments import add_languages, is_file, split_texts
-from dragoman.cli.flagged import report_flagged, report_truncated
+from dragoman.cli.flagged import Cut, report_flagged
 from dragoman.cli.terminal import give, talk
 from dragoman.errors import ConfigError, DataError, UsageError
 from dragoman.memory import keep_freed_memory
@@ -73,6 +73,7 @@ def run(args: argparse.Namespace) -> int:
             return document.run(file, model, search, args, out)
     asked, report = steering.asked(args), steering.Report()
     flagged: dict[int, tuple[str, ...]] = {}
+    cut = Cut()
     with opened_output(args.output) as out, choosing.opened_traces(args.trace, model) as traces:
         number = 0
         for lines in inputs(given, args.model):
@@ -81,7 +82,8 @@ def run(args: argparse.Namespace) -> int:
             for line, result in zip(lines, results, strict=True):
                 number += 1
                 report.add(number, result)
-                if result.flags:
+                cut.add(number, result)
+                if result.flags and not result.truncated:
                     flagged[number] = result.flags
                 if traces:
                     traces.add(line.text, result)
@@ -92,8 +94,8 @@ def run(args: argparse.Namespace) -> int:
                 else:
                     give(choosing.line(result.text) + line.end, out)
             out.flush()
-    report_truncated([number for number, flags in flagged.items() if "truncated" in flags])
-    report_flagged({number: flags for number, flags in flagged.items() if "truncated" not in flags})
+    cut.report()
+    report_flagged(flagged)
     for said in report.lines:
         talk(said)
     if sys.stdout is not None and sys.stdout.isatty():  # in a pipe it would be said at every call

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dragoman.cli import choosing
 from dragoman.cli.arguments import add_languages, split_overrides
 from dragoman.cli.differences import differences, show
-from dragoman.cli.flagged import report_truncated
+from dragoman.cli.flagged import Cut
 from dragoman.cli.run import RUNTIMES, load_model, opened_output
 from dragoman.cli.terminal import say, talk
 from dragoman.errors import UsageError
@@ -214,7 +214,10 @@ def outputs_of(
     if model.runtime.text.lowercase:
         talk(f"{system} writes lower case: with -lc capitals do not count.")
     results = model(test.sources, with_overrides(model.runtime.search, overrides))
-    report_truncated([line for line, result in enumerate(results, start=1) if result.truncated])
+    cut = Cut()
+    for line, result in enumerate(results, start=1):
+        cut.add(line, result)
+    cut.report()
     return [choosing.line(result.text) for result in results], model.runtime.name
 
 

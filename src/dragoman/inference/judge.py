@@ -62,6 +62,11 @@ class Judge:
         return turns_of(src, tgt, *shortest_loops(self.text))
 
 
+def ran_away(config: SearchConfig, best: Hypothesis) -> bool:
+    """Whether the guard ended an output that nothing else would have ended there."""
+    return not best.finished and len(best.tokens) < config.max_length
+
+
 def shortest_loops(text: TextPair) -> tuple[int, int]:
     """How many tokens of each side make a loop."""
     return shortest_loop(text.src.kind), shortest_loop(text.tgt.kind)

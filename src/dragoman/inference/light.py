@@ -65,7 +65,7 @@ class Light:
         else:
             answers = [Answer(one, self._texts(one)) if one else None for one in decode(texts)]
         pairs = zip(texts, answers, strict=True)
-        return [result_of(text, answer, self.judge) if answer else EMPTY for text, answer in pairs]
+        return [result_of(text, answer, self.judge, config) if answer else EMPTY for text, answer in pairs]
 
     def _decode(
         self,

@@ -46,7 +46,8 @@ class Term(NamedTuple):
 
 
 class Result(NamedTuple):
-    """`truncated`: the input was too long and read in part, or the output reached its longest length.
+    """`truncated`: the input was too long and read in part, or the output reached its longest length. The
+    latter is `ran_away` where that length was the guard's, by the source, and not search.max_length.
 
     `confidence` is None before a calibration; `details` and `alignment` are None where they were not asked
     for, and `alignment` of a decoder that looks nowhere. `alternatives` are the n best, this one first, where
@@ -64,6 +65,7 @@ class Result(NamedTuple):
     alternatives: tuple[Alternative, ...] = ()
     trace: Trace | None = None
     terms: tuple[Term, ...] = ()  # what was asked of this output, and whether it is met
+    ran_away: bool = False
 
     def asdict(self) -> dict[str, Any]:
         """As `dragoman run --json` prints it: what is not known has no field."""

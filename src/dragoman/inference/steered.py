@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from dragoman.inference.judge import Judge
+from dragoman.config.search import SearchConfig
+from dragoman.inference.judge import Judge, ran_away
 from dragoman.inference.keeping import Looks, Rest, has_all, placed
 from dragoman.inference.knowing import Known
 from dragoman.inference.outcome import Outcome, report
@@ -107,7 +108,7 @@ def joined(wanted: Wanted, place: int, line: Sequence[bytes]) -> str:
     return wanted.prefixes[place] + wanted.surfaces.tgt.read(rest)
 
 
-def result_of(source: str, answer: Answer, judge: Judge) -> Result:
+def result_of(source: str, answer: Answer, judge: Judge, config: SearchConfig) -> Result:
     decoded, text = answer.decoded, answer.texts[0]
     best = decoded.best
     truncated = decoded.is_cut or not best.finished
@@ -125,4 +126,5 @@ def result_of(source: str, answer: Answer, judge: Judge) -> Result:
         tuple(Alternative(t, h.score, h.tokens) for t, h in pairs) if len(pairs) > 1 else (),
         decoded.trace,
         answer.terms,
+        ran_away(config, best),
     )

@@ -118,7 +118,7 @@ class Translator:
         else:
             answers = [Answer(one, self._texts(one)) if one else None for one in decode(texts)]
         pairs = zip(texts, answers, strict=True)
-        return [result_of(text, answer, self.judge) if answer else EMPTY for text, answer in pairs]
+        return [result_of(text, answer, self.judge, config) if answer else EMPTY for text, answer in pairs]
 
     def stream(self, text: str, search: SearchConfig | None = None, *, prefix: str = "") -> Iterator[str]:
         """The output of greedy search in parts, each as soon as it is known."""
