@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from dragoman.cli import steering
+from dragoman.cli.counting import Count, decoded, total_of
 from dragoman.cli.flagged import SHOWN, report_flagged
-from dragoman.cli.terminal import talk
+from dragoman.cli.terminal import LiveLine, talk
 from dragoman.cli.wording import plural
 from dragoman.errors import UsageError
 
@@ -43,17 +44,19 @@ def run(file: Path, model: Model, search: SearchConfig, args: argparse.Namespace
     from dragoman.documents.build import translate_document
     from dragoman.text.kept import find_kept
 
-    asked, report = steering.asked(args), steering.Report()
+    asked, report, live = steering.asked(args), steering.Report(), LiveLine()
     flagged: dict[int, tuple[str, ...]] = {}
 
     def translate(sources: Sequence[str]) -> list[str]:
         """Things to keep are kept, asked or not; what has none needs no search for it."""
         outputs = [""] * len(sources)
+        count = Count(live, total_of(sources), "unit")
         kinds = steering.kept(args)
         for keeps in (False, True):
             places = [n for n, source in enumerate(sources) if bool(find_kept(source, kinds)) == keeps]
             wish: Asked = {**asked, "keep": kinds if keeps else ()}
-            results = model([sources[n] for n in places], search, **wish) if places else []
+            some = [sources[n] for n in places]
+            results = decoded(model, some, search, count, **wish) if places else []
             for n, result in zip(places, results, strict=True):
                 outputs[n] = result.text
                 report.add(n + 1, result)
@@ -61,7 +64,8 @@ def run(file: Path, model: Model, search: SearchConfig, args: argparse.Namespace
                     flagged[n + 1] = result.flags
         return outputs
 
-    filled = translate_document(file, translate, tuple(args.languages) if args.languages else None)
+    with live:
+        filled = translate_document(file, translate, tuple(args.languages) if args.languages else None)
     out.buffer.write(filled.document)
     total = filled.units + filled.before + len(filled.empty)
     talk(f"Translated {filled.units:,} of {plural(total, 'unit')} in {file}.")

@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from dragoman.cli import choosing, document, steering
 from dragoman.cli.arguments import add_languages, is_file, split_texts
+from dragoman.cli.counting import Count, decoded, total_of_files
 from dragoman.cli.flagged import Cut, report_flagged
-from dragoman.cli.terminal import give, talk
+from dragoman.cli.terminal import LiveLine, give, talk
 from dragoman.errors import ConfigError, DataError, UsageError
 from dragoman.memory import keep_freed_memory
 
 if TYPE_CHECKING:
     from dragoman.config.search import SearchConfig
     from dragoman.inference.model import Model
+    from dragoman.inference.result import Result
     from dragoman.inference.runtime import Name
     from dragoman.inference.stream import Line
 
@@ -71,14 +73,20 @@ def run(args: argparse.Namespace) -> int:
     if file:
         with opened_output(args.output) as out:
             return document.run(file, model, search, args, out)
-    asked, report = steering.asked(args), steering.Report()
+    how: dict[str, Any] = {**steering.asked(args), "details": args.details, "trace": args.trace is not None}
+    report = steering.Report()
     flagged: dict[int, tuple[str, ...]] = {}
     cut = Cut()
-    with opened_output(args.output) as out, choosing.opened_traces(args.trace, model) as traces:
+    with (
+        opened_output(args.output) as out,
+        choosing.opened_traces(args.trace, model) as traces,
+        LiveLine(hidden=out.isatty()) as live,
+    ):
+        count = Count(live, total_of_files(given) if live.is_seen else None)
         number = 0
         for lines in inputs(given, args.model):
             sources = [line.text for line in lines]
-            results = model(sources, search, details=args.details, trace=traces is not None, **asked)
+            results = decoded(model, sources, search, count, **how)
             for line, result in zip(lines, results, strict=True):
                 number += 1
                 report.add(number, result)
@@ -87,12 +95,7 @@ def run(args: argparse.Namespace) -> int:
                     flagged[number] = result.flags
                 if traces:
                     traces.add(line.text, result)
-                if args.json:
-                    give(as_json({"line": number, "source": line.text, **result.asdict()}) + "\n", out)
-                elif args.nbest is not None:
-                    give(choosing.n_best_lines(number, result) + line.end, out)
-                else:
-                    give(choosing.line(result.text) + line.end, out)
+                give(written(number, line, result, args), out)
             out.flush()
     cut.report()
     report_flagged(flagged)
@@ -101,6 +104,15 @@ def run(args: argparse.Namespace) -> int:
     if sys.stdout is not None and sys.stdout.isatty():  # in a pipe it would be said at every call
         talk(f"Next: dragoman score {args.model} test.src test.tgt")
     return 0
+
+
+def written(number: int, line: Line, result: Result, args: argparse.Namespace) -> str:
+    """What is printed for a line."""
+    if args.json:
+        return as_json({"line": number, "source": line.text, **result.asdict()}) + "\n"
+    if args.nbest is not None:
+        return choosing.n_best_lines(number, result) + line.end
+    return choosing.line(result.text) + line.end
 
 
 def search_of(model: Model, args: argparse.Namespace, overrides: Sequence[str]) -> SearchConfig:
@@ -127,7 +139,10 @@ def load_model(
     from dragoman.inference.model import load
 
     keep_freed_memory()  # not in `load`: there the process is the caller's
-    return load(path, runtime=runtime, ensemble=ensemble, reverse=reverse, workers=workers, same_bits=True)
+    more: dict[str, Any] = {"ensemble": ensemble, "reverse": reverse, "workers": workers}
+    with LiveLine() as live:  # to import torch takes seconds
+        live.show(f"Loading {path}")
+        return load(path, runtime=runtime, same_bits=True, **more)
 
 
 def files_and_texts(arguments: Sequence[str], args: argparse.Namespace) -> list[str | Path]:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dragoman.cli import choosing
 from dragoman.cli.arguments import add_languages, split_overrides
+from dragoman.cli.counting import Count, decoded, total_of
 from dragoman.cli.differences import differences, show
 from dragoman.cli.flagged import Cut
 from dragoman.cli.run import RUNTIMES, load_model, opened_output
-from dragoman.cli.terminal import say, talk
+from dragoman.cli.terminal import LiveLine, say, talk
 from dragoman.errors import UsageError
 
 if TYPE_CHECKING:
@@ -213,7 +214,9 @@ def outputs_of(
     model = load_model(str(system), runtime)
     if model.runtime.text.lowercase:
         talk(f"{system} writes lower case: with -lc capitals do not count.")
-    results = model(test.sources, with_overrides(model.runtime.search, overrides))
+    search = with_overrides(model.runtime.search, overrides)
+    with LiveLine() as live:
+        results = decoded(model, test.sources, search, Count(live, total_of(test.sources)))
     cut = Cut()
     for line, result in enumerate(results, start=1):
         cut.add(line, result)

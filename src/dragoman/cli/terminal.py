@@ -12,10 +12,13 @@ import select
 import sys
 import time
 from collections.abc import Iterable
+from contextlib import suppress
+from types import TracebackType
 from typing import TextIO
 
 STDIN, STDERR = 0, 2
 SECONDS = 10
+USUAL_COLUMNS = 80
 REFUSALS = {"q", "Q", "n", "N", "\x1b", "\x04"}
 MARK = "\N{REPLACEMENT CHARACTER}"
 # Controls, what turns the direction of writing, and bytes that are no text; not the newline and the tab.
@@ -58,6 +61,40 @@ def give(text: str, out: TextIO | None = None) -> None:
     """A result: to a file or a pipe it goes byte for byte."""
     out = out or sys.stdout
     out.write(harmless(text) if out.isatty() else text)
+
+
+class LiveLine:
+    """A line on stderr that changes in place and is gone at the end; nothing where nobody would see it.
+
+    `hidden` where results are written to the same terminal.
+    """
+
+    def __init__(self, *, hidden: bool = False) -> None:
+        self.is_seen = is_watched() and not hidden
+
+    def __enter__(self) -> LiveLine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._write("")
+
+    def show(self, text: str) -> None:
+        self._write(printable(text)[: columns() - 1])
+
+    def _write(self, text: str) -> None:
+        if self.is_seen:
+            with suppress(OSError):  # a closed terminal is no reason to stop
+                sys.stderr.write(f"\r\x1b[K{text}")
+                sys.stderr.flush()
+
+
+def columns() -> int:
+    """Of the terminal on stderr; 80 where it does not know."""
+    with suppress(OSError):
+        return os.get_terminal_size(STDERR).columns or USUAL_COLUMNS
+    return USUAL_COLUMNS
 
 
 def is_watched() -> bool:
