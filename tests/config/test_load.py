@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.config.load import load, validate
+from dragoman.config.dump import to_toml
+from dragoman.config.load import load, validate, with_overrides
 from dragoman.config.names import all_names, kind_of, sections_at
 from dragoman.config.presets import PRESETS
+from dragoman.config.search import SearchConfig
 from dragoman.config.text import TextConfig
 from dragoman.config.training import TrainingConfig
 from dragoman.errors import ConfigError
@@ -340,7 +342,7 @@ def test_wrong_value_of_any_setting_is_refused_in_plain_words(name: str) -> None
             said = re.sub(r"[a-z_]+(\.[a-z_]+)+", "", str(error)).lower()  # without names of settings
             assert not [word for word in FOREIGN if word in said], said
             assert error.hint, said
-            assert error.expected or "; " in error.what, said  # settings that contradict each other
+            assert error.expected or "; " in error.what or "change nothing" in error.what, said
 
 
 def refusal(overrides: list[str]) -> ConfigError | None:
@@ -378,3 +380,55 @@ def test_wrong_value_is_told_what_to_write(text: str, expected: str, hint: str) 
     assert error.expected == expected
     assert error.hint == hint
     load(None, [shlex.split(hint)[0]] if "=" in hint and "kind" not in hint else [], DATA)
+
+
+@pytest.mark.parametrize(
+    ("idle", "others", "do"),
+    [
+        ("model.decoder.input_feeding=true", ["model.decoder.form=sutskever"], "model.decoder.form=luong"),
+        ("model.decoder.attention=additive", ["model.decoder.form=cho"], "model.decoder.form=luong"),
+        ("model.encoder.join=mean", ["model.encoder.bidirectional=false"], "bidirectional=true"),
+        ("model.encoder.max_positions=64", ["model.encoder.positions=relative"], "other positions"),
+        ("model.decoder.reads_end=false", ["model.preset=transformer-small"], "model.encoder.reads_end"),
+        ("text.sampling=0.1", ["text.kind=word"], "text.kind=bpe"),
+        (
+            "training.label_smoothing=0.1",
+            ["training.objective.kind=minimum_risk"],
+            "training.objective.after",
+        ),
+        (
+            "training.objective.half=100",
+            ["training.objective.kind=scheduled_sampling", "training.objective.decay=constant"],
+            "training.objective.truth",
+        ),
+        ("training.valid_metric=bleu", ["training.valid_decode=0"], "valid_metric=loss"),
+        ("search.temperature=0.7", [], "search.kind=sample"),
+        ("search.top_k=5", ["search.kind=greedy"], "search.kind=sample"),
+        ("search.samples=8", ["search.kind=sample"], "search.kind=mbr"),
+        ("search.diversity=0.9", [], "search.groups=2"),
+    ],
+)
+def test_setting_that_would_change_nothing_is_refused(
+    tmp_path: Path, idle: str, others: list[str], do: str
+) -> None:
+    if idle.startswith("model") and not any("preset" in other or "positions" in other for other in others):
+        others = [*others, "model.preset=rnn-small"]
+    error = override(idle, *others)
+    assert f"{idle.partition('=')[0]} would change nothing: " in error.what
+    assert error.where == f'"{idle}" on the command line'
+    assert do in error.hint
+    config = load(None, others, DATA)  # presets and defaults have it, too
+    file = tmp_path / "settings.toml"
+    file.write_text(to_toml(config), encoding="utf-8")
+    assert load(file).model == config.model  # so has what a run writes
+
+
+def test_setting_that_would_change_nothing_is_refused_in_a_file_and_in_a_search(tmp_path: Path) -> None:
+    error = settings(tmp_path, "[search]\ntemperature = 0.7\n")
+    assert error.where.endswith(":4")
+    with pytest.raises(ConfigError, match=r"search\.samples would change nothing"):
+        with_overrides(SearchConfig(), ["search.samples=9"])
+    file = tmp_path / "task.toml"
+    file.write_text(HEAD + '[search]\nkind = "sample"\ntemperature = 0.7\n')
+    assert load(file, ["search.kind=greedy"]).search.kind == "greedy"  # the file is right by itself
+    assert with_overrides(SearchConfig(kind="mbr"), ["search.samples=9"]).samples == 9

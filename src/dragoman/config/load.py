@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from dragoman.config.explain import Places, Table, explain, kind_in, short, wrong_value
+from dragoman.config.idle import SEARCHES, refuse, refuse_idle
 from dragoman.config.model import ModelConfig
 from dragoman.config.names import Path_, all_names, did_you_mean, holds_bool, keys_at, nearest
 from dragoman.config.paths import from_here
@@ -61,7 +62,10 @@ def load(
     text = read(file, read_bytes) if file else ""
     table = merge(from_here(parse(text, file), file.parent) if file else {}, base or {})
     over, given = parsed(overrides)
-    return validate(merge(table, over), Places(file, text, given, elsewhere))
+    whole, places = merge(table, over), Places(file, text, given, elsewhere)
+    config = validate(whole, places)
+    refuse_idle(config, over or table, places)  # an override may well put out of use what a file says
+    return config
 
 
 def parsed(overrides: Sequence[str]) -> tuple[Table, dict[Path_, str]]:
@@ -110,7 +114,9 @@ def with_overrides(search: SearchConfig, overrides: Sequence[str]) -> SearchConf
             )
     over, given = parsed(overrides)
     places = Places(overrides=given, elsewhere="the search of the model")
-    return checked(Searching, merge({"search": search.model_dump()}, over), places).search
+    changed = checked(Searching, merge({"search": search.model_dump()}, over), places).search
+    refuse(SEARCHES, changed, over, places)
+    return changed
 
 
 class Searching(Section):
