@@ -16,6 +16,7 @@ from dragoman.errors import UsageError
 
 if TYPE_CHECKING:
     from dragoman.config.search import SearchConfig
+    from dragoman.documents.build import Document
     from dragoman.inference.asked import Asked
     from dragoman.inference.model import Model
 
@@ -39,9 +40,15 @@ def find(given: Sequence[str | Path], args: argparse.Namespace) -> Path | None:
     return files[0]
 
 
-def run(file: Path, model: Model, search: SearchConfig, args: argparse.Namespace, out: TextIO) -> int:
+def read(file: Path, args: argparse.Namespace) -> Document:
+    """Before the model, which takes seconds to load: what is wrong with a document is said at once."""
+    from dragoman.documents.build import read_document
+
+    return read_document(file, tuple(args.languages) if args.languages else None)
+
+
+def run(document: Document, model: Model, search: SearchConfig, args: argparse.Namespace, out: TextIO) -> int:
     """The document with translations where it had none, in the same form."""
-    from dragoman.documents.build import translate_document
     from dragoman.text.kept import find_kept
 
     asked, report, live = steering.asked(args), steering.Report(), LiveLine()
@@ -65,10 +72,10 @@ def run(file: Path, model: Model, search: SearchConfig, args: argparse.Namespace
         return outputs
 
     with live:
-        filled = translate_document(file, translate, tuple(args.languages) if args.languages else None)
+        filled = document.filled(translate)
     out.buffer.write(filled.document)
     total = filled.units + filled.before + len(filled.empty)
-    talk(f"Translated {filled.units:,} of {plural(total, 'unit')} in {file}.")
+    talk(f"Translated {filled.units:,} of {plural(total, 'unit')} in {document.file}.")
     if filled.empty:
         lines = ", ".join(map(str, filled.empty[:SHOWN]))
         talk(f"Nothing came out for {len(filled.empty):,} of them (line {lines}): they are as they were.")

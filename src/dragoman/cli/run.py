@@ -68,11 +68,12 @@ def run(args: argparse.Namespace) -> int:
     texts, overrides = split_texts(args.text)
     given = files_and_texts(texts, args)
     file = document.find(given, args)
+    to_fill = document.read(file, args) if file else None
     model = load_model(args.model, args.runtime, args.ensemble or (), args.reverse, args.workers)
     search = search_of(model, args, overrides)
-    if file:
+    if to_fill:
         with opened_output(args.output) as out:
-            return document.run(file, model, search, args, out)
+            return document.run(to_fill, model, search, args, out)
     how: dict[str, Any] = {**steering.asked(args), "details": args.details, "trace": args.trace is not None}
     report = steering.Report()
     flagged: dict[int, tuple[str, ...]] = {}

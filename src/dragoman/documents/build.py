@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+import codecs
+import re
+from io import BufferedReader, BytesIO
 from pathlib import Path
+from typing import NamedTuple
 
 from dragoman.data.readers.languages import Languages
+from dragoman.data.readers.lines import other_encoding, refuse_other_formats
+from dragoman.data.readers.stream import opened
 from dragoman.documents import po, srt, tmx, xliff
 from dragoman.documents.slots import Filled, Found, Translate, fill
 from dragoman.errors import DataError
 
 KINDS = {".po": "po", ".pot": "po", ".xlf": "xliff", ".xliff": "xliff", ".tmx": "tmx", ".srt": "srt"}
 LARGEST = 1 << 28  # bytes: it is held in memory
+CHUNK = 1 << 20
+DECLARED = {
+    "xml": re.compile(rb"""<\?xml\s[^<>]{0,200}?encoding\s*+=\s*+["']([\w.:-]++)"""),
+    "po": re.compile(rb"""Content-Type:[^\n"]{0,100}?charset=([\w.:-]++)""", re.IGNORECASE),
+}
+UTF_8 = frozenset({"utf-8", "utf8", "charset"})  # the last is in templates, for what is not known yet
+
+
+class Document(NamedTuple):
+    file: Path
+    content: bytes
+    found: Found
+
+    def filled(self, translate: Translate) -> Filled:
+        """With a translation in each unit that had none; all else is byte for byte as it was."""
+        return fill(self.content, self.found, translate)
 
 
 def is_document(file: Path) -> bool:
@@ -18,38 +40,51 @@ def is_document(file: Path) -> bool:
 
 
 def translate_document(file: Path, translate: Translate, languages: Languages | None = None) -> Filled:
-    """The document with a translation in each unit that had none; all else is byte for byte as it was."""
-    if (size := file.stat().st_size) > LARGEST:
+    return read_document(file, languages).filled(translate)
+
+
+def read_document(file: Path, languages: Languages | None = None) -> Document:
+    """What is wrong with it is said here, before anything is translated."""
+    with opened(file) as stream:
+        content = stream.read(LARGEST + 1)
+    if len(content) > LARGEST:
         raise DataError(
-            f"This document is too large to be written back: {size:,} bytes.",
+            f"This document is too large to be written back: more than {LARGEST:,} bytes.",
             where=str(file),
             expected=f"{LARGEST:,} bytes at most",
             hint="Split it in the tool that it came from.",
         )
-    document = file.read_bytes()
-    return fill(document, find(document, file, languages), translate)
+    return Document(file, content, find(content, file, languages))
 
 
 def find(document: bytes, file: Path, languages: Languages | None) -> Found:
-    refuse_other_encodings(document, file)
-    match KINDS[file.suffix.lower()]:
+    kind = KINDS[file.suffix.lower()]
+    refuse_other_encodings(document, file, kind)
+    match kind:
         case "xliff":
             return xliff.find(document, file, languages)
         case "tmx":
             return tmx.find(document, file, languages)
         case "po":
-            return po.find(document)
-    return srt.find(document)
+            return po.find(document, file)
+    return srt.find(document, file)
 
 
-def refuse_other_encodings(document: bytes, file: Path) -> None:
+def refuse_other_encodings(document: bytes, file: Path, kind: str) -> None:
     """Places in a document are counted in bytes, and bytes are written back: in UTF-8 only."""
+    decoder, place = codecs.getincrementaldecoder("utf-8")(), 0
     try:
-        document.decode()
+        for place in range(0, len(document), CHUNK):
+            decoder.decode(document[place : place + CHUNK])
+        decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
         raise DataError(
             "This document is not UTF-8.",
-            where=f"{file}, byte {error.start:,}",
+            where=f"{file}, byte {place + error.start:,}",
             expected="a document in UTF-8, which can be written back byte for byte",
             hint=f"Save it as UTF-8; or: iconv -f UTF-16 -t UTF-8 {file}, with the declared encoding changed",
         ) from None
+    refuse_other_formats(file, BufferedReader(BytesIO(document)))  # UTF-16 of plain letters is UTF-8, too
+    declared = DECLARED["xml" if kind in ("xliff", "tmx") else "po"].search(document, 0, 10_000)
+    if declared and kind != "srt" and declared[1].decode().lower() not in UTF_8:
+        raise other_encoding(file, declared[1].decode())

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Sequence
+from pathlib import Path
 
-from dragoman.data.readers.po import unescaped
-from dragoman.documents.slots import Edit, Found, Lines, Slot
+from dragoman.data.readers.inline import too_long
+from dragoman.data.readers.lines import LIMIT, MOST_BETWEEN
+from dragoman.data.readers.po import no_entries, no_field, unescaped
+from dragoman.documents.slots import Edit, Found, Lines, Slot, lines_of
 
 FIELD = re.compile(rb'(msgctxt|msgid|msgid_plural|msgstr|msgstr\[[0-9]{1,2}\])[ \t]+(?=")')
 MARK = ("# Machine translation by Dragoman", "#, fuzzy")
@@ -19,16 +23,23 @@ class Field:
     def __init__(self, name: bytes, start: int, number: int, comments: int) -> None:
         self.name, self.start, self.end, self.number = name.decode(), start, start, number
         self.comments = comments
-        self.text = ""
+        self.size = 0
+        self._parts: list[str] = []
 
     def add(self, line: bytes, end: int) -> None:
-        self.text += unescaped(line.decode()[1:-1])
+        self.size += len(line)
+        self._parts.append(unescaped(line.decode()[1:-1]))
         self.end = end
 
+    @property
+    def text(self) -> str:
+        return "".join(self._parts)
 
-def find(document: bytes) -> Found:
+
+def find(document: bytes, file: Path) -> Found:
     slots, before = [], 0
-    for entry in entries(document):
+    newline = b"\r\n" if b"\r\n" in document else b"\n"
+    for entry in entries(document, file):
         fields = {field.name: field for field in entry}
         forms = [field for field in entry if field.name.startswith("msgstr")]
         if "msgid" not in fields or not fields["msgid"].text.strip() or not forms:
@@ -36,18 +47,19 @@ def find(document: bytes) -> Found:
         if any(form.text for form in forms):
             before += 1
         else:
-            slots.append(slot_of(fields, entry[0], forms, b"\r\n" if b"\r\n" in document else b"\n"))
+            slots.append(slot_of(fields, entry[0], forms, newline))
     return Found(slots, before)
 
 
-def entries(document: bytes) -> list[list[Field]]:
+def entries(document: bytes, file: Path) -> list[list[Field]]:
     """Each as its fields, in order. Comments and obsolete entries are none."""
     found: list[list[Field]] = []
     entry: list[Field] = []
-    place = comments = 0
-    for number, raw in enumerate(document.split(b"\n"), start=1):
-        line, start = raw.strip(), place
-        place += len(raw) + 1
+    last, comments = 0, len(BOM_UTF8) if document.startswith(BOM_UTF8) else 0
+    for number, start, raw in lines_of(document):
+        line = raw.strip()
+        if number == 1:
+            line = line.removeprefix(BOM_UTF8)
         field = FIELD.match(line)
         if field and field[1] in (b"msgctxt", b"msgid") and any(f.name.startswith("msgstr") for f in entry):
             entry = []
@@ -57,9 +69,16 @@ def entries(document: bytes) -> list[list[Field]]:
             entry.append(Field(field[1], start, number, comments))
             line = line[field.end() :]
         if not line.startswith(b"#") or line.startswith(b"#~"):
-            comments = place
-        if entry and line.startswith(b'"') and line.endswith(b'"') and len(line) > 1:
+            comments = start + len(raw) + 1
+        if line and not line.startswith(b"#"):
+            last = number
+            if not entry or len(line) < 2 or not (line.startswith(b'"') and line.endswith(b'"')):
+                raise no_field(file, number).error
+            if entry[-1].size + len(line) > LIMIT:
+                raise too_long(file, entry[-1].number).error
             entry[-1].add(line, start + len(raw.rstrip(b"\r")))
+        elif number - last > MOST_BETWEEN:
+            raise no_entries(file, number)
     return found
 
 

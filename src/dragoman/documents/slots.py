@@ -60,6 +60,17 @@ def spliced(document: bytes, edits: Sequence[Edit]) -> bytes:
     return b"".join([*parts, document[done:]])
 
 
+def lines_of(document: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """Number, place and bytes of each line, without its "\\n"; one at a time."""
+    place = number = 0
+    while place <= len(document):
+        number += 1
+        end = document.find(b"\n", place)
+        end = len(document) if end < 0 else end
+        yield number, place, document[place:end]
+        place = end + 1
+
+
 class Lines:
     """A text of several lines: each is translated by itself, and white space stays where it is."""
 

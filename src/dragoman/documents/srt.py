@@ -4,25 +4,47 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
-from dragoman.documents.slots import Edit, Found, Slot
+from dragoman.data.readers.inline import too_long
+from dragoman.data.readers.lines import LIMIT, MOST_BETWEEN
+from dragoman.documents.slots import Edit, Found, Slot, lines_of
+from dragoman.errors import DataError
 
 TIME = re.compile(rb"[0-9:,.]{5,20} *+--> *+[0-9:,.]{5,20}")
 
 
-def find(document: bytes) -> Found:
-    slots, place, lines = [], 0, document.split(b"\n")
+def find(document: bytes, file: Path) -> Found:
+    slots, last = list[Slot](), 0
     text: list[tuple[int, bytes]] | None = None  # of the cue, with the byte where each line begins
-    for number, raw in enumerate([*lines, b""], start=1):
+    size, number = 0, 0
+    for number, place, raw in lines_of(document):
         if TIME.match(raw.strip()):
-            text = []
+            text, size, last = [], 0, number
         elif raw.strip() and text is not None:
             text.append((place, raw))
+            size += len(raw)
+            if size > LIMIT:
+                raise too_long(file, number - len(text) + 1).error
         elif text:
             slots.append(slot_of(text, number - len(text)))
-            text = None
-        place += len(raw) + 1
+            text, last = None, number
+        elif number - last > MOST_BETWEEN:
+            break
+    if text:
+        slots.append(slot_of(text, number - len(text) + 1))
+    if number - last > MOST_BETWEEN or (not last and document.strip()):
+        raise no_cues(file, last + 1)
     return Found(slots, 0)
+
+
+def no_cues(file: Path, line: int) -> DataError:
+    return DataError(
+        "There are no subtitles here.",
+        where=f"{file}:{line}",
+        expected="a number, 00:00:01,000 --> 00:00:02,000, and text below it",
+        hint="If it is another format, export it as SubRip (.srt).",
+    )
 
 
 def slot_of(lines: Sequence[tuple[int, bytes]], number: int) -> Slot:

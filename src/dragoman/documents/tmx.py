@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
+from typing import NamedTuple
 from xml.sax.saxutils import quoteattr
 
 from dragoman.data.readers.languages import Languages, place_of
 from dragoman.data.readers.markup import End, Start, parse
 from dragoman.data.readers.tmx import CODES
 from dragoman.documents.slots import Edit, Found, Slot
-from dragoman.documents.xml import Segment, end_of_tag, indent
+from dragoman.documents.xml import Segment, content_of, end_of_tag, indent
 from dragoman.errors import UsageError
 
 MARK = ' creationid="MT!Dragoman"'
@@ -24,7 +25,15 @@ class Variant:
         self.byte = start.byte
         self.attribute = "xml:lang" if "xml:lang" in start.attributes else "lang"
         self.language = start.attributes.get(self.attribute, "")
-        self.content = ""
+        self.inner = slice(0, 0)  # of the <seg>
+
+
+class Unit(NamedTuple):
+    """A <tu>, and the place of its end."""
+
+    variants: list[Variant]
+    line: int
+    end: int
 
 
 def find(document: bytes, file: Path, languages: Languages | None = None) -> Found:
@@ -35,7 +44,7 @@ def find(document: bytes, file: Path, languages: Languages | None = None) -> Fou
             expected="--languages SOURCE TARGET",
             hint=f"dragoman run MODEL {file} --languages en de -o OUT.tmx",
         )
-    slots, before, variants, opened, line = list[Slot](), 0, list[Variant](), 0, 0
+    slots, before, variants, opened, line = list[Slot](), 0, list[Variant](), list[int](), 0
     for event in parse(BytesIO(document), file):
         match event:
             case Start("tu", _, number):
@@ -43,34 +52,35 @@ def find(document: bytes, file: Path, languages: Languages | None = None) -> Fou
             case Start("tuv"):
                 variants.append(Variant(event))
             case Start("seg", _, _, byte):
-                opened = end_of_tag(document, byte)
-            case End("seg", byte) if variants:
-                variants[-1].content = document[opened:byte].decode() if byte > opened else ""
+                opened.append(end_of_tag(document, byte))
+            case End("seg", byte):
+                begin = opened.pop()
+                if variants and not opened:  # one inside another is markup
+                    variants[-1].inner = slice(begin, max(begin, byte))
             case End("tu", byte):
-                slot = slot_of(document, variants, languages, line, byte)
+                unit = Unit(variants, line, byte)
+                slot = slot_of(document, unit, languages, file)
                 slots += [slot] if slot else []
                 before += slot is None
     return Found(slots, before)
 
 
-def slot_of(
-    document: bytes, variants: Sequence[Variant], languages: Languages, line: int, end: int
-) -> Slot | None:
-    names = tuple(variant.language for variant in variants)
+def slot_of(document: bytes, unit: Unit, languages: Languages, file: Path) -> Slot | None:
+    names = tuple(variant.language for variant in unit.variants)
     src, tgt = (place_of(names, language) for language in languages)
     if src is None or (tgt is not None and tgt != src):
         return None
-    variant = variants[src]
-    segment = Segment(variant.content, CODES)
+    variant = unit.variants[src]
+    segment = Segment(content_of(document, variant.inner, file, unit.line), CODES)
     if not segment.has_text:
         return None
     before = indent(document, variant.byte)
     # In front of the </tu> that stands on a line of its own: behind the last <tuv>.
-    place = end - len(indent(document, end))
+    place = unit.end - len(indent(document, unit.end))
 
     def edits(outputs: Sequence[str]) -> list[Edit]:
         language = f"{variant.attribute}={quoteattr(languages[1])}"
         new = f"<tuv {language}{MARK}><seg>{segment.written(outputs[0])}</seg></tuv>"
         return [Edit(place, place, before + new.encode())]
 
-    return Slot(line, (segment.source,), edits)
+    return Slot(unit.line, (segment.source,), edits)

@@ -12,7 +12,7 @@ from dragoman.data.readers.languages import Languages
 from dragoman.data.readers.markup import End, Start, parse
 from dragoman.data.readers.xliff import ASIDE, CODES, UNFINISHED, UNITS, languages_of, turned
 from dragoman.documents.slots import Edit, Found, Slot
-from dragoman.documents.xml import Segment, end_of_tag, indent
+from dragoman.documents.xml import Segment, content_of, end_of_tag, indent
 from dragoman.errors import DataError
 
 MARK_1 = ' state="needs-review-translation" state-qualifier="mt-suggestion"'
@@ -70,19 +70,22 @@ def find(document: bytes, file: Path, languages: Languages | None = None) -> Fou
                 elif unit and name in unit.open:
                     unit.close(document, name, byte)
                 elif unit and name in UNITS:
-                    slot = slot_of(document, unit, name) if is_wanted and "source" in unit.elements else None
+                    is_wanted = is_wanted and "source" in unit.elements
+                    slot = slot_of(document, unit, name, file) if is_wanted else None
                     slots += [slot] if slot else []
                     before += slot is None
                     unit = None
     return Found(slots, before)
 
 
-def slot_of(document: bytes, unit: Unit, name: str) -> Slot | None:
+def slot_of(document: bytes, unit: Unit, name: str, file: Path) -> Slot | None:
     """None where there is a translation, or nothing to translate."""
     source, target = unit.elements["source"], unit.elements.get("target")
-    segment = Segment(document[source.inner].decode(), CODES)
     has_target = bool(target and document[target.inner].strip())
-    if not segment.has_text or (has_target and unit.state not in UNFINISHED):
+    if has_target and unit.state not in UNFINISHED:
+        return None
+    segment = Segment(content_of(document, source.inner, file, unit.start.line), CODES)
+    if not segment.has_text:
         return None
     is_2 = name == "segment"
     after = unit.elements.get("seg-source", source).end

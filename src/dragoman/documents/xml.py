@@ -5,8 +5,12 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from string import ascii_lowercase
 from typing import NamedTuple
+
+from dragoman.data.readers.inline import too_long
+from dragoman.data.readers.lines import LIMIT
 
 # In XML that was parsed before, so that each is whole.
 TAG = r"""<[^<>"']*+(?:"[^"]*+"[^<>"']*+|'[^']*+'[^<>"']*+)*+>"""
@@ -15,6 +19,7 @@ TOKEN = re.compile(
 )
 NAME = re.compile(r"</?(?:[\w.-]+:)?([\w.-]+)")
 CDATA = "<![CDATA["
+MOST_CODES = 1000  # inline elements of a segment
 
 
 def end_of_tag(document: bytes, start: int) -> int:
@@ -40,6 +45,13 @@ class Code(NamedTuple):
 
     def short(self, letter: str) -> str:
         return f"<{self.before}{letter}{self.number}{self.after}>"
+
+
+def content_of(document: bytes, inner: slice, file: Path, line: int) -> str:
+    """What is between two tags, if it can be a text."""
+    if inner.stop - inner.start > LIMIT or document.count(b"<", inner.start, inner.stop) > 2 * MOST_CODES:
+        raise too_long(file, line).error
+    return document[inner].decode()
 
 
 class Segment:
@@ -74,15 +86,16 @@ class Segment:
 
 
 def parts_of(content: str, opaque: frozenset[str]) -> Iterator[str | Code]:
-    inside, depth, open_, number = "", 0, list[int](), 0  # `inside` an opaque element
+    inside, depth, open_, number = list[str](), 0, list[int](), 0  # `inside` an opaque element
     for token in TOKEN.findall(content):
         opened = change(token)
         if depth or (opened == 1 and name_of(token) in opaque):
-            inside, depth = inside + token, depth + opened
+            inside.append(token)
+            depth += opened
             if not depth:
                 number += 1
-                yield Code(inside, "", number, "/")
-                inside = ""
+                yield Code("".join(inside), "", number, "/")
+                inside = []
         elif token.startswith(CDATA):
             yield token[len(CDATA) : -3]
         elif not token.startswith("<"):

@@ -20,6 +20,7 @@ from dragoman.data.readers.languages import Languages
 from dragoman.errors import DataError
 
 Files = Sequence[str | Path]
+MOST_FAULTS = 10_000  # of a file with fewer pairs: it is something else, and each costs time
 
 
 def check(
@@ -74,17 +75,33 @@ def survey(files: Files, report: CheckReport, languages: Languages | None, words
 
 def faulty(files: Files, report: CheckReport, languages: Languages | None) -> Iterator[Pair]:
     """The pairs of some files; their faults go into the report."""
+    pairs = faults = 0
 
     def take(bad: BadLine) -> None:
+        nonlocal faults
         if bad.kind in PASSED_OVER:
             report.passed[bad.kind] = report.passed.get(bad.kind, 0) + 1
-        else:
-            report.faults.add(bad.kind, bad.error)
+            return
+        report.faults.add(bad.kind, bad.error)
+        faults += 1
+        if faults >= MOST_FAULTS and faults > pairs:
+            raise hopeless(bad, faults)
 
     try:
-        yield from open_pairs(files, on_bad=take, languages=languages)
+        for pair in open_pairs(files, on_bad=take, languages=languages):
+            pairs += 1
+            yield pair
     except DataError as error:
         report.faults.add("file", error)
+
+
+def hopeless(bad: BadLine, faults: int) -> DataError:
+    return DataError(
+        f"{faults:,} lines are bad, more than are good; the rest was not read.",
+        where=f"{bad.file}:{bad.line}",
+        expected="a file of the format that its name says",
+        hint=f"Look at it: head -c 1000 {bad.file}",
+    )
 
 
 def remark(pair: Pair, copies: Finding, controls: Finding) -> None:

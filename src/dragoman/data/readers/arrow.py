@@ -12,66 +12,128 @@ from dragoman.data.pair import Pair
 from dragoman.data.readers.bad import OnBad, bad_line
 from dragoman.data.readers.inline import Inline, too_long
 from dragoman.data.readers.languages import Languages, columns_of
+from dragoman.data.readers.stream import BOMB_FLOOR, BOMB_RATIO, opened
 from dragoman.errors import DataError, MissingExtra
 
-ROWS = 10_000  # of a batch
+ROWS = 10_000  # of a batch, at most
+BATCH = 16 << 20  # bytes of a batch, about
 STATE, SPLITS = "state.json", "dataset_dict.json"  # in the folder of a dataset, and of one with splits
 NESTED = "translation"  # a column of Hugging Face: {"en": "…", "de": "…"}
+
+Texts = tuple[list[str | None], list[str | None]]
 
 
 def read_arrow(file: Path, on_bad: OnBad, languages: Languages | None = None) -> Iterator[Pair]:
     """Rows are counted from 1. A row in which a side is null is left out."""
+    arrow = pyarrow("pyarrow")
+    with opened(file):  # what is no file, or may not be read, has its sentence there
+        pass
     number = 0
-    for batch in batches(file):
-        names, columns = columns_in(batch)
-        src, tgt = columns_of(file, names, languages)
-        for source, target in zip(columns[src].to_pylist(), columns[tgt].to_pylist(), strict=True):
-            number += 1
-            if source is None or target is None:
-                on_bad(bad_line("untranslated", file, number, "This row is in one language.", hint=""))
-            elif not isinstance(source, str) or not isinstance(target, str):
-                raise no_text(file, names[src], names[tgt])
-            elif Inline.is_too_long(source, target):
-                on_bad(too_long(file, number))
-            else:
-                yield Pair(one_line(source), one_line(target), number)
+    try:
+        for sources, targets in (
+            in_parquet(file, languages) if is_parquet(file) else in_arrow(file, languages)
+        ):
+            for source, target in zip(sources, targets, strict=True):
+                number += 1
+                if source is None or target is None:
+                    on_bad(bad_line("untranslated", file, number, "This row is in one language.", hint=""))
+                elif Inline.is_too_long(source, target):
+                    on_bad(too_long(file, number))
+                else:
+                    yield Pair(one_line(source), one_line(target), number)
+    except (arrow.ArrowException, OSError) as error:
+        raise DataError(
+            f"This file cannot be read: {str(error).partition(chr(10))[0][:200]}",
+            where=str(file),
+            expected="Parquet, or Arrow as Hugging Face datasets writes it",
+            hint="Write it again from where it came.",
+        ) from None
+
+
+def is_parquet(file: Path) -> bool:
+    return file.suffix.lower() == ".parquet"
 
 
 def one_line(text: str) -> str:
     return " ".join(filter(None, map(str.strip, text.split("\n"))))
 
 
-def columns_in(batch: Any) -> tuple[list[str], list[Any]]:
-    """Names and columns; those inside "translation", where there is one."""
-    if NESTED in batch.schema.names:
-        nested = batch.column(NESTED)
-        return [field.name for field in nested.type], nested.flatten()
-    return list(batch.schema.names), batch.columns
+class Sides:
+    """Where the source and the target are: columns, or fields of the column "translation"."""
+
+    def __init__(self, file: Path, schema: Any, languages: Languages | None) -> None:
+        kind: Any = schema.field(NESTED).type if schema.names.count(NESTED) == 1 else None
+        self.is_nested = bool(kind) and pyarrow("pyarrow.types").is_struct(kind)
+        fields = list(kind if self.is_nested else schema)
+        names = [field.name for field in fields]
+        if len(set(names)) < len(names):
+            raise same_names(file)
+        self.sides = [fields[place] for place in columns_of(file, names, languages)]
+        self.names = [field.name for field in self.sides]
+        self.paths = [f"{NESTED}.{name}" if self.is_nested else name for name in self.names]
+        if not all(is_text(field.type) for field in self.sides):
+            raise no_text(file, *self.names)
+
+    def of(self, batch: Any) -> Iterator[Texts]:
+        """The texts of a batch; what is not UTF-8, or points outside of it, is an ArrowException."""
+        columns = batch.to_struct_array() if not self.is_nested else batch.column(NESTED)
+        sides = dict(zip([field.name for field in columns.type], columns.flatten(), strict=True))
+        found = [sides[name] for name in self.names]
+        for side in found:
+            side.validate(full=True)
+        rows = rows_of(sum(side.nbytes for side in found), batch.num_rows)
+        for start in range(0, batch.num_rows, rows):
+            src, tgt = (texts(side.slice(start, rows)) for side in found)
+            yield src, tgt
 
 
-def batches(file: Path) -> Iterator[Any]:
-    """Of a .parquet, or of an .arrow in either of its two forms."""
+def is_text(kind: Any) -> bool:
+    types = pyarrow("pyarrow.types")
+    inner = kind.value_type if types.is_dictionary(kind) else kind
+    tests = (types.is_string, types.is_large_string, types.is_string_view)
+    return any(test(inner) for test in tests)
+
+
+def texts(side: Any) -> list[str | None]:
+    """A text that stands in many rows is in memory once."""
+    if not pyarrow("pyarrow.types").is_dictionary(side.type):
+        return list(side.to_pylist())
+    values = side.dictionary.to_pylist()
+    return [None if index is None else values[index] for index in side.indices.to_pylist()]
+
+
+def rows_of(size: int, rows: int) -> int:
+    """As many rows as have about BATCH bytes."""
+    return max(1, min(ROWS, BATCH * rows // max(1, size)))
+
+
+def in_parquet(file: Path, languages: Languages | None) -> Iterator[Texts]:
+    parquet = pyarrow("pyarrow.parquet")
+    sides = Sides(file, parquet.read_schema(file), languages)
+    source = parquet.ParquetFile(file, read_dictionary=sides.paths)
+    for number in range(source.num_row_groups):
+        group = source.metadata.row_group(number)
+        found = [group.column(n) for n in range(group.num_columns)]
+        chunks = [chunk for chunk in found if chunk.path_in_schema in sides.paths]
+        size = sum(chunk.total_uncompressed_size for chunk in chunks)
+        if size > max(BOMB_FLOOR, BOMB_RATIO * sum(chunk.total_compressed_size for chunk in chunks)):
+            raise too_packed(file, size)
+        rows = rows_of(size, group.num_rows)
+        for batch in source.iter_batches(batch_size=rows, row_groups=[number], columns=sides.paths):
+            yield from sides.of(batch)
+
+
+def in_arrow(file: Path, languages: Languages | None) -> Iterator[Texts]:
+    """In either of its two forms."""
     arrow = pyarrow("pyarrow")
-    if not file.is_file():
-        raise DataError("There is no such file.", where=str(file), hint=f"ls {file.parent}")
-    try:
-        if file.suffix.lower() == ".parquet":
-            yield from pyarrow("pyarrow.parquet").ParquetFile(file).iter_batches(batch_size=ROWS)
-            return
-        with arrow.memory_map(str(file)) as source:
-            is_file = source.read(6) == b"ARROW1"
-            source.seek(0)
-            reader = arrow.ipc.open_file(source) if is_file else arrow.ipc.open_stream(source)
-            found = (reader.get_batch(n) for n in range(reader.num_record_batches)) if is_file else reader
-            for batch in found:
-                yield from (batch.slice(start, ROWS) for start in range(0, batch.num_rows, ROWS))
-    except (arrow.ArrowException, OSError) as error:
-        raise DataError(
-            f"This file cannot be read: {str(error).partition(chr(10))[0]}",
-            where=str(file),
-            expected="Parquet, or Arrow as Hugging Face datasets writes it",
-            hint="Write it again from where it came.",
-        ) from None
+    with arrow.memory_map(str(file)) as source:
+        is_file = source.read(6) == b"ARROW1"
+        source.seek(0)
+        reader = arrow.ipc.open_file(source) if is_file else arrow.ipc.open_stream(source)
+        sides = Sides(file, reader.schema, languages)
+        found = (reader.get_batch(n) for n in range(reader.num_record_batches)) if is_file else reader
+        for batch in found:
+            yield from sides.of(batch)
 
 
 def pyarrow(name: str) -> Any:
@@ -92,17 +154,59 @@ def no_text(file: Path, *names: str) -> DataError:
     )
 
 
+def same_names(file: Path) -> DataError:
+    return DataError(
+        "Two columns have the same name.",
+        where=str(file),
+        expected="a name for each column",
+        hint="Write it again with names that differ.",
+    )
+
+
+def too_packed(file: Path, size: int) -> DataError:
+    return DataError(
+        f"This file unpacks to more than {BOMB_RATIO} times its size; text does not.",
+        where=f"{file}: {size:,} bytes in a row group",
+        expected=f"at most {BOMB_FLOOR:,} bytes, or {BOMB_RATIO} times what is stored",
+        hint="If it is right, write it again without compression.",
+    )
+
+
 def dataset_files(folder: Path) -> list[str]:
     """The files of a dataset that was saved to disk; none where the folder is something else."""
     if (folder / SPLITS).is_file():
-        splits = json.loads((folder / SPLITS).read_text(encoding="utf-8"))["splits"]
+        splits = listed(folder / SPLITS, "splits")
+        if not all(isinstance(split, str) for split in splits):
+            raise no_dataset(folder / SPLITS)
         raise DataError(
-            f"This dataset has several splits: {', '.join(splits)}.",
+            f"This dataset has several splits: {', '.join(splits)[:200]}.",
             where=str(folder),
             expected="one of them",
             hint=f"{folder / splits[0]}",
         )
     if not (folder / STATE).is_file():
         return []
-    state = json.loads((folder / STATE).read_text(encoding="utf-8"))
-    return [str(folder / part["filename"]) for part in state.get("_data_files", ())]
+    parts = [part.get("filename", "") if isinstance(part, dict) else "" for part in listed(folder / STATE)]
+    if not all(isinstance(part, str) and part and part == Path(part).name for part in parts):
+        raise no_dataset(folder / STATE)
+    return [str(folder / part) for part in parts]
+
+
+def listed(file: Path, key: str = "_data_files") -> list[Any]:
+    """The list that a small file of JSON has under this name."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))[key]
+    except (OSError, ValueError, TypeError, LookupError, RecursionError):
+        raise no_dataset(file) from None
+    if not isinstance(found, list) or not found:
+        raise no_dataset(file)
+    return found
+
+
+def no_dataset(file: Path) -> DataError:
+    return DataError(
+        "This folder is not a dataset as Hugging Face saves it.",
+        where=str(file),
+        expected='"_data_files" with names of files in this folder, or "splits" with names of folders',
+        hint="Save it again: dataset.save_to_disk(…). Or name the files: dragoman check train.parquet",
+    )

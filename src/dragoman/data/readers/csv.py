@@ -11,7 +11,7 @@ from pathlib import Path
 from dragoman.data.pair import Pair
 from dragoman.data.readers.bad import BadLine, OnBad, bad_line
 from dragoman.data.readers.languages import Languages, columns_of, is_heading, which
-from dragoman.data.readers.lines import Lines, read_lines
+from dragoman.data.readers.lines import LIMIT, MOST_BETWEEN, Lines, read_lines
 from dragoman.errors import DataError
 
 DELIMITERS = ",;\t|"
@@ -39,25 +39,31 @@ def read_csv(file: Path, on_bad: OnBad, languages: Languages | None = None) -> I
 
 def rows(file: Path, lines: Lines, on_bad: OnBad) -> Iterator[tuple[int, list[str]]]:
     """Each row that is not empty, and the number of its first line."""
-    number = 0
+    number = size = empty = 0  # lines; characters of this row; rows without a cell
 
     def readable() -> Iterator[str]:
-        nonlocal number
+        nonlocal number, size
         for line in lines:
             number += 1
             if isinstance(line, BadLine):
                 on_bad(line)
-            else:
-                yield line + "\n"
+                continue
+            size += len(line) + 32  # a row of a million lines is none either
+            if size > LIMIT + 32:
+                raise csv.Error("a row does not end")
+            yield line + "\n"
 
     texts = readable()
     first = next(texts, "")
     begin = number
     try:
         for row in csv.reader(chain([first], texts), delimiter=max(DELIMITERS, key=first.count)):
+            empty = 0 if row else empty + 1
+            if empty > MOST_BETWEEN:
+                raise csv.Error(f"more than {MOST_BETWEEN:,} lines are empty")
             if row:
                 yield begin, row
-            begin = number + 1
+            begin, size = number + 1, 0
     except csv.Error as error:
         raise DataError(
             f"This CSV cannot be read: {error}.",

@@ -34,8 +34,10 @@ class Inline:
                 self._size += len(text)
 
     def close(self) -> str:
-        """What was said, in one line, however the file is laid out."""
+        """What was said, in one line, however the file is laid out. What is too long stays it."""
         self.is_open = False
+        if self._size > LIMIT:
+            return "".join(self._parts)
         return " ".join(filter(None, map(str.strip, "".join(self._parts).split("\n"))))
 
     @staticmethod
@@ -48,7 +50,7 @@ def too_long(file: Path, line: int) -> BadLine:
         "too long",
         file,
         line,
-        f"This unit is longer than {LIMIT:,} characters.",
+        f"This unit is longer than {LIMIT:,} characters, or full of marks.",
         expected="a sentence or a paragraph in each unit",
         hint="Split it in the tool that it came from.",
     )

@@ -109,12 +109,12 @@ def names_of(sides: dict[str, Any], languages: Languages | None) -> tuple[str, s
 
 def text(sides: dict[str, Any], name: str) -> str:
     if name not in sides:
-        raise Refused(f'The key "{name}" is missing.')
+        raise Refused(f'The key "{name[:40]}" is missing.')
     value = sides[name]
     if not isinstance(value, str):
-        raise Refused(f'"{name}" is {kind_of(value)}, not text.')
+        raise Refused(f'"{name[:40]}" is {kind_of(value)}, not text.')
     if LONE_SURROGATE.search(value):
-        raise Refused(f'"{name}" holds half a character (a lone surrogate such as \\ud800).')
+        raise Refused(f'"{name[:40]}" holds half a character (a lone surrogate such as \\ud800).')
     return value
 
 

@@ -16,6 +16,7 @@ CODES = (
     "ar bg bn ca cs da de el en eo es et eu fa fi fr ga gl he hi hr hu hy id it ja ka kk ko lt lv mk mr ms "
     "nb nl nn pl pt ro ru sk sl sq sr sv sw ta te th tr uk ur uz vi zh"
 )
+KNOWN = frozenset(CODES.split())
 REGION = re.compile(r"[a-z]{2,3}-[a-z0-9]{2,8}")  # "pt-br"
 SOURCES = frozenset({"source", "src", "source text", "original"})
 TARGETS = frozenset({"target", "tgt", "trg", "target text", "translation"})
@@ -48,8 +49,9 @@ def is_heading(cells: Sequence[str], wanted: Languages | None) -> bool:
     names = [code(cell) for cell in cells]
     if SOURCES.intersection(names) and TARGETS.intersection(names):
         return True
-    is_language = [name in CODES.split() or REGION.fullmatch(name) is not None for name in names]
-    return len(set(names)) == len(names) >= 2 and all(is_language)
+    if not len(set(names)) == len(names) >= 2:
+        return False
+    return all(name in KNOWN or REGION.fullmatch(name) is not None for name in names)
 
 
 def columns_of(file: Path, names: Sequence[str], wanted: Languages | None) -> tuple[int, int]:
@@ -74,7 +76,7 @@ def which(file: Path, names: Sequence[str], wanted: Languages | None) -> DataErr
     missing = (
         f"There is no {' and '.join(wanted)} in this file"
         if wanted
-        else "This file has more than two languages"
+        else f"This file has {'more' if len(names) > 2 else 'fewer'} than two languages"
     )
     two = " ".join([name for name in names if name][:2]) or "en de"
     return DataError(

@@ -13,6 +13,7 @@ from dragoman.data.readers.stream import open_bytes
 from dragoman.errors import DataError
 
 LIMIT = 1 << 20  # bytes of a line
+MOST_BETWEEN = 100_000  # lines from one entry to the next, where there may be any
 
 # The marks of other encodings at the start of a file. UTF-32 first: its mark begins with that of UTF-16.
 MARKS = (

@@ -13,6 +13,8 @@ from dragoman.errors import DataError
 CHUNK = 1 << 16  # bytes that are parsed at a time
 LONGEST_TAG = 2 << 20  # bytes
 DEEPEST = 256  # elements inside each other
+MOST = 30_000  # elements from one unit to the next
+UNITS = frozenset({"tu", "trans-unit", "segment"})
 
 
 class Start(NamedTuple):
@@ -68,20 +70,33 @@ def parser_of(file: Path, found: list[Event]) -> expat.XMLParserType:
     parser = expat.ParserCreate()
     parser.buffer_text = True
     parser.buffer_size = CHUNK
-    depth = 0
+    depth = since = 0  # elements that are open, and since the last unit began
 
     def start(name: str, attributes: dict[str, str]) -> None:
-        nonlocal depth
+        nonlocal depth, since
         depth += 1
+        local = name.rpartition(":")[2]
+        since = 0 if local in UNITS else since + 1
         if depth > DEEPEST:
             raise refused(file, parser, f"More than {DEEPEST} elements stand inside each other here.")
-        place = parser.CurrentLineNumber, parser.CurrentByteIndex
-        found.append(Start(name.rpartition(":")[2], attributes, *place))
+        if since > MOST:
+            raise refused(file, parser, f"More than {MOST:,} elements stand here without a new unit.")
+        found.append(Start(local, attributes, parser.CurrentLineNumber, parser.CurrentByteIndex))
 
     def end(name: str) -> None:
         nonlocal depth
         depth -= 1
         found.append(End(name.rpartition(":")[2], parser.CurrentByteIndex))
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = lambda text: found.append(Text(text))
+    forbid_declarations(file, parser)
+    return parser
+
+
+def forbid_declarations(file: Path, parser: expat.XMLParserType) -> None:
+    """Of what makes much of little, or fetches what is elsewhere."""
 
     def entity(name: str, *_: object) -> None:
         raise refused(file, parser, f'This XML declares an entity of its own, "{name[:40]}".')
@@ -91,12 +106,14 @@ def parser_of(file: Path, found: list[Event]) -> expat.XMLParserType:
             file, parser, f'The entity "&{name[:40]};" is known only to a file outside of this one.'
         )
 
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    parser.CharacterDataHandler = lambda text: found.append(Text(text))
+    def default(_: str, name: str, __: str, value: str | None, ___: bool) -> None:
+        """A few thousand of them, at each of many elements, are more than a memory holds."""
+        if value is not None:
+            raise refused(file, parser, f'This XML declares a value of the attribute "{name[:40]}".')
+
     parser.EntityDeclHandler = entity
+    parser.AttlistDeclHandler = default
     parser.SkippedEntityHandler = unknown
-    return parser
 
 
 def broken(file: Path, error: expat.ExpatError) -> DataError:

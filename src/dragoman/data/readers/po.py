@@ -9,7 +9,9 @@ from pathlib import Path
 
 from dragoman.data.pair import Pair
 from dragoman.data.readers.bad import BadLine, OnBad, bad_line
-from dragoman.data.readers.lines import read_lines
+from dragoman.data.readers.inline import too_long
+from dragoman.data.readers.lines import LIMIT, MOST_BETWEEN, read_lines
+from dragoman.errors import DataError
 
 FIELD = re.compile(r'(msgctxt|msgid|msgid_plural|msgstr|msgstr\[[0-9]{1,2}\])[ \t]+"')
 ESCAPE = re.compile(r"\\(.)", re.DOTALL)
@@ -18,7 +20,7 @@ ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 
 class Entry:
     def __init__(self) -> None:
-        self.line = 0
+        self.line = self.size = 0
         self.is_fuzzy = False
         self.fields: dict[str, list[str]] = {}
 
@@ -42,7 +44,7 @@ class Entry:
 
 def read_po(file: Path, on_bad: OnBad) -> Iterator[Pair]:
     """Without the header, and without what is fuzzy, obsolete or not translated."""
-    entry, field = Entry(), ""
+    entry, field, last = Entry(), "", 0  # the last line that was part of an entry
     with closing(read_lines(file)) as lines:
         for number, line in enumerate(lines, start=1):
             if isinstance(line, BadLine):
@@ -56,13 +58,19 @@ def read_po(file: Path, on_bad: OnBad) -> Iterator[Pair]:
             if text.startswith("#,") and "fuzzy" in text:
                 entry.is_fuzzy = True
             if not text or text.startswith("#"):
+                if number - last > MOST_BETWEEN:
+                    raise no_entries(file, number)
                 continue
+            last = number
             if found := FIELD.match(text):
                 field, text = found[1], text[found.end() - 1 :]
                 entry.line = entry.line or number
             if not field or len(text) < 2 or not (text[0] == text[-1] == '"'):
                 on_bad(no_field(file, number))
                 continue
+            entry.size += len(text)
+            if entry.size > LIMIT:  # no tool writes it, and to look for its end takes time
+                raise too_long(file, entry.line).error
             entry.fields.setdefault(field, []).append(unescaped(text[1:-1]))
     yield from told(file, entry, on_bad)
 
@@ -82,6 +90,15 @@ def told(file: Path, entry: Entry, on_bad: OnBad) -> Iterator[Pair]:
 
 def unescaped(text: str) -> str:
     return ESCAPE.sub(lambda found: ESCAPED.get(found[1], found[1]), text)
+
+
+def no_entries(file: Path, line: int) -> DataError:
+    return DataError(
+        f"More than {MOST_BETWEEN:,} lines are no part of an entry.",
+        where=f"{file}:{line}",
+        expected='msgid "…" and msgstr "…", as gettext writes them',
+        hint=f"msgfmt --check {file} -o /dev/null says what is wrong.",
+    )
 
 
 def no_field(file: Path, line: int) -> BadLine:
