@@ -248,3 +248,33 @@ def test_a_unit_of_endless_text_is_passed_over_in_little_memory(tmp_path: Path) 
     finally:
         tracemalloc.stop()
     assert skipped.count == 1
+
+
+def test_csv_that_is_bad_for_long_before_its_first_row_is_refused_in_words(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_bytes(b"\xff\n" * 100_001 + b"a,b\n")
+    with pytest.raises(DataError, match="a row does not end"):
+        list(open_pairs([file], on_bad=lambda bad: None))
+
+
+def test_a_row_of_csv_has_an_end(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_bytes(b"a,b\n" + b'"\n",' * 200_000)
+    with pytest.raises(DataError, match="a row does not end"):
+        list(open_pairs([file]))
+
+
+def test_an_entry_of_po_has_an_end(tmp_path: Path) -> None:
+    file = tmp_path / "a.po"
+    file.write_bytes(b'msgid ""\n' + b'"words"\n' * 200_000)
+    with pytest.raises(DataError, match="longer than"):
+        list(open_pairs([file]))
+
+
+def test_a_declared_attribute_without_a_value_is_harmless(tmp_path: Path) -> None:
+    subset = "<!DOCTYPE tmx [<!ATTLIST tu changedate CDATA {}>]><tmx>"
+    good = "<tmx>" + TMX.partition('<tmx version="1.4">')[2].format(tu(en="a", de="b"))
+    harmless = good.replace("<tmx>", subset.format("#IMPLIED"), 1)
+    assert read(tmp_path / "a.tmx", harmless) == [("a", "b")]
+    with pytest.raises(DataError, match="declares a value"):
+        read(tmp_path / "b.tmx", good.replace("<tmx>", subset.format('"x"'), 1))

@@ -39,7 +39,7 @@ def read_csv(file: Path, on_bad: OnBad, languages: Languages | None = None) -> I
 
 def rows(file: Path, lines: Lines, on_bad: OnBad) -> Iterator[tuple[int, list[str]]]:
     """Each row that is not empty, and the number of its first line."""
-    number = size = empty = 0  # lines; characters of this row; rows without a cell
+    number = begin = size = empty = 0  # lines; where this row begins; its characters; rows without a cell
 
     def readable() -> Iterator[str]:
         nonlocal number, size
@@ -48,15 +48,15 @@ def rows(file: Path, lines: Lines, on_bad: OnBad) -> Iterator[tuple[int, list[st
             if isinstance(line, BadLine):
                 on_bad(line)
                 continue
-            size += len(line) + 32  # a row of a million lines is none either
-            if size > LIMIT + 32:
+            size += len(line)
+            if size > LIMIT or number - begin > MOST_BETWEEN:
                 raise csv.Error("a row does not end")
             yield line + "\n"
 
     texts = readable()
-    first = next(texts, "")
-    begin = number
     try:
+        first = next(texts, "")
+        begin = number
         for row in csv.reader(chain([first], texts), delimiter=max(DELIMITERS, key=first.count)):
             empty = 0 if row else empty + 1
             if empty > MOST_BETWEEN:
