@@ -68,10 +68,18 @@ def unsaved(event: Event) -> list[str]:
         if event.get("expected")
         else f" ({event['where']})"
     )
-    again = (
-        f"Tried again at update {event['again']:,}." if event["again"] else "The next checkpoint tries again."
+    return [f"Not saved: {event['what'].rstrip('.')}{needs}.{tried_again(event)}"]
+
+
+def tried_again(event: Event) -> str:
+    """Checkpoints are; by the clock no update can be named."""
+    if "again" not in event:
+        return ""
+    return (
+        f" Tried again at update {event['again']:,}."
+        if event["again"]
+        else " The next checkpoint tries again."
     )
-    return [f"Not saved: {event['what'].rstrip('.')}{needs}. {again}"]
 
 
 def slow(event: Event) -> list[str]:

@@ -16,7 +16,6 @@ from dragoman.cli.terminal import can_answer, countdown, give
 from dragoman.cli.watcher import Watcher
 from dragoman.cli.wording import clock
 from dragoman.config.root import Config
-from dragoman.errors import MissingExtra
 from dragoman.memory import keep_freed_memory
 from dragoman.training import checkpoint, resume
 from dragoman.training.events import Listener, line_of
@@ -26,6 +25,7 @@ from dragoman.training.parallel import Ranks
 from dragoman.training.plan import Plan
 from dragoman.training.run import Outcome, Run
 from dragoman.training.signals import FINISH
+from dragoman.training.trackers import TRACKERS, open_tracker
 
 Event = dict[str, Any]
 
@@ -75,18 +75,10 @@ class Session:
         listeners: list[Listener] = [self.watcher]
         if self.args.json:
             listeners.append(write_json)
-        if self.args.tensorboard:
-            try:
-                from dragoman.training.board import Board
-            except ImportError as error:
-                raise MissingExtra(
-                    "TensorBoard is not installed.",
-                    where=str(error),
-                    hint='pip install "dragoman[tensorboard]"',
-                ) from None
-            board = Board(self.out / "tensorboard")
-            stack.callback(board.close)
-            listeners.append(board)
+        for name in [name for name in TRACKERS if getattr(self.args, name)]:
+            tracker = open_tracker(name, self.out, self.config, self._say)
+            stack.callback(tracker.close)
+            listeners.append(tracker)
         return listeners
 
     def _end(self, outcome: Outcome) -> int:

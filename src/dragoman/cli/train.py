@@ -40,6 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--plan", action="store_true", help="show the plan and stop")
     add("--force", action="store_true", help="forget a run that is there and start over")
     add("--tensorboard", action="store_true", help="also write DIR/tensorboard")
+    add("--mlflow", action="store_true", help="also write to MLflow, by MLFLOW_TRACKING_URI")
+    add("--wandb", action="store_true", help="also write to Weights & Biases, by its WANDB_… variables")
     add("--json", action="store_true", help="write the events to stdout, one JSON object a line")
 
 

@@ -321,7 +321,7 @@ class Run:
             events.tell(**unsaved(file, error))
 
     def _forget(self) -> None:
-        for name in ("model", "checkpoints", "tensorboard"):
+        for name in ("model", "checkpoints", "tensorboard", "wandb"):
             remove_folder(self.out / name)
         (self.out / "events.jsonl").unlink(missing_ok=True)
 
