@@ -17,6 +17,7 @@ from rich.text import Text
 from dragoman.cli.frame import Frame
 from dragoman.cli.preparing import Preparing, resumed, slow, unlocked, unsaved
 from dragoman.cli.terminal import printable
+from dragoman.cli.wrapping import wrapped
 
 Event = dict[str, Any]
 
@@ -91,7 +92,7 @@ class LiveView:
     def _print(self, lines: Iterable[str]) -> None:
         with suppress(OSError):  # a closed terminal is no reason to stop training
             for line in lines:
-                self._console.print(Text(printable(line)), soft_wrap=True)
+                self._console.print(Text(wrapped(printable(line), self._console.width)), soft_wrap=True)
 
     def _show(self, picture: Any, *, transient: bool) -> None:
         self._stop()

@@ -19,7 +19,7 @@ from types import FrameType
 from typing import NoReturn
 
 from dragoman.cli.arguments import behind_dashes
-from dragoman.cli.terminal import harmless
+from dragoman.cli.terminal import STDERR, fitting, harmless
 from dragoman.errors import DragomanError, UsageError
 
 VERBS = {
@@ -252,7 +252,9 @@ def _first_line(error: Exception) -> str:
 def complain(text: str) -> None:
     """A name or a line of a file may hold controls; a terminal would obey them."""
     red, plain = ("\033[1;31m", "\033[0m") if _may_colour() else ("", "")
-    sys.stderr.write(f"{red}error{plain}  {harmless(text)}\n")
+    lines = f"error  {harmless(text)}".split("\n")
+    shown = "\n".join(fitting(line, sys.stderr, STDERR) for line in lines).removeprefix("error")
+    sys.stderr.write(f"{red}error{plain}{shown}\n")
 
 
 def _may_colour() -> bool:

@@ -16,7 +16,9 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TextIO
 
-STDIN, STDERR = 0, 2
+from dragoman.cli.wrapping import wrapped
+
+STDIN, STDOUT, STDERR = 0, 1, 2
 SECONDS = 10
 USUAL_COLUMNS = 80
 REFUSALS = {"q", "Q", "n", "N", "\x1b", "\x04"}
@@ -39,7 +41,7 @@ def printable(text: str) -> str:
 
 def say(line: str) -> None:
     """A line of a report."""
-    sys.stdout.write(printable(line) + "\n")
+    sys.stdout.write(fitting(printable(line), sys.stdout, STDOUT) + "\n")
 
 
 def say_marked(parts: Iterable[tuple[str, bool]]) -> None:
@@ -54,7 +56,12 @@ def say_marked(parts: Iterable[tuple[str, bool]]) -> None:
 
 def talk(line: str) -> None:
     """A line beside the result."""
-    sys.stderr.write(printable(line) + "\n")
+    sys.stderr.write(fitting(printable(line), sys.stderr, STDERR) + "\n")
+
+
+def fitting(line: str, out: TextIO, file: int) -> str:
+    """Broken between words for a terminal; whole for who reads it by a program."""
+    return wrapped(line, columns(file)) if out.isatty() else line
 
 
 def give(text: str, out: TextIO | None = None) -> None:
@@ -90,10 +97,10 @@ class LiveLine:
                 sys.stderr.flush()
 
 
-def columns() -> int:
-    """Of the terminal on stderr; 80 where it does not know."""
+def columns(file: int = STDERR) -> int:
+    """Of the terminal there; 80 where it does not know."""
     with suppress(OSError):
-        return os.get_terminal_size(STDERR).columns or USUAL_COLUMNS
+        return os.get_terminal_size(file).columns or USUAL_COLUMNS
     return USUAL_COLUMNS
 
 
