@@ -279,6 +279,7 @@ def test_plain_view_writes_a_line_a_minute_and_one_for_what_happens(
         view(step(number))
     view(valid(150))
     view({"event": "checkpoint", "step": 150})
+    view(valid(151))
     captured = capsys.readouterr()
     lines = captured.err.rstrip("\n").split("\n")
     assert not captured.out
@@ -287,9 +288,29 @@ def test_plain_view_writes_a_line_a_minute_and_one_for_what_happens(
         ["2:00", "update", "120"],
         ["2:30", "valid", "150"],
         ["2:30", "saved", "150"],
+        ["2:30", "valid", "150"],
     ]
     assert "loss 3.000  lr 8.10e-04  4,000 tok/s  17 min left" in lines[0]
-    assert "dev ppl 7.39  chrF 40.0  BLEU 20.0  exact 12.5 %  best so far" in lines[2]
+    assert "dev ppl 7.39  chrF 40.0  BLEU 20.0  exact 12.5 %" in lines[2]
+    assert "best so far" not in lines[2]  # there is none to be better than
+    assert "dev ppl 7.39  chrF 40.0  BLEU 20.0  exact 12.5 %  best so far" in lines[4]
+
+
+@pytest.mark.parametrize(
+    ("scores", "is_shown"),
+    [
+        ({}, True),
+        ({"bleu": 0.04, "exact_match": 0.0, "chrf": 9.1}, False),
+        ({"bleu": 0.0, "exact_match": 0.01}, True),
+        ({"bleu": 0.1, "exact_match": 0.0}, True),
+    ],
+)
+def test_star_is_not_for_the_first_validation_nor_for_nonsense(
+    scores: dict[str, float], is_shown: bool
+) -> None:
+    events = [begin(10), valid(1), {**valid(2), **scores}]
+    assert "★" not in "\n".join(picture(100, 30, events[:2]))
+    assert ("★" in "\n".join(picture(100, 30, events))) == is_shown
 
 
 def test_plain_view_outlives_its_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -450,6 +471,12 @@ def test_end_says_scores_weights_folder_and_what_to_type(tmp_path: Path) -> None
     assert "2.0 MB" in text
     assert f"Next: dragoman score {tmp_path} 'my test.en' t.de" in text
     assert f"""dragoman run {tmp_path} 'It'"'"'s a man.'""" in text
+
+
+def test_weights_that_tie_with_the_best_are_called_as_good(tmp_path: Path) -> None:
+    for ties, said in ((True, "the last checkpoint, as good as the best"), (False, "the last checkpoint")):
+        event = finished(tmp_path, chosen="last", ties=ties)
+        assert f"  chosen  {said}" in list(ending.finished(event, 60.0, None, config(), tmp_path))
 
 
 def test_end_of_a_run_that_got_no_better_says_so(tmp_path: Path) -> None:

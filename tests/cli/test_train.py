@@ -317,7 +317,7 @@ def test_enter_starts_and_the_picture_lives_until_ctrl_c(reverse: Path, tmp_path
     terminal.read_until("Enter = now · q = stop")
     assert "updates timed on this machine" in terminal.text
     terminal.press(b"\n")
-    terminal.read_until("★")
+    terminal.read_until("dev ppl")
     terminal.press(b"\x03")
     assert terminal.end() == 130
     for part in ("transformer 1+1 × 64", "tok/s", "dev ppl", "Ctrl-C saves and stops", "src", "out", "ref"):
@@ -334,7 +334,7 @@ def test_closing_the_terminal_saves(reverse: Path, tmp_path: Path) -> None:
         ["training.updates=100000", "training.threads=1", "training.validate_every=10"],
     )
     terminal = Terminal([*COMMAND, str(reverse), "-o", str(out), "--yes", *rare])
-    terminal.read_until("★")
+    terminal.read_until("dev ppl")
     os.close(terminal.fd)
     assert os.waitstatus_to_exitcode(os.waitpid(terminal.pid, 0)[1]) == 128 + signal.SIGHUP
     last = json.loads((out / "events.jsonl").read_text(encoding="utf-8").rstrip("\n").split("\n")[-1])

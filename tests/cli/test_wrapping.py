@@ -43,8 +43,8 @@ def test_what_is_typed_again_stays_whole(line: str) -> None:
 def test_command_behind_a_sentence_is_not_broken() -> None:
     line = "Saved at update 500. To resume:  dragoman train a.en a.de -o run training.updates=1000"
     assert wrapped(line, 40).split("\n") == [
-        "Saved at update 500. To resume:",
-        "  dragoman train a.en a.de -o run training.updates=1000",
+        "Saved at update 500.",
+        "  To resume:  dragoman train a.en a.de -o run training.updates=1000",
     ]
 
 

@@ -46,12 +46,13 @@ def scores(valid: dict[str, float]) -> str:
 
 
 def weights(event: Event, config: Config) -> str:
+    tied = ", as good as the best" if event.get("ties") else ""
     match event["chosen"]:
         case "best":
             return f"the best checkpoint, by {HEADINGS[config.training.valid_metric]}"
         case "average":
-            return f"the mean of the last {event['averaged']} checkpoints"
-    return "the last checkpoint"
+            return f"the mean of the last {event['averaged']} checkpoints{tied}"
+    return f"the last checkpoint{tied}"
 
 
 def folder_size(folder: Path) -> int:

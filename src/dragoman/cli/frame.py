@@ -113,7 +113,7 @@ class Frame:
         heading = "".join(f"{HEADINGS.get(name, name):>{COLUMNS[name]}}" for name in names)
         left = [Text(heading if shown else "", "dim")]
         for row in shown:
-            best = row.step == self.progress.best_step
+            best = row.step == self.progress.starred
             left.append(Text("".join(f"{cell(row, name):>{COLUMNS[name]}}" for name in names)))
             left[-1].append(" ★ " if best else "   ", "yellow")
         beside = ["", *self.figures(width - len(heading) - 5)] if width >= WIDE else []

@@ -82,6 +82,6 @@ class PlainView:
         p = self._progress
         scores = "".join(f"  {HEADINGS[m]} {measured(m, v)}" for m, v in p.validations[-1].metrics.items())
         loss = f"loss {number(p.validations[-1].loss)}  dev ppl {perplexity(event['loss'])}"
-        best = "  best so far" if event["best"] else ""
+        best = "  best so far" if p.starred == event["step"] else ""
         left = f"  {duration(p.left)} left" if p.left and p.step < p.updates else ""
         return f"{self._time()}  valid   {p.place}  {loss}{scores}{best}{left}"

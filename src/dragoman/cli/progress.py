@@ -15,6 +15,7 @@ from dragoman.cli.pace import Pace, Smooth
 Event = dict[str, Any]
 
 METRICS = ("chrf", "bleu", "exact_match")
+STRICT = {"bleu": 1, "exact_match": 100}  # and what makes per cent of them
 
 
 class Validation(NamedTuple):
@@ -23,6 +24,12 @@ class Validation(NamedTuple):
     loss: float | None  # of training, the mean since the validation before
     dev_loss: float
     metrics: dict[str, float]
+
+    @property
+    def says_something(self) -> bool:
+        """chrF is above 0 for any letters; BLEU and exact match are not."""
+        strict = [round(scale * self.metrics[m], 1) for m, scale in STRICT.items() if m in self.metrics]
+        return not strict or any(strict)
 
 
 class Progress:
@@ -80,6 +87,13 @@ class Progress:
     def place(self) -> str:
         about = "about " if self.until else ""
         return f"{self.step:,} of {about}{self.updates:,}"
+
+    @property
+    def starred(self) -> int | None:
+        """The update with the best weights so far. One validation has nothing to be better than, and one
+        without a right word says nothing."""
+        best = next((v for v in self.validations if v.step == self.best_step), None)
+        return best.step if best and len(self.validations) > 1 and best.says_something else None
 
     def _begin(self, event: Event) -> None:
         self._began = self._mark = self._now()

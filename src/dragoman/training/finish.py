@@ -40,6 +40,7 @@ def finish(
         "reason": reason,
         "chosen": chosen.name,
         "averaged": chosen.averaged,
+        "ties": chosen.verdict.value(config.training.valid_metric) == progress.best_value,
         "valid": {"loss": chosen.verdict.loss, **chosen.verdict.metrics},
         "sample": chosen.verdict.sample,
     }
