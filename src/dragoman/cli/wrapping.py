@@ -7,7 +7,7 @@ import textwrap
 
 INDENT = 2  # of what goes on, where the line has no label
 TIED = "\0"  # stands for a space at which nothing is broken; no line that is shown has one
-LABEL = re.compile(r" *+(?:\S++ {2,}+)?+")
+LABEL = re.compile(r"\A *+(?:\S++ {2,}+)?+")
 # What is typed again must not be broken: a fix that is no sentence, and a command up to the end of its line;
 # nor what a program reads, JSON.
 WHOLE = re.compile(r"\{|Next:|  fix {7}(?![A-Z])")
