@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dragoman.cli.arguments import split_overrides
+from dragoman.config.data import Corpus, DataConfig
 from dragoman.config.load import parse_override
+from dragoman.config.root import Config
 from dragoman.config.training import IN_UPDATES
 from dragoman.data.readers.arrow import dataset_files
 from dragoman.data.recipes.build import RECIPES
@@ -138,6 +140,32 @@ def refuse_missing(files: Sequence[str]) -> None:
             expected=FILES,
             hint=neighbour(Path(file)),
         )
+
+
+def refuse_moved(config: Config, settings: Path, out: Path) -> None:
+    """A run keeps the paths of its data relative to itself: one that was moved alone does not find them."""
+    held = [config.data.valid] if config.data.valid else []
+    files = [file for corpus in (*config.data.train, *held) for file in corpus.files]
+    gone = next((file for file in files if not os.path.exists(file)), None)
+    if gone is None:
+        return
+    again = "Put it back there, or change [data] in the settings file."
+    if len(config.data.train) == 1:
+        train, valid = ([f"PATH/{Path(file).name}" for file in corpus.files] for corpus in two(config.data))
+        names = [*train, *(["--valid", *valid] if valid else [])]
+        where = ["-c", str(settings), "-o", str(out)]
+        again = f"Name the files where they are now:  {shlex.join(['dragoman', 'train', *names, *where])}"
+    raise DataError(
+        f"There is no {Path(gone).name} there, and this run was begun with it.",
+        where=os.path.normpath(gone),
+        expected="the files that the run was begun with; the run or they were moved",
+        hint=again,
+    )
+
+
+def two(data: DataConfig) -> tuple[Corpus, Corpus]:
+    """What is trained on, and what is validated on, if anything."""
+    return data.train[0], data.valid or Corpus.model_construct(files=())
 
 
 def neighbour(file: Path) -> str:

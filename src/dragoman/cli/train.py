@@ -46,11 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from dragoman.cli.sources import find
+    from dragoman.cli.sources import find, refuse_moved
     from dragoman.config.load import load
 
     sources = find(args)
     config = load(sources.settings, sources.overrides, sources.implied)
+    if sources.settings == sources.out / "settings.toml":
+        refuse_moved(config, sources.settings, sources.out)
     try:
         from dragoman.cli.session import Session
     except ModuleNotFoundError as error:
