@@ -324,3 +324,61 @@ def test_a_bomb_is_refused(tmp_path: Path) -> None:
     bomb = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><xliff>&b;</xliff>'
     with pytest.raises(DataError, match="entity"):
         translated(tmp_path, "a.xlf", bomb)
+
+
+@pytest.mark.parametrize(
+    ("name", "document"),
+    [
+        ("a.po", 'msgid "a"\nmsgstr ""\n'),
+        ("a.xlf", XLIFF_1.format("", "", "")),
+        ("a.tmx", '<tmx><body><tu><tuv xml:lang="en"><seg>a</seg></tuv></tu></body></tmx>'),
+        ("a.srt", "1\n00:00:01,000 --> 00:00:02,000\n- a\n- b\n"),
+    ],
+)
+def test_no_control_that_a_model_writes_gets_into_a_document(
+    tmp_path: Path, name: str, document: str
+) -> None:
+    """A model of bytes wrote the EOT that gettext refuses; a line break would end a cue."""
+    written = "one\x04two\n\nthree\x00\x1b\u2028\x85 four"
+    filled = translated(tmp_path, name, document, lambda sources: [written] * len(sources))
+    assert "one two three four" in filled.document.decode().replace("  ", " ")
+    assert filled.document.count(b"\n\n") == document.count("\n\n")
+    assert not {0, 4, 27} & set(filled.document)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "encoding"),
+    [
+        ("a.po", b'msgid ""\nmsgstr "Content-Type: text/plain; charset=ISO-8859-1\\n"\n', "ISO-8859-1"),
+        ("a.xlf", b"<?xml version='1.0' encoding='windows-1252'?><xliff/>", "windows-1252"),
+        ("a.tmx", b'<?xml version="1.0" encoding="US-ASCII"?><tmx/>', "US-ASCII"),
+        ("a.srt", "1\n00:00:01,000 --> 00:00:02,000\nHello".encode("utf-16"), "UTF-16"),
+        ("a.srt", "1\n00:00:01,000 --> 00:00:02,000\nHello".encode("utf-16-le"), "UTF-16LE"),
+    ],
+)
+def test_a_document_that_declares_or_has_another_encoding_is_refused(
+    tmp_path: Path, name: str, content: bytes, encoding: str
+) -> None:
+    """What is filled in would be UTF-8 among bytes that are read as something else."""
+    with pytest.raises(DataError, match=f"looks like {encoding}, not UTF-8") as caught:
+        translated(tmp_path, name, content)
+    assert f"iconv -f {encoding} -t UTF-8" in caught.value.hint
+
+
+def test_a_po_with_a_mark_of_utf_8_keeps_it_in_front(tmp_path: Path) -> None:
+    filled = translated(tmp_path, "a.po", b'\xef\xbb\xbfmsgid "a"\nmsgstr ""\n')
+    mark = "# Machine translation by Dragoman\n#, fuzzy\n"
+    assert filled.document.decode() == f'\ufeff{mark}msgid "a"\nmsgstr "A"\n'
+
+
+def test_what_is_no_po_or_srt_is_refused_in_words(tmp_path: Path) -> None:
+    for name, content in {"a.po": "Hello.\n", "b.po": 'msgid "a\nmsgstr ""\n', "a.srt": "Hello.\n"}.items():
+        with pytest.raises(DataError, match=r"no part of a PO file|no subtitles") as caught:
+            translated(tmp_path, name, content)
+        assert f"{name}:1" in caught.value.where
+
+
+def test_a_segment_inside_a_segment_is_markup(tmp_path: Path) -> None:
+    document = '<tmx><body><tu><tuv xml:lang="en"><seg>a<seg>b</seg>c</seg></tuv></tu></body></tmx>'
+    filled = translated(tmp_path, "a.tmx", document)
+    assert b"<seg>A<seg>B</seg>C</seg>" in filled.document

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.data.readers.languages import Languages
-from dragoman.data.readers.lines import other_encoding, refuse_other_formats
+from dragoman.data.readers.lines import other_encoding, recode, refuse_other_formats
 from dragoman.data.readers.stream import opened
 from dragoman.documents import po, srt, tmx, xliff
 from dragoman.documents.slots import Filled, Found, Translate, fill
@@ -72,6 +72,10 @@ def find(document: bytes, file: Path, languages: Languages | None) -> Found:
 
 def refuse_other_encodings(document: bytes, file: Path, kind: str) -> None:
     """Places in a document are counted in bytes, and bytes are written back: in UTF-8 only."""
+    refuse_other_formats(file, BufferedReader(BytesIO(document)))  # UTF-16 of plain letters is UTF-8, too
+    declared = DECLARED["xml" if kind in ("xliff", "tmx") else "po"].search(document, 0, 10_000)
+    if declared and kind != "srt" and declared[1].decode().lower() not in UTF_8:
+        raise other_encoding(file, declared[1].decode())
     decoder, place = codecs.getincrementaldecoder("utf-8")(), 0
     try:
         for place in range(0, len(document), CHUNK):
@@ -82,9 +86,5 @@ def refuse_other_encodings(document: bytes, file: Path, kind: str) -> None:
             "This document is not UTF-8.",
             where=f"{file}, byte {place + error.start:,}",
             expected="a document in UTF-8, which can be written back byte for byte",
-            hint=f"Save it as UTF-8; or: iconv -f UTF-16 -t UTF-8 {file}, with the declared encoding changed",
+            hint=f"If it is Latin-1: {recode(file, 'LATIN1')}",
         ) from None
-    refuse_other_formats(file, BufferedReader(BytesIO(document)))  # UTF-16 of plain letters is UTF-8, too
-    declared = DECLARED["xml" if kind in ("xliff", "tmx") else "po"].search(document, 0, 10_000)
-    if declared and kind != "srt" and declared[1].decode().lower() not in UTF_8:
-        raise other_encoding(file, declared[1].decode())

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 Translate = Callable[[Sequence[str]], Sequence[str]]
+# All but the tab. Line breaks would end a cue, and gettext takes no EOT; a model of bytes may write any.
+CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029]+")
 
 
 class Edit(NamedTuple):
@@ -43,7 +46,7 @@ def fill(document: bytes, found: Found, translate: Translate) -> Filled:
     edits: list[Edit] = []
     empty: list[int] = []
     for slot in found.slots:
-        texts = [next(outputs) for _ in slot.sources]
+        texts = [CONTROLS.sub(" ", next(outputs)) for _ in slot.sources]
         if all(text.strip() for text in texts):
             edits += slot.edits(texts)
         else:
