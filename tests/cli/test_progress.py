@@ -255,6 +255,15 @@ def test_picture_shows_bar_table_curve_and_sample() -> None:
     assert "\x1b[31m" not in text
 
 
+def test_curve_uses_the_width_and_shows_late_progress() -> None:
+    """By the logarithm: of 8, 1, ½ and ¼ the last three differ."""
+    events = [begin(100), *({**step(n), "loss": 8.0 * 0.9**n} for n in range(60)), valid(60)]
+    (line,) = [line for line in picture(130, 30, events) if "loss  " in line and "▁" in line]
+    curve = [mark for mark in line if mark in wording.BLOCKS]
+    assert len(curve) > 30
+    assert len(set(curve[len(curve) // 2 :])) >= 4
+
+
 def test_live_view_is_quiet_without_colour(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

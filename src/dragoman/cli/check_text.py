@@ -87,7 +87,7 @@ def remark(finding: Finding, what: str, file: str) -> Iterator[str]:
 
 
 def leaked(name: str, overlap: Overlap, file: str, train: str) -> Iterator[str]:
-    sides = f"sources {overlap.sources:,} · targets {overlap.targets:,} of {overlap.pairs:,}"
+    sides = f"in training: {overlap.sources:,} of its sources, {overlap.targets:,} of its targets"
     if not overlap.both:
         yield f"  {name}: no pair of {overlap.pairs:,} is in training    ({sides})"
         return

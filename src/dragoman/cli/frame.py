@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -27,7 +28,7 @@ from dragoman.memory import peak_bytes
 
 ROWS = 8  # validations shown at most
 WIDE = 84  # columns from which figures stand beside the table
-SPARK = 16
+SPARK = 48  # columns of a curve at most
 COLUMNS = {"time": 8, "step": 10, "loss": 8, "dev ppl": 9, "chrf": 7, "bleu": 7, "exact_match": 9}
 
 
@@ -96,7 +97,7 @@ class Frame:
         p = self.progress
         lines = []
         if points := p.curve.points:
-            curve = sparkline(points, room)
+            curve = sparkline([math.log(max(point, 1e-6)) for point in points], room)  # else flat so soon
             lines.append(f"loss  {number(points[0], 2):>6} {curve} {number(p.loss.value, 2)}")
         scores = [v.metrics[self.metric] for v in p.validations if self.metric in v.metrics]
         if len(scores) > 1:

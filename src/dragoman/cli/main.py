@@ -88,13 +88,20 @@ class Parser(argparse.ArgumentParser):
     """argparse, with complaints in our words."""
 
     def error(self, message: str) -> NoReturn:
-        close = self.close_options(message)
+        close, message = self.close_options(message), self.without_optional(message)
         raise UsageError(
             message[:1].upper() + message[1:] + (f". Did you mean {close[0]}?" if close else "."),
             where="the command line",
             expected="" if close else " ".join(self.format_usage().removeprefix("usage: ").split()),
             hint=f"{self.prog} --help shows every option.",
         )
+
+    def without_optional(self, message: str) -> str:
+        """argparse asks for positionals that may be left out, too."""
+        said, colon, names = message.partition("are required: ")
+        optional = {str(a.metavar or a.dest) for a in self._actions if a.nargs in ("*", "?")}
+        needed = [name for name in names.split(", ") if name not in optional]
+        return f"{said}{colon}{', '.join(needed)}" if colon and needed else message
 
     def close_options(self, message: str) -> list[str]:
         """The options that were meant by those that are not known."""

@@ -248,5 +248,9 @@ def opened_output(file: Path | None) -> Iterator[TextIO]:
         with part.open("w", encoding="utf-8", newline="\n") as out:
             yield out
         part.replace(file)
+    except OSError as error:
+        if error.filename == str(part):  # nobody has heard of that name
+            error.filename, error.filename2 = str(file), None
+        raise
     finally:
         part.unlink(missing_ok=True)

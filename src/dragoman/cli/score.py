@@ -32,6 +32,7 @@ Measure a model: BLEU, chrF, exact match and error rates with 95 % intervals; or
   dragoman score test.de --hyp output.de"""
 
 NAMES = {"bleu": "BLEU", "chrf": "chrF", "exact_match": "exact match", "wer": "WER", "cer": "CER"}
+LEAST_P = 0.001  # that a thousand draws can tell
 ERRORS = ("wer", "cer")  # better when lower
 PERCENT = ("exact_match", "wer", "cer")
 
@@ -260,9 +261,8 @@ def versus(rows: Sequence[Comparison], other: Path) -> list[str]:
         verdict = (
             "could be chance" if row.p_value >= 0.05 else "this is better" if is_better else "other is better"
         )
-        lines.append(
-            f"{NAMES[row.metric]:<13}{row.system:>8.2f}{row.baseline:>9.2f}{row.p_value:>9.3f}   {verdict}"
-        )
+        p = f"≤ {LEAST_P}" if row.p_value <= LEAST_P else f"{row.p_value:.3f}"
+        lines.append(f"{NAMES[row.metric]:<13}{row.system:>8.2f}{row.baseline:>9.2f}{p:>9}   {verdict}")
     return lines
 
 

@@ -83,6 +83,7 @@ class Session:
 
     def _end(self, outcome: Outcome) -> int:
         if outcome.reason == "planned":
+            self._say(f"The prepared data are kept in {self.out / 'store'}.")
             self._say(f"Nothing is trained yet. Next: {self._command('--plan')}")
         if outcome.reason == "asked":
             self._say(f"Saved at update {outcome.step:,}. To resume:  {self._command('--force')}")

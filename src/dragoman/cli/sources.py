@@ -39,6 +39,13 @@ def find(args: argparse.Namespace) -> Sources:
         if getattr(args, option) is not None:
             held[option] = {"files": held_files(files, option), **languages_of(args)}
     settings, train, out = places(data, args)
+    if out.is_file():
+        raise UsageError(
+            f"{out} is a file, and a run needs a folder.",
+            where=f"-o {out}",
+            expected="a folder, new or of an earlier run",
+            hint=f"-o {out.with_name(f'{out.stem}-model')}",
+        )
     implied: dict[str, Any] = {"data": {**train, **held}}
     if args.skip_bad:
         implied["data"]["skip_bad"] = True

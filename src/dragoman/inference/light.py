@@ -42,6 +42,9 @@ class Light:
     def name(self) -> Name:
         return self.engine.name
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
     @cached_property
     def surfaces(self) -> Surfaces:
         return Surfaces(Surface(self.text.src), Surface(self.text.tgt))

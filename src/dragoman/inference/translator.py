@@ -96,6 +96,9 @@ class Translator:
         self.longest_source = min(b.longest_source for b in (bundle, *more))
         self.longest_target = min(b.longest_target for b in (bundle, *more))
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
     @cached_property
     def surfaces(self) -> Surfaces:
         return Surfaces(Surface(self.text.src), Surface(self.text.tgt))
