@@ -56,7 +56,7 @@ def entries(document: bytes, file: Path) -> list[list[Field]]:
     found: list[list[Field]] = []
     entry: list[Field] = []
     last, comments = 0, len(BOM_UTF8) if document.startswith(BOM_UTF8) else 0
-    for number, start, raw in lines_of(document):
+    for number, start, raw in lines_of(document, file):
         line = raw.strip()
         if number == 1:
             line = line.removeprefix(BOM_UTF8)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
+
+from dragoman.data.readers.lines import LIMIT, overlong
 
 Translate = Callable[[Sequence[str]], Sequence[str]]
 # All but the tab. Line breaks would end a cue, and gettext takes no EOT; a model of bytes may write any.
@@ -63,13 +66,15 @@ def spliced(document: bytes, edits: Sequence[Edit]) -> bytes:
     return b"".join([*parts, document[done:]])
 
 
-def lines_of(document: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Number, place and bytes of each line, without its "\\n"; one at a time."""
+def lines_of(document: bytes, file: Path) -> Iterator[tuple[int, int, bytes]]:
+    """Number, place and bytes of each line, without its "\\n"; one at a time, and none that is too long."""
     place = number = 0
     while place <= len(document):
         number += 1
         end = document.find(b"\n", place)
         end = len(document) if end < 0 else end
+        if end - place > LIMIT:
+            raise overlong(file, number).error
         yield number, place, document[place:end]
         place = end + 1
 

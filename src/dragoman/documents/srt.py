@@ -18,7 +18,7 @@ def find(document: bytes, file: Path) -> Found:
     slots, last = list[Slot](), 0
     text: list[tuple[int, bytes]] | None = None  # of the cue, with the byte where each line begins
     size, number = 0, 0
-    for number, place, raw in lines_of(document):
+    for number, place, raw in lines_of(document, file):
         if TIME.match(raw.strip()):
             text, size, last = [], 0, number
         elif raw.strip() and text is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -12,11 +13,12 @@ from dragoman.data.pair import Pair
 from dragoman.data.readers.bad import OnBad, bad_line
 from dragoman.data.readers.inline import Inline, too_long
 from dragoman.data.readers.languages import Languages, columns_of
-from dragoman.data.readers.stream import BOMB_FLOOR, BOMB_RATIO, opened
+from dragoman.data.readers.stream import BOMB_RATIO, opened
 from dragoman.errors import DataError, MissingExtra
 
 ROWS = 10_000  # of a batch, at most
 BATCH = 16 << 20  # bytes of a batch, about
+BOMB_FLOOR = 16 << 20  # bytes of text below which no ratio is suspicious
 STATE, SPLITS = "state.json", "dataset_dict.json"  # in the folder of a dataset, and of one with splits
 NESTED = "translation"  # a column of Hugging Face: {"en": "…", "de": "…"}
 
@@ -26,9 +28,9 @@ Texts = tuple[list[str | None], list[str | None]]
 def read_arrow(file: Path, on_bad: OnBad, languages: Languages | None = None) -> Iterator[Pair]:
     """Rows are counted from 1. A row in which a side is null is left out."""
     arrow = pyarrow("pyarrow")
-    with opened(file):  # what is no file, or may not be read, has its sentence there
-        pass
-    number = 0
+    with opened(file) as raw:  # what is no file, or may not be read, has its sentence there
+        limit = max(BOMB_FLOOR, BOMB_RATIO * os.fstat(raw.fileno()).st_size)
+    number = given = 0
     try:
         for sources, targets in (
             in_parquet(file, languages) if is_parquet(file) else in_arrow(file, languages)
@@ -40,6 +42,9 @@ def read_arrow(file: Path, on_bad: OnBad, languages: Languages | None = None) ->
                 elif Inline.is_too_long(source, target):
                     on_bad(too_long(file, number))
                 else:
+                    given += len(source) + len(target)
+                    if given > limit:
+                        raise too_packed(file, given)
                     yield Pair(one_line(source), one_line(target), number)
     except (arrow.ArrowException, OSError) as error:
         raise DataError(
@@ -166,7 +171,7 @@ def same_names(file: Path) -> DataError:
 def too_packed(file: Path, size: int) -> DataError:
     return DataError(
         f"This file unpacks to more than {BOMB_RATIO} times its size; text does not.",
-        where=f"{file}: {size:,} bytes in a row group",
+        where=f"{file}, {size:,} bytes",
         expected=f"at most {BOMB_FLOOR:,} bytes, or {BOMB_RATIO} times what is stored",
         hint="If it is right, write it again without compression.",
     )

@@ -8,18 +8,21 @@ from dragoman.data.readers.bad import BadLine, bad_line
 from dragoman.data.readers.lines import LIMIT
 from dragoman.data.readers.markup import End, Event, Start, Text
 
+ENDLESS = 8 * LIMIT  # where no end of it is looked for
+
 
 class Inline:
     """Listens to the events between `open` and `close`. The content of `codes` is left out."""
 
-    def __init__(self, codes: frozenset[str]) -> None:
-        self.codes = codes
+    def __init__(self, codes: frozenset[str], file: Path) -> None:
+        self.codes, self.file = codes, file
         self.is_open = False
+        self._line = 0
         self._parts: list[str] = []
         self._size = self._inside = 0
 
-    def open(self) -> None:
-        self.is_open, self._parts, self._size, self._inside = True, [], 0, 0
+    def open(self, line: int) -> None:
+        self.is_open, self._line, self._parts, self._size, self._inside = True, line, [], 0, 0
 
     def take(self, event: Event) -> None:
         if not self.is_open:
@@ -29,9 +32,12 @@ class Inline:
                 self._inside += 1
             case End() if self._inside:
                 self._inside -= 1
-            case Text(text) if not self._inside and self._size <= LIMIT:
-                self._parts.append(text)
+            case Text(text) if not self._inside:
+                if self._size <= LIMIT:
+                    self._parts.append(text)
                 self._size += len(text)
+                if self._size > ENDLESS:
+                    raise too_long(self.file, self._line).error
 
     def close(self) -> str:
         """What was said, in one line, however the file is laid out. What is too long stays it."""

@@ -21,7 +21,7 @@ CODES = frozenset({"bpt", "ept", "it", "ph", "ut"})  # what a tool wrote of the 
 def read_tmx(file: Path, on_bad: OnBad, languages: Languages | None = None) -> Iterator[Pair]:
     """Without `languages`, the source is the one that the header names, or the first, and the target the
     other one."""
-    seg, unit, language, line, header = Inline(CODES), dict[str, str](), "", 0, ""
+    seg, unit, language, line, header = Inline(CODES, file), dict[str, str](), "", 0, ""
     heard: dict[str, None] = {}  # the languages of the file, in order
     for event in read_xml(file):  # no `match`: it is slower by half, and memories have millions of units
         if isinstance(event, Text):
@@ -35,7 +35,7 @@ def read_tmx(file: Path, on_bad: OnBad, languages: Languages | None = None) -> I
                 case "tuv":
                     language = event.attributes.get("xml:lang") or event.attributes.get("lang", "")
                 case "seg":
-                    seg.open()
+                    seg.open(event.line)
                 case _:
                     seg.take(event)
         elif event.name == "seg":

@@ -20,7 +20,7 @@ UNFINISHED = frozenset({"new", "needs-translation", "needs-l10n", "needs-adaptat
 
 def read_xliff(file: Path, on_bad: OnBad, languages: Languages | None = None) -> Iterator[Pair]:
     """With `languages`, in that direction, which may be the other way round than the file's."""
-    text, unit, line, state, aside, is_turned = Inline(CODES), dict[str, str](), 0, "", 0, False
+    text, unit, line, state, aside, is_turned = Inline(CODES, file), dict[str, str](), 0, "", 0, False
     for event in read_xml(file):  # no `match`: it is slower by half, and files have millions of units
         if isinstance(event, Text):
             text.take(event)
@@ -35,7 +35,7 @@ def read_xliff(file: Path, on_bad: OnBad, languages: Languages | None = None) ->
             unit, line, state = {}, event.line, event.attributes.get("state", "")
         elif isinstance(event, Start) and name in SIDES:
             state = event.attributes.get("state", state)
-            text.open()
+            text.open(event.line)
         elif isinstance(event, End) and name in SIDES:
             unit[name] = text.close()
         elif isinstance(event, End) and name in UNITS:
