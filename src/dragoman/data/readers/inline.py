@@ -8,7 +8,7 @@ from dragoman.data.readers.bad import BadLine, bad_line
 from dragoman.data.readers.lines import LIMIT
 from dragoman.data.readers.markup import End, Event, Start, Text
 
-ENDLESS = 8 * LIMIT  # where no end of it is looked for
+ENDLESS = 40 * LIMIT  # where no end of it is looked for
 
 
 class Inline:
