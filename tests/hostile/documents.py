@@ -146,7 +146,7 @@ def markup(size: int) -> Iterator[Spec]:
             in_text = attack in LONG_TEXTS  # a text that has a translation is left as it is
             yield attack, f"a.{kind}", unit(kind, src), "refuse", "read" if in_text else "refuse"
             if in_text:
-                yield attack, f"b.{kind}", whole(kind, ALONE[kind].format(src)), "read", "refuse"
+                yield attack, f"b.{kind}", whole(kind, ALONE[kind].format(src)), "refuse", "refuse"
         inside = tags.format(tags.format("a", "b"), "c")
         yield "unit inside a unit", f"a.{kind}", whole(kind, inside), "read", "read"
         yield (

@@ -8,7 +8,7 @@ from dragoman.data.readers.bad import BadLine, bad_line
 from dragoman.data.readers.lines import LIMIT
 from dragoman.data.readers.markup import End, Event, Start, Text
 
-ENDLESS = 40 * LIMIT  # where no end of it is looked for
+ENDLESS = 40 * LIMIT  # bytes after which no end of it is looked for
 
 
 class Inline:
@@ -17,12 +17,13 @@ class Inline:
     def __init__(self, codes: frozenset[str], file: Path) -> None:
         self.codes, self.file = codes, file
         self.is_open = False
-        self._line = 0
+        self._line = self._byte = 0
         self._parts: list[str] = []
         self._size = self._inside = 0
 
-    def open(self, line: int) -> None:
-        self.is_open, self._line, self._parts, self._size, self._inside = True, line, [], 0, 0
+    def open(self, start: Start) -> None:
+        self.is_open, self._line, self._byte = True, start.line, start.byte
+        self._parts, self._size, self._inside = [], 0, 0
 
     def take(self, event: Event) -> None:
         if not self.is_open:
@@ -32,12 +33,11 @@ class Inline:
                 self._inside += 1
             case End() if self._inside:
                 self._inside -= 1
-            case Text(text) if not self._inside:
-                if self._size <= LIMIT:
-                    self._parts.append(text)
+            case Text(_, byte) if byte - self._byte > ENDLESS:
+                raise too_long(self.file, self._line).error
+            case Text(text) if not self._inside and self._size <= LIMIT:
+                self._parts.append(text)
                 self._size += len(text)
-                if self._size > ENDLESS:
-                    raise too_long(self.file, self._line).error
 
     def close(self) -> str:
         """What was said, in one line, however the file is laid out. What is too long stays it."""

@@ -31,6 +31,7 @@ class End(NamedTuple):
 
 class Text(NamedTuple):
     text: str
+    byte: int = 0  # about where it ends
 
 
 Event = Start | End | Text
@@ -90,7 +91,7 @@ def parser_of(file: Path, found: list[Event]) -> expat.XMLParserType:
 
     parser.StartElementHandler = start
     parser.EndElementHandler = end
-    parser.CharacterDataHandler = lambda text: found.append(Text(text))
+    parser.CharacterDataHandler = lambda text: found.append(Text(text, parser.CurrentByteIndex))
     forbid_declarations(file, parser)
     return parser
 

@@ -35,7 +35,7 @@ def read_tmx(file: Path, on_bad: OnBad, languages: Languages | None = None) -> I
                 case "tuv":
                     language = event.attributes.get("xml:lang") or event.attributes.get("lang", "")
                 case "seg":
-                    seg.open(event.line)
+                    seg.open(event)
                 case _:
                     seg.take(event)
         elif event.name == "seg":
@@ -47,10 +47,10 @@ def read_tmx(file: Path, on_bad: OnBad, languages: Languages | None = None) -> I
             languages = languages or chosen(file, unit, header)
             places = [place_of(tuple(unit), name) for name in languages or ()]
             texts = [list(unit.values())[place] for place in places if place is not None]
-            if len(texts) < 2 or not all(texts):
-                on_bad(bad_line("untranslated", file, line, "This unit is in one language.", hint=""))
-            elif seg.is_too_long(*texts):
+            if seg.is_too_long(*(texts or unit.values())):
                 on_bad(too_long(file, line))
+            elif len(texts) < 2 or not all(texts):
+                on_bad(bad_line("untranslated", file, line, "This unit is in one language.", hint=""))
             else:
                 yield Pair(texts[0], texts[1], line)
         else:

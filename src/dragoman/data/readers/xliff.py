@@ -35,7 +35,7 @@ def read_xliff(file: Path, on_bad: OnBad, languages: Languages | None = None) ->
             unit, line, state = {}, event.line, event.attributes.get("state", "")
         elif isinstance(event, Start) and name in SIDES:
             state = event.attributes.get("state", state)
-            text.open(event.line)
+            text.open(event)
         elif isinstance(event, End) and name in SIDES:
             unit[name] = text.close()
         elif isinstance(event, End) and name in UNITS:
@@ -49,11 +49,13 @@ def read_xliff(file: Path, on_bad: OnBad, languages: Languages | None = None) ->
 
 
 def unfit(file: Path, line: int, texts: tuple[str, str], state: str) -> BadLine | None:
+    if Inline.is_too_long(*texts):
+        return too_long(file, line)
     if not all(texts):
         return bad_line("untranslated", file, line, "This unit has no translation.", hint="")
     if state in UNFINISHED:
         return bad_line("unfinished", file, line, f'This unit is "{state}".', hint="")
-    return too_long(file, line) if Inline.is_too_long(*texts) else None
+    return None
 
 
 def languages_of(element: str, attributes: dict[str, str]) -> Languages | None:
