@@ -127,4 +127,15 @@ def test_what_is_not_set_follows_from_the_data_and_what_is_set_stays(tmp_path: P
     assert config(pairs, "model.preset=transformer-base") == ("transformer-base", 600, 0.5 / 512, 512)
     assert config(pairs, "model.preset=rnn-small") == ("rnn-small", 600, 2e-3, 512)
     assert config(pairs, "training.batch_tokens=99")[3] == 99
+
+
+def test_a_short_budget_has_a_small_model(tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_bytes(b"x\ty\n" * 150_000)
+    assert config(pairs)[0] == "transformer-small"
+    assert config(pairs, "training.budget=15m")[0] == "transformer-tiny"
+    assert config(pairs, "training.budget=30h")[0] == "transformer-small"
+    assert choose(150_000, 2, 900).why.endswith(
+        "with 2 hours or more, model.preset=transformer-small is better"
+    )
     assert config(pairs, "text.kind=char")[1] == 8000  # an alphabet has the size it has

@@ -19,9 +19,9 @@ from dragoman.data.clean.check import check
 from dragoman.data.pair import Pair
 from dragoman.data.readers.bad import Skipped
 from dragoman.data.readers.build import open_pairs
-from dragoman.data.readers.languages import Languages
 from dragoman.data.readers.lines import LIMIT
 from dragoman.errors import DataError
+from dragoman.text.languages import Languages
 
 TMX = """<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE tmx SYSTEM "tmx14.dtd">

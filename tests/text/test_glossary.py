@@ -109,6 +109,13 @@ def test_a_bad_line_is_named(tmp_path: Path, raw: bytes, what: str, where: str) 
     assert error.value.hint
 
 
+@pytest.mark.parametrize("heading", ["source\ttarget", "en\tde", "Source\tTarget"])
+def test_a_heading_is_no_term(tmp_path: Path, heading: str) -> None:
+    file = tmp_path / "terms.tsv"
+    file.write_text(f"{heading}\nbike\tFahrrad\nde\ten\n")
+    assert [entry.source for entry in read_glossary(file).entries] == [("bike",), ("de",)]
+
+
 def test_a_mapping_needs_words_on_both_sides() -> None:
     with pytest.raises(DataError, match="empty"):
         from_mapping({"a": []})

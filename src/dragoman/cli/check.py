@@ -16,7 +16,7 @@ from dragoman.errors import ModelError, UsageError
 
 if TYPE_CHECKING:
     from dragoman.data.clean.report import CheckReport
-    from dragoman.data.readers.languages import Languages
+    from dragoman.text.languages import Languages
 
 HELP = """\
 Look at a corpus before training on it: what training would refuse, what is doubtful, what leaks.

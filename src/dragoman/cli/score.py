@@ -19,10 +19,10 @@ from dragoman.errors import UsageError
 
 if TYPE_CHECKING:
     from dragoman.config.data import Corpus, DataConfig
-    from dragoman.data.readers.languages import Languages
     from dragoman.inference.runtime import Name
     from dragoman.metrics.report import Report
     from dragoman.metrics.significance import Comparison
+    from dragoman.text.languages import Languages
 
 HELP = """\
 Measure a model: BLEU, chrF, exact match and error rates with 95 % intervals; or compare two on the same test.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -30,7 +31,7 @@ from dragoman.config.sizing import (
     usual_size,
 )
 from dragoman.config.text import TextConfig
-from dragoman.config.training import TrainingConfig
+from dragoman.config.training import TrainingConfig, seconds
 from dragoman.cores import cores
 from dragoman.errors import ConfigError, ModelError
 from dragoman.manifest import Read
@@ -228,7 +229,7 @@ def with_preset(table: Table, pairs: int, places: Places) -> Table:
         return table
     name = model.get("preset", ModelConfig.model_fields["preset"].default)
     if name == AUTO:
-        name, why = choose(pairs, cores())
+        name, why = choose(pairs, cores(), budget_of(table.get("training")))
         model = {**model, "preset": name, "why": why}
     if not isinstance(name, str) or name not in PRESETS:
         raise ConfigError(
@@ -238,6 +239,14 @@ def with_preset(table: Table, pairs: int, places: Places) -> Table:
             hint=f"model.preset={nearest(str(name), (*PRESETS, AUTO)) or AUTO}",
         )
     return {**table, "model": merge({**PRESETS[name](), "preset": name}, model)}
+
+
+def budget_of(training: Any) -> float:
+    """In seconds; without one, or with one that will be refused, there is no bound."""
+    try:
+        return seconds(training["budget"])
+    except (KeyError, TypeError, ValueError):
+        return math.inf
 
 
 def with_usual(table: Table, pairs: int) -> Table:

@@ -15,6 +15,7 @@ XLIFF = (b"<trans-unit", b"<segment")
 UNITS = {".tmx": (b"<tu ", b"<tu>"), ".xlf": XLIFF, ".xliff": XLIFF, ".po": (b"\nmsgid ",)}  # how one begins
 FEW, MANY = 100_000, 2_000_000  # pairs
 CORES = 16
+ENOUGH = 4 * 3600.0  # seconds of one core, in which a model larger than the smallest learns enough
 LEARNED = ("bpe", "unigram")
 SMALLEST, LARGEST = 500, 8_000  # sub-words
 WIDEST_STEP = 4e-3
@@ -27,14 +28,18 @@ class Sized(NamedTuple):
     why: str
 
 
-def choose(pairs: int, cores: int) -> Sized:
-    """More data fill a larger model, and a larger model needs a faster machine. GPUs are not used yet."""
+def choose(pairs: int, cores: int, budget: float = math.inf) -> Sized:
+    """More data fill a larger model, and a larger model needs a faster machine or more time: `budget` is in
+    seconds. GPUs are not used yet."""
     if not pairs:  # not known
         return Sized("transformer-small", "")
     shown = f"about {float(f'{pairs:.2g}'):,.0f} pairs"
     if pairs < FEW:
         few = f"{shown} are few: a larger model would learn them by heart"
         return Sized("transformer-tiny", f"{few}; model.preset=transformer-small is larger")
+    if budget * cores < ENOUGH:
+        more = f"with {ENOUGH / cores / 3600:.2g} hours or more, model.preset=transformer-small is better"
+        return Sized("transformer-tiny", f"{shown} would fill a larger model, which needs more time; {more}")
     if pairs < MANY:
         return Sized(
             "transformer-small", f"{shown} fill a model of this size; model.preset=transformer-base is larger"

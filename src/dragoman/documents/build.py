@@ -8,12 +8,12 @@ from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
-from dragoman.data.readers.languages import Languages
 from dragoman.data.readers.lines import other_encoding, recode, refuse_other_formats
 from dragoman.data.readers.stream import opened
 from dragoman.documents import po, srt, tmx, xliff
 from dragoman.documents.slots import Filled, Found, Translate, fill
 from dragoman.errors import DataError
+from dragoman.text.languages import Languages
 
 KINDS = {".po": "po", ".pot": "po", ".xlf": "xliff", ".xliff": "xliff", ".tmx": "tmx", ".srt": "srt"}
 LARGEST = 1 << 28  # bytes: it is held in memory

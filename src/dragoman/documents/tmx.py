@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.sax.saxutils import quoteattr
 
-from dragoman.data.readers.languages import Languages, place_of
 from dragoman.data.readers.markup import End, Start, parse
 from dragoman.data.readers.tmx import CODES
 from dragoman.documents.slots import Edit, Found, Slot
 from dragoman.documents.xml import Segment, content_of, end_of_tag, indent
 from dragoman.errors import UsageError
+from dragoman.text.languages import Languages, place_of
 
 MARK = ' creationid="MT!Dragoman"'
 

@@ -8,12 +8,12 @@ from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
-from dragoman.data.readers.languages import Languages
 from dragoman.data.readers.markup import End, Start, parse
 from dragoman.data.readers.xliff import ASIDE, CODES, UNFINISHED, UNITS, languages_of, turned
 from dragoman.documents.slots import Edit, Found, Slot
 from dragoman.documents.xml import Segment, content_of, end_of_tag, indent
 from dragoman.errors import DataError
+from dragoman.text.languages import Languages
 
 MARK_1 = ' state="needs-review-translation" state-qualifier="mt-suggestion"'
 MARK_2 = ' state="translated" subState="dragoman:mt"'

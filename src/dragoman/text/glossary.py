@@ -1,7 +1,8 @@
 """Glossaries: which term of the source is to be translated how.
 
-A file has a line for each term: source, a tab, target, in UTF-8, without a heading. Both sides may hold
-alternatives between bars (`bike|bicycle<TAB>Fahrrad|Rad`); a bar of its own is written `\\|`.
+A file has a line for each term: source, a tab, target, in UTF-8. A first line that names the columns
+(`source<TAB>target`, `en<TAB>de`) is passed over. Both sides may hold alternatives
+between bars (`bike|bicycle<TAB>Fahrrad|Rad`); a bar of its own is written `\\|`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import NamedTuple
 
 from dragoman.errors import DataError
 from dragoman.text.boundary import fold, folded, is_inside
+from dragoman.text.languages import is_heading
 
 Node = dict[str, "Node"]
 END = ""  # the key under which a node says that terms end there
@@ -111,7 +113,7 @@ def read_glossary(file: str | Path) -> Glossary:
     line_of: dict[str, int] = {}
     for number, raw in enumerate(bytes_of(path).removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
         line = decoded(raw.removesuffix(b"\r"), f"{path}:{number}")
-        if not line.strip():
+        if not line.strip() or (number == 1 and is_heading(line.split("\t"), None)):
             continue
         entry = parsed(line, f"{path}:{number}")
         for term in entry.source:

@@ -14,6 +14,7 @@ VALIDATIONS = 20  # of a run, where their distance is not set
 SHARE = 0.1  # of the time, at most, that validating and saving may take before they become rarer
 AFTER = 4.0  # the end of a run takes as long as so many validations: one more, two comparisons, calibration
 UNSEEN = 0.05  # of a budget, kept for the end until a validation was timed
+EARLIEST = 10.0  # seconds to the first validation
 LEAST = 0.1  # of the time, at least, is for updates, however long preparation and validation take
 
 
@@ -64,7 +65,9 @@ class TimeBudget:
         room = until - clock
         end = until - UNSEEN * room
         updates = max(1, round((end - clock) / seconds_per_update))
-        return cls(updates, until, clock, end, clock + room / VALIDATIONS)
+        # An untrained model writes nonsense to the longest length: a short run must not begin with that.
+        first_look = min(max(room / VALIDATIONS, EARLIEST), room / 4)
+        return cls(updates, until, clock, end, clock + first_look)
 
     def position(self, step: int, clock: float) -> float:
         return self.updates * min(1.0, max(0.0, (clock - self.start) / (self.end - self.start)))

@@ -16,8 +16,8 @@ from dragoman.data.clean.sides import Lengths, Words, are_turned
 from dragoman.data.pair import Pair
 from dragoman.data.readers.bad import PASSED_OVER, BadLine
 from dragoman.data.readers.build import open_pairs
-from dragoman.data.readers.languages import Languages
 from dragoman.errors import DataError
+from dragoman.text.languages import Languages
 
 Files = Sequence[str | Path]
 MOST_FAULTS = 10_000  # of a file with fewer pairs: it is something else, and each costs time

@@ -12,9 +12,9 @@ from typing import Any
 from dragoman.data.pair import Pair
 from dragoman.data.readers.bad import OnBad, bad_line
 from dragoman.data.readers.inline import Inline, too_long
-from dragoman.data.readers.languages import Languages, columns_of
 from dragoman.data.readers.stream import BOMB_RATIO, opened
 from dragoman.errors import DataError, MissingExtra
+from dragoman.text.languages import Languages, columns_of
 
 ROWS = 10_000  # of a batch, at most
 BATCH = 16 << 20  # bytes of a batch, about

@@ -11,7 +11,6 @@ from dragoman.data.readers.arrow import read_arrow
 from dragoman.data.readers.bad import BadLine, OnBad, refuse
 from dragoman.data.readers.csv import read_csv
 from dragoman.data.readers.jsonl import read_jsonl
-from dragoman.data.readers.languages import Languages
 from dragoman.data.readers.lines import read_lines
 from dragoman.data.readers.plain import read_plain
 from dragoman.data.readers.po import read_po
@@ -19,6 +18,7 @@ from dragoman.data.readers.tmx import read_tmx
 from dragoman.data.readers.tsv import read_tsv
 from dragoman.data.readers.xliff import read_xliff
 from dragoman.errors import DataError
+from dragoman.text.languages import Languages
 
 FORMS = {
     ".tsv": "tsv",

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from dragoman.data.pair import Pair
 from dragoman.data.readers.bad import BadLine, OnBad, bad_line
-from dragoman.data.readers.languages import Languages, columns_of, is_heading, which
 from dragoman.data.readers.lines import LIMIT, MOST_BETWEEN, Lines, read_lines
 from dragoman.errors import DataError
+from dragoman.text.languages import Languages, columns_of, is_heading, which
 
 DELIMITERS = ",;\t|"
 

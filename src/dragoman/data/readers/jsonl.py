@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 
 from dragoman.data.pair import Pair
 from dragoman.data.readers.bad import BadLine, OnBad, bad_line
-from dragoman.data.readers.languages import SOURCES, TARGETS, Languages, code, place_of
 from dragoman.data.readers.lines import read_lines
+from dragoman.text.languages import SOURCES, TARGETS, Languages, code, place_of
 
 EXPECTED = '{"src": "…", "tgt": "…"}'
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")

@@ -8,10 +8,10 @@ from pathlib import Path
 from dragoman.data.pair import Pair
 from dragoman.data.readers.bad import OnBad, bad_line
 from dragoman.data.readers.inline import Inline, too_long
-from dragoman.data.readers.languages import Languages, code, place_of, speaks, which
 from dragoman.data.readers.lines import LIMIT
 from dragoman.data.readers.markup import Start, Text, read_xml
 from dragoman.errors import DataError
+from dragoman.text.languages import Languages, code, place_of, speaks, which
 
 MOST_LANGUAGES = 1000
 LONGEST_UNIT = 8 * LIMIT  # characters, in all its languages
