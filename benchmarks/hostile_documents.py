@@ -30,6 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 DOCUMENTS: Any = importlib.import_module("hostile.documents")
 COLUMNS: Any = importlib.import_module("hostile.columns")
 VERBS: Any = importlib.import_module("hostile.verbs")
+TAGGED = ("many tags", "script")  # what keeps tags is torch, which takes seconds to load
 SECONDS, MEGABYTES, PATIENCE = 2.0, 300.0, 60.0
 # A process that was forked counts its parent's memory as its own in `ru_maxrss`, but not in VmHWM.
 DRIVER = """
@@ -90,6 +91,8 @@ class Findings:
         good = home / "good.po"
         good.write_bytes(DOCUMENTS.ENTRY)
         self.bare = {"check": driven(["check", str(good)]), "run": driven(self.command("run", good))}
+        good.write_bytes(DOCUMENTS.ENTRY.replace(b"More", b"<b>More</b>"))
+        self.bare["run, tags"] = driven(self.command("run", good))
         self.rows: dict[str, list[tuple[str, Ended]]] = defaultdict(list)
         self.files, self.faults = 0, list[str]()
         self.secrets = [line for line in DOCUMENTS.SECRET.read_text().splitlines() if len(line) > 20]
@@ -106,28 +109,29 @@ class Findings:
                 continue
             self.out.unlink(missing_ok=True)
             ended = driven(self.command(verb, case.file))
-            self.rows[case.attack].append((verb, ended))
-            for fault in self.faults_of(verb, verdict, ended):
+            start = "run, tags" if case.attack in TAGGED and verb == "run" else verb
+            self.rows[case.attack].append((start, ended))
+            for fault in self.faults_of(start, verdict, ended):
                 self.faults.append(f"{case.attack} ({case.file.suffix}), {verb}: {fault}")
                 print(self.faults[-1], file=sys.stderr, flush=True)
 
     def faults_of(self, verb: str, verdict: str, ended: Ended) -> Iterator[str]:
         wanted = {"read": (0,), "refuse": (2, 3)}[verdict]
         written = self.out.read_text("utf-8", "replace") if self.out.is_file() else ""
-        bare = self.bare["run" if verb == "run" and ended.code == 0 else "check"]
+        bare = self.start(verb, ended)
         if ended.code not in wanted:
             yield f"ended with {ended.code}, not {wanted}: {ended.said[-300:]}"
         if "Traceback" in ended.said or "bug in Dragoman" in ended.said:
             yield f"a traceback: {ended.said[-300:]}"
         if verdict == "refuse" and not ("where" in ended.said or "✗" in ended.said):
             yield f"without where: {ended.said[-300:]}"
-        if verdict == "refuse" and verb == "run" and written:
+        if verdict == "refuse" and verb != "check" and written:
             yield "refused, and written all the same"
         if any(secret in ended.said + written for secret in self.secrets):
             yield "told a secret"
         if ended.seconds - bare.seconds > SECONDS:
             yield f"{ended.seconds:.1f} s, of which {bare.seconds:.1f} s are the bare start"
-        if ended.megabytes - (bare.megabytes if bare is self.bare["run"] else 0) > MEGABYTES:
+        if ended.megabytes - (bare.megabytes if bare is not self.bare["check"] else 0) > MEGABYTES:
             yield f"{ended.megabytes:.0f} MB"
         if len(ended.said) > 5000:
             yield f"{len(ended.said):,} characters said"

@@ -45,7 +45,7 @@ PATTERNS = (
     "django/**/locale/de/**/*.po",
     "weblate/weblate/locale/de/**/*.po",
     "weblate/weblate/trans/tests/data/*.*",
-    "sphinx/**/locales/de/**/*.po",
+    "sphinx/**/locale/de/**/*.po",
     "pysrt/**/*.srt",
     "srt/**/*.srt",
     "php-*/**/*.de.xlf",
@@ -212,7 +212,8 @@ def filled(given: Path, languages: list[str], model: Path, folder: Path) -> Fill
         return Filled(0, 0, 0, driven.err.partition("\n")[0].removeprefix("error  "))
     units, of = (int(count.replace(",", "")) for count in counts.groups())
     before, after = given.read_bytes(), out.read_bytes()
-    changed = different(PLAIN[given.suffix](before), PLAIN[given.suffix](after))
+    plain = PLAIN[given.suffix] if units else bytes  # where nothing was filled in, all is the same
+    changed = different(plain(before), plain(after)) + rewritten(before, after, given.suffix)
     return Filled(units, of, changed, "" if parsed(given, folder) else parsed(out, folder))
 
 
@@ -222,6 +223,16 @@ def different(before: bytes, after: bytes) -> int:
         return sum(a != b for a, b in zip(before, after, strict=True))
     same = next((n for n, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), 0)
     return max(len(before), len(after)) - same
+
+
+def rewritten(before: bytes, after: bytes, suffix: str) -> int:
+    """Bytes of translations that were there before and are others now."""
+    if suffix == ".po":
+        pairs = zip(FORMS.finditer(before), FORMS.finditer(after), strict=True)
+        return sum(len(old[0]) for old, new in pairs if old[0].count(b'"') > 2 and old[0] != new[0])
+    old, new = (TARGET.findall(raw) if suffix in (".xlf", ".xliff") else [] for raw in (before, after))
+    kept = [target for target in new if b"mt-suggestion" not in target and b"dragoman:mt" not in target]
+    return sum(len(target) for target in kept if target not in old)
 
 
 def parsed(out: Path, folder: Path) -> str:
