@@ -40,11 +40,12 @@ def find(given: Sequence[str | Path], args: argparse.Namespace) -> Path | None:
     return files[0]
 
 
-def read(file: Path, args: argparse.Namespace) -> Document:
+def read(given: Sequence[str | Path], args: argparse.Namespace) -> Document | None:
     """Before the model, which takes seconds to load: what is wrong with a document is said at once."""
     from dragoman.documents.build import read_document
 
-    return read_document(file, tuple(args.languages) if args.languages else None)
+    file = find(given, args)
+    return read_document(file, tuple(args.languages) if args.languages else None) if file else None
 
 
 def run(document: Document, model: Model, search: SearchConfig, args: argparse.Namespace, out: TextIO) -> int:

@@ -67,8 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     texts, overrides = split_texts(args.text)
     given = files_and_texts(texts, args)
-    file = document.find(given, args)
-    to_fill = document.read(file, args) if file else None
+    to_fill = document.read(given, args)
     model = load_model(args.model, args.runtime, args.ensemble or (), args.reverse, args.workers)
     search = search_of(model, args, overrides)
     if to_fill:

@@ -25,7 +25,7 @@ from dragoman.training.parallel import Ranks
 from dragoman.training.plan import Plan
 from dragoman.training.run import Outcome, Run
 from dragoman.training.signals import FINISH
-from dragoman.training.trackers import TRACKERS, open_tracker
+from dragoman.training.trackers.build import TRACKERS, open_tracker
 
 Event = dict[str, Any]
 
