@@ -310,7 +310,7 @@ def test_plain_view_writes_a_line_a_minute_and_one_for_what_happens(
     [
         ({}, True),
         ({"bleu": 0.04, "exact_match": 0.0, "chrf": 9.1}, False),
-        ({"bleu": 0.0, "exact_match": 0.01}, True),
+        ({"bleu": 0.0, "exact_match": 1.0}, True),
         ({"bleu": 0.1, "exact_match": 0.0}, True),
     ],
 )

@@ -130,7 +130,14 @@ def refuse_idle(config: Config, given: Mapping[str, Any], places: Places) -> Non
     """`given` is the table before presets and defaults."""
     if places.file is None or places.file.name != WRITTEN:
         refuse(SETTINGS, config, given, places)
-        refuse(SEARCHES, config.search, given, places)
+        refuse(SEARCHES, config.search, {"search": not_usual(given.get("search"))}, places)
+
+
+def not_usual(search: Any) -> dict[str, Any]:
+    """What a file says of the search besides the defaults, which a folder that Dragoman made has, too."""
+    fields = SearchConfig.model_fields
+    given = search.items() if isinstance(search, Mapping) else ()
+    return {key: value for key, value in given if key in fields and value != fields[key].default}
 
 
 def refuse(rules: Sequence[Idle[C]], config: C, given: Mapping[str, Any], places: Places) -> None:
