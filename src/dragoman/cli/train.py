@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
 from dragoman.cli.arguments import add_languages
@@ -49,6 +50,8 @@ def run(args: argparse.Namespace) -> int:
     from dragoman.cli.sources import find, refuse_moved
     from dragoman.config.load import load
 
+    # Threads that spin while they wait for each other take the cores from other processes, which spin, too.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     sources = find(args)
     config = load(sources.settings, sources.overrides, sources.implied)
     if sources.settings == sources.out / "settings.toml":
