@@ -23,6 +23,12 @@ def cores() -> int:
     return max(1, min(allowed, round(min(quota(), allowed))))
 
 
+def wait_asleep() -> None:
+    """Threads that spin while they wait for each other take the cores from other processes, which spin, too.
+    Said before torch is imported, by a command that has its process to itself."""
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+
 def local_ranks() -> int:
     """Processes of one run on this machine; `torchrun` says so."""
     return max(1, number(os.environ.get("LOCAL_WORLD_SIZE", "")))

@@ -161,6 +161,14 @@ def test_the_words_that_differ_are_marked_alone(home: Path, capsys: pytest.Captu
     assert "  the [fourth \N{REPLACEMENT CHARACTER}[31mword]\n" in out
 
 
+def test_a_file_of_no_outputs_is_not_compared_in_silence(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "none.txt").write_text("")
+    assert main(["score", "test.tgt", "--hyp", "test.tgt", "--against", "none.txt"]) != 0
+    assert "This file is empty." in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("extra", [["--diff", "3"], ["--against", "two", "--diff", "0"]])
 def test_a_diff_needs_a_number_and_another(extra: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["score", "one", "test.src", "test.tgt", *extra]) == 2

@@ -17,7 +17,6 @@ from dragoman.errors import UsageError
 if TYPE_CHECKING:
     from dragoman.config.search import SearchConfig
     from dragoman.documents.build import Document
-    from dragoman.inference.asked import Asked
     from dragoman.inference.model import Model
 
 
@@ -50,27 +49,18 @@ def read(given: Sequence[str | Path], args: argparse.Namespace) -> Document | No
 
 def run(document: Document, model: Model, search: SearchConfig, args: argparse.Namespace, out: TextIO) -> int:
     """The document with translations where it had none, in the same form."""
-    from dragoman.text.kept import find_kept
-
     asked, report, live = steering.asked(args), steering.Report(), LiveLine()
     flagged: dict[int, tuple[str, ...]] = {}
 
     def translate(sources: Sequence[str]) -> list[str]:
-        """Things to keep are kept, asked or not; what has none needs no search for it."""
-        outputs = [""] * len(sources)
+        """Things to keep are kept, asked or not."""
         count = Count(live, total_of(sources), "unit")
-        kinds = steering.kept(args)
-        for keeps in (False, True):
-            places = [n for n, source in enumerate(sources) if bool(find_kept(source, kinds)) == keeps]
-            wish: Asked = {**asked, "keep": kinds if keeps else ()}
-            some = [sources[n] for n in places]
-            results = decoded(model, some, search, count, **wish) if places else []
-            for n, result in zip(places, results, strict=True):
-                outputs[n] = result.text
-                report.add(n + 1, result)
-                if result.flags:
-                    flagged[n + 1] = result.flags
-        return outputs
+        results = decoded(model, sources, search, count, **{**asked, "keep": steering.kept(args)})
+        for unit, result in enumerate(results, start=1):
+            report.add(unit, result)
+            if result.flags:
+                flagged[unit] = result.flags
+        return [result.text for result in results]
 
     with live:
         filled = document.filled(translate)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from dragoman.cli import distil
 from dragoman.cli.terminal import give, say, talk
+from dragoman.cores import wait_asleep
 from dragoman.data.recipes.build import RECIPES, make
 from dragoman.errors import UsageError
 
@@ -68,6 +69,7 @@ def teach(args: argparse.Namespace, folder: Path, lesson: Mapping[str, str]) -> 
     refuse_wrong_lesson(args, lesson, models)
     if args.force or not (folder / "dragoman.toml").exists():
         make(args.name, folder, force=args.force)
+    wait_asleep()
     from dragoman.cli import lesson as lessons  # it trains, so it brings PyTorch
 
     lessons.teach(folder, models)

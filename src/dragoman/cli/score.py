@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     if args.calibrate and model:
         calibrate_model(model, test)
     report = score(outputs, test.references, lowercase=args.lowercase)
-    others: list[str] = []
+    others: list[str] | None = None
     if args.against:
         others, other_runtime = outputs_of(args.against, test, overrides, args.runtime)
         if runtime and other_runtime and runtime != other_runtime:
@@ -105,13 +105,13 @@ def tell_scores(
     runtime: Name | None,
     test: TestSet,
     outputs: list[str],
-    others: list[str],
+    others: list[str] | None,
 ) -> None:
-    """`others` are none where nothing is compared."""
+    """`others` are the outputs to compare with."""
     from dragoman.metrics.significance import compare
 
-    rows = compare(outputs, others, test.references, lowercase=args.lowercase) if others else []
-    apart = differences(*test, outputs, others) if args.diff else []
+    rows = compare(outputs, others, test.references, lowercase=args.lowercase) if others is not None else []
+    apart = differences(*test, outputs, others) if args.diff and others is not None else []
     if args.json:
         facts: dict[str, Any] = {"runtime": runtime} if runtime else {}
         if rows:

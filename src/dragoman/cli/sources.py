@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dragoman.cli.arguments import split_overrides
-from dragoman.config.data import Corpus, DataConfig
 from dragoman.config.load import parse_override
 from dragoman.config.root import Config
 from dragoman.config.training import IN_UPDATES
@@ -158,7 +157,8 @@ def refuse_moved(config: Config, settings: Path, out: Path) -> None:
         return
     again = "Put it back there, or change [data] in the settings file."
     if len(config.data.train) == 1:
-        train, valid = ([f"PATH/{Path(file).name}" for file in corpus.files] for corpus in two(config.data))
+        given = (config.data.train[0].files, config.data.valid.files if config.data.valid else ())
+        train, valid = ([f"PATH/{Path(file).name}" for file in files] for files in given)
         names = [*train, *(["--valid", *valid] if valid else [])]
         where = ["-c", str(settings), "-o", str(out)]
         again = f"Name the files where they are now:  {shlex.join(['dragoman', 'train', *names, *where])}"
@@ -168,11 +168,6 @@ def refuse_moved(config: Config, settings: Path, out: Path) -> None:
         expected="the files that the run was begun with; the run or they were moved",
         hint=again,
     )
-
-
-def two(data: DataConfig) -> tuple[Corpus, Corpus]:
-    """What is trained on, and what is validated on, if anything."""
-    return data.train[0], data.valid or Corpus.model_construct(files=())
 
 
 def neighbour(file: Path) -> str:

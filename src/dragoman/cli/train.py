@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 
 from dragoman.cli.arguments import add_languages
@@ -49,9 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from dragoman.cli.sources import find, refuse_moved
     from dragoman.config.load import load
+    from dragoman.cores import wait_asleep
 
-    # Threads that spin while they wait for each other take the cores from other processes, which spin, too.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    wait_asleep()
     sources = find(args)
     config = load(sources.settings, sources.overrides, sources.implied)
     if sources.settings == sources.out / "settings.toml":

@@ -16,9 +16,9 @@ from dragoman.inference.judge import Judge
 from dragoman.inference.keeping import Surfaces
 from dragoman.inference.knowing import Written, known
 from dragoman.inference.opening import Openings
-from dragoman.inference.result import EMPTY, Result
+from dragoman.inference.result import Result
 from dragoman.inference.runtime import Engine, Name
-from dragoman.inference.steered import Answer, Decoded, result_of, steered
+from dragoman.inference.steered import Decoded, results
 from dragoman.inference.streaming import parts
 from dragoman.inference.wanted import Wanted
 from dragoman.models.calibration import Calibration
@@ -63,12 +63,7 @@ class Light:
         self._refuse(Call(config, asked, trace))
         wanted = Wanted(texts, self.surfaces, asked) if any(asked.values()) else None
         decode = partial(self._decode, config, wanted, details=details)
-        if wanted:
-            answers = steered(wanted, decode)
-        else:
-            answers = [Answer(one, self._texts(one)) if one else None for one in decode(texts)]
-        pairs = zip(texts, answers, strict=True)
-        return [result_of(text, answer, self.judge, config) if answer else EMPTY for text, answer in pairs]
+        return results(texts, wanted, decode, self.text.tgt, self.judge, config)
 
     def _decode(
         self,
@@ -110,9 +105,6 @@ class Light:
             about = known(written, step, self.text, self.judge.calibration)
             told.append(one._replace(known=about, looks=looks))
         return told
-
-    def _texts(self, decoded: Decoded) -> list[str]:
-        return [self.text.tgt.decode(hypothesis.tokens) for hypothesis in decoded.hypotheses]
 
     def stream(self, text: str, search: SearchConfig | None = None, *, prefix: str = "") -> Iterator[str]:
         """The output of greedy search in parts, each as soon as it is known."""

@@ -10,11 +10,12 @@ from dragoman.inference.judge import Judge, ran_away
 from dragoman.inference.keeping import Looks, Rest, has_all, placed
 from dragoman.inference.knowing import Known
 from dragoman.inference.outcome import Outcome, report
-from dragoman.inference.result import Alternative, Result, Term
+from dragoman.inference.result import EMPTY, Alternative, Result, Term
 from dragoman.inference.wanted import Wanted
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.trace import Trace
 from dragoman.text.kept import in_capitals, mend, taken_out
+from dragoman.text.tokenizer import Tokenizer
 
 
 class Decoded(NamedTuple):
@@ -44,6 +45,26 @@ class Answer(NamedTuple):
 class Decode(Protocol):
     def __call__(self, texts: Sequence[str], *, look: bool = False) -> list[Decoded | None]:
         """What is found for each text; None for one without words."""
+
+
+def results(
+    texts: Sequence[str],
+    wanted: Wanted | None,
+    decode: Decode,
+    tokenizer: Tokenizer,
+    judge: Judge,
+    config: SearchConfig,
+) -> list[Result]:
+    """One for each text, in order. A text without words has an empty one."""
+    if wanted:
+        answers = steered(wanted, decode)
+    else:
+        answers = [
+            Answer(one, [tokenizer.decode(h.tokens) for h in one.hypotheses]) if one else None
+            for one in decode(texts)
+        ]
+    pairs = zip(texts, answers, strict=True)
+    return [result_of(text, answer, judge, config) if answer else EMPTY for text, answer in pairs]
 
 
 def steered(wanted: Wanted, decode: Decode) -> list[Answer | None]:

@@ -22,9 +22,9 @@ from dragoman.inference.judge import Judge
 from dragoman.inference.keeping import Surfaces
 from dragoman.inference.knowing import Written, known
 from dragoman.inference.opening import Openings
-from dragoman.inference.result import EMPTY, Result
+from dragoman.inference.result import Result
 from dragoman.inference.runtime import Ids, Name, Steps
-from dragoman.inference.steered import Answer, Decoded, result_of, steered
+from dragoman.inference.steered import Decoded, results
 from dragoman.inference.steering import Steering
 from dragoman.inference.streaming import parts
 from dragoman.models.bundle import Bundle, load_bundle
@@ -116,12 +116,7 @@ class Translator:
         config = self._limited(search)
         steering = Steering(texts, self.surfaces, asked) if any(asked.values()) else None
         decode = partial(self._decode, config, steering, details=details, trace=trace)
-        if steering:
-            answers = steered(steering, decode)
-        else:
-            answers = [Answer(one, self._texts(one)) if one else None for one in decode(texts)]
-        pairs = zip(texts, answers, strict=True)
-        return [result_of(text, answer, self.judge, config) if answer else EMPTY for text, answer in pairs]
+        return results(texts, steering, decode, self.text.tgt, self.judge, config)
 
     def stream(self, text: str, search: SearchConfig | None = None, *, prefix: str = "") -> Iterator[str]:
         """The output of greedy search in parts, each as soon as it is known."""
@@ -278,9 +273,6 @@ class Translator:
         """Sources that are padded alike, as far as there are positions."""
         length = min(padded(len(rows[0])), self.longest_source + 1)
         return collate_sources(in_company(rows), length)
-
-    def _texts(self, decoded: Decoded) -> list[str]:
-        return [self.text.tgt.decode(hypothesis.tokens) for hypothesis in decoded.hypotheses]
 
 
 def load_translator(

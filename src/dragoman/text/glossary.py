@@ -1,8 +1,8 @@
 """Glossaries: which term of the source is to be translated how.
 
 A file has a line for each term: source, a tab, target, in UTF-8. A first line that names the columns
-(`source<TAB>target`, `en<TAB>de`) is passed over. Both sides may hold alternatives
-between bars (`bike|bicycle<TAB>Fahrrad|Rad`); a bar of its own is written `\\|`.
+(`source<TAB>target`, `en<TAB>de`) is passed over. Both sides may hold alternatives between bars
+(`bike|bicycle<TAB>Fahrrad|Rad`); a bar of its own is written `\\|`.
 """
 
 from __future__ import annotations
