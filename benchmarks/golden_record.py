@@ -1,0 +1,269 @@
+"""The golden record: what a change of names, rooms or words must leave the same, one hash per line.
+
+    python benchmarks/golden_record.py RECORD [--only PATTERN]      write the record of this tree
+    python benchmarks/golden_record.py RECORD --against REVISION    and compare it with that of another one
+
+Every preset (as deep and as shaped as it is, but narrow), objective, tokenizer and output layer is trained
+for 20 updates on generated sentences, with one thread and a fixed seed. Each model decodes 50 sentences with
+greedy search, some with every other search, under constraints and through the exports. Weights are hashed by
+shape and value (names may change), outputs by text and score. Bits depend on the processor and on torch's
+version, so two records are compared on one machine: the other revision is checked out and runs its own copy
+of this script.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import difflib
+import hashlib
+import io
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported
+
+from safetensors.numpy import load_file
+
+import dragoman as dg
+from dragoman.cli.main import main as command_line
+from dragoman.config.presets import PRESETS
+from dragoman.inference.result import Result
+from dragoman.inference.runtime import Name
+
+HOME = Path(__file__).resolve().parent.parent
+WIDE, NARROWER = 512, 8  # sizes from WIDE on are divided
+TRAINING = {
+    "training.updates": 20,
+    "training.batch_tokens": 512,
+    "training.validate_every": 20,
+    "training.checkpoint_every": 10,
+    "training.average": 2,
+    "training.threads": 1,
+    "training.seed": 7,
+    "text.size": 400,
+}
+TRANSFORMER, RNN = {"model.preset": "transformer-tiny"}, {"model.preset": "rnn-small"}
+RUNS: dict[str, dict[str, Any]] = {
+    "objective coverage": {**RNN, "training.objective.coverage": 0.5},
+    "objective alignment": {**RNN, "training.objective.alignment": 0.5},
+    "objective scheduled_sampling": {
+        **RNN,
+        "training.objective.kind": "scheduled_sampling",
+        "training.objective.half": 5,
+    },
+    "objective scheduled_sampling argmax": {
+        **TRANSFORMER,
+        "training.objective.kind": "scheduled_sampling",
+        "training.objective.decay": "constant",
+        "training.objective.truth": 0.5,
+        "training.objective.own": "argmax",
+    },
+    "objective two_pass_sampling": {
+        **TRANSFORMER,
+        "training.objective.kind": "two_pass_sampling",
+        "training.objective.half": 5,
+    },
+    "objective minimum_risk": {
+        **TRANSFORMER,
+        "training.objective.kind": "minimum_risk",
+        "training.objective.after": 15,
+    },
+    "head adaptive": {
+        **TRANSFORMER,
+        "model.head.kind": "adaptive",
+        "model.head.cutoffs": [100],
+        "model.tied": "none",
+    },
+    "head sampled": {**TRANSFORMER, "model.head.kind": "sampled"},
+    "text unigram": {**TRANSFORMER, "text.kind": "unigram", "text.sampling": 0.1},
+    "text word": {**RNN, "text.kind": "word", "text.joint": False},
+    "text char": {**RNN, "text.kind": "char"},
+    "text byte": {**TRANSFORMER, "text.kind": "byte", "text.lowercase": True},
+    "training schedule": {
+        **TRANSFORMER,
+        "training.schedule": "inverse_sqrt",
+        "training.lr": 1e-3,
+        "training.warmup": 5,
+        "training.micro_batches": 2,
+    },
+}
+SEARCHES: dict[str, dict[str, Any]] = {
+    "beam": {"kind": "beam", "size": 4, "n_best": 3},
+    "gnmt": {"kind": "beam", "length_norm": "gnmt", "length_penalty": 0.6, "stop": "all"},
+    "groups": {"kind": "beam", "size": 4, "groups": 2, "n_best": 2},
+    "sample": {"kind": "sample", "top_k": 20, "temperature": 0.8, "n_best": 2},
+    "nucleus": {"kind": "sample", "top_p": 0.9},
+    "mbr": {"kind": "mbr", "samples": 8},
+    "rules": {"kind": "beam", "min_length": 5, "no_repeat_ngram": 2},
+}
+STEERED: dict[str, dict[str, Any]] = {
+    "prefix": {"prefix": "Die"},
+    "glossary": {"glossary": {"cat": "Katze", "house": ["Haus", "Gebäude"]}},
+    "forbid": {"forbid": ["ist", "Dinge"]},
+    "keep": {"keep": True},
+    "all": {"prefix": "Die", "glossary": {"cat": "Katze"}, "forbid": ["ist"], "keep": True},
+}
+NOUNS = {"cat": "Katze", "dog": "Hund", "house": "Haus", "garden": "Garten", "book": "Buch", "tree": "Baum"}
+ADJECTIVES = {"small": "klein", "big": "groß", "red": "rot", "old": "alt", "new": "neu"}
+VERBS = {"sees": "sieht", "finds": "findet", "buys": "kauft", "loves": "liebt"}
+
+
+EXPORTED: dict[str, Name] = {"preset transformer-tiny": "ct2", "preset rnn-small": "onnx", "preset conv-small": "onnx"}
+
+
+def pairs(number: int, seed: int) -> Iterator[tuple[str, str]]:
+    draw = random.Random(seed)
+    for _ in range(number):
+        one, two = draw.sample(sorted(NOUNS), 2)
+        how, does = draw.choice(sorted(ADJECTIVES)), draw.choice(sorted(VERBS))
+        many = draw.randrange(2, 1000)
+        yield (
+            f"The {how} {one} {does} {many} things at <b>the {two}</b>.",
+            f"Die {NOUNS[one]} ist {ADJECTIVES[how]} und {VERBS[does]} {many} Dinge bei <b>{NOUNS[two]}</b>.",
+        )
+
+
+def narrow(value: Any) -> Any:
+    match value:
+        case bool():
+            return value
+        case int():
+            return value // NARROWER if value >= WIDE else value
+        case list():
+            return [narrow(one) for one in value]
+    return value
+
+
+def narrowed(name: str) -> dict[str, Any]:
+    """The preset and what makes it narrow."""
+    changed: dict[str, Any] = {"model.preset": name}
+    for side, part in PRESETS[name]().items():
+        for key, value in part.items() if isinstance(part, dict) else ():
+            if narrow(value) != value:
+                changed[f"model.{side}.{key}"] = narrow(value)
+    return changed
+
+
+def digest(parts: Sequence[object]) -> str:
+    hashed = hashlib.sha256()
+    for part in parts:
+        hashed.update(part if isinstance(part, bytes) else f"{part}\n".encode())
+    return hashed.hexdigest()[:16]
+
+
+def of_weights(model: Path) -> str:
+    arrays = load_file(model / "weights.safetensors").values()
+    return digest(sorted(f"{array.shape} {digest([array.tobytes()])}" for array in arrays))
+
+
+def of_results(results: list[Result]) -> str:
+    return digest(
+        [
+            (r.text, r.score, r.confidence, r.flags, [(a.text, a.score) for a in r.alternatives])
+            for r in results
+        ]
+    )
+
+
+def lines(home: Path, only: str) -> Iterator[str]:
+    for name, count, seed in (("train", 600, 1), ("valid", 40, 2)):
+        text = "".join(f"{src}\t{tgt}\n" for src, tgt in pairs(count, seed))
+        (home / f"{name}.tsv").write_text(text, encoding="utf-8")
+    runs = {f"preset {name}": narrowed(name) for name in PRESETS} | RUNS
+    sources = [src for src, _ in pairs(50, 3)]
+    for name, settings in runs.items():
+        if only not in name:
+            continue
+        out = home / name.replace(" ", "-")
+        files = (home / "train.tsv",)
+        model = dg.train(
+            *files, valid=home / "valid.tsv", out=out, settings={**TRAINING, **settings}, progress=False
+        )
+        yield f"{name}: weights {of_weights(out / 'model')}"
+        yield f"{name}: greedy {of_results(model(sources, {'kind': 'greedy'}))}"
+        yield f"{name}: beam {of_results(model(sources, SEARCHES['beam'], details=True))}"
+        if name in (
+            "preset transformer-tiny",
+            "preset rnn-small",
+            "preset conv-small",
+            "text byte",
+            "text word",
+        ):
+            yield from decoded(name, model, sources)
+        if name in ("preset transformer-tiny", "preset rnn-small", "preset conv-small"):
+            yield from exported(name, out, sources)
+
+
+def decoded(name: str, model: dg.Model, sources: list[str]) -> Iterator[str]:
+    for search, settings in list(SEARCHES.items())[1:]:
+        yield f"{name}: {search} {of_results(model(sources, settings))}"
+    for steering, options in STEERED.items():
+        yield f"{name}: steered by {steering} {of_results(model(sources, {'size': 4}, **options))}"
+    yield f"{name}: stream {digest([list(model.stream(source)) for source in sources[:5]])}"
+
+
+def exported(name: str, out: Path, sources: list[str]) -> Iterator[str]:
+    kind = EXPORTED[name]
+    with contextlib.redirect_stdout(io.StringIO()):
+        if command_line(["export", str(out), "--to", kind, "--json"]):
+            raise SystemExit(f"{name} was not exported to {kind}.")
+    model = dg.load(out, runtime=kind)
+    for search in ({"kind": "greedy"}, SEARCHES["beam"]):
+        yield f"{name}: {kind} {search['kind']} {of_results(model(sources, search, details=True))}"
+    for steering in ("keep", "prefix"):
+        yield f"{name}: {kind} {steering} {of_results(model(sources, **STEERED[steering]))}"
+
+
+def record(only: str) -> list[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        found = []
+        for line in lines(Path(folder), only):
+            print(line, file=sys.stderr, flush=True)
+            found.append(line)
+        return found
+
+
+def record_of(revision: str, only: str) -> list[str]:
+    """What the script of another revision finds in its own tree."""
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder, "tree")
+        git = ["git", "-C", str(HOME), "worktree"]
+        subprocess.run([*git, "add", "--detach", "--quiet", str(tree), revision], check=True)
+        try:
+            script, file = tree / "benchmarks" / Path(__file__).name, Path(folder, "record.txt")
+            environment = {**os.environ, "PYTHONPATH": str(tree / "src")}
+            command = [sys.executable, str(script), str(file), "--only", only]
+            subprocess.run(command, env=environment, check=True)
+            return file.read_text(encoding="utf-8").split("\n")[:-1]
+        finally:
+            subprocess.run([*git, "remove", "--force", str(tree)], check=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("record", type=Path)
+    parser.add_argument("--only", default="", help="runs whose name holds this")
+    parser.add_argument("--against", metavar="REVISION")
+    args = parser.parse_args()
+    found = record(args.only)
+    args.record.write_text("".join(line + "\n" for line in found), encoding="utf-8")
+    if not args.against:
+        return 0
+    different = list(
+        difflib.unified_diff(record_of(args.against, args.only), found, args.against, "now", n=0, lineterm="")
+    )
+    print("\n".join(different) or f"{len(found)} lines are the same as of {args.against}.")
+    return bool(different)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
