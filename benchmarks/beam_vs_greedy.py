@@ -14,7 +14,7 @@ import json
 import time
 from typing import Any
 
-from dragoman.data.readers.build import open_pairs
+from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.inference.model import Model, load
 from dragoman.metrics.report import score
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.config.search import SearchConfig
-from dragoman.data.readers.build import open_pairs
+from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.inference.model import Model, load
 from told import Told
 

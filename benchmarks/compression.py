@@ -24,13 +24,13 @@ from typing import Any
 
 from dragoman.cli.chart import Axis, Line, Panel, draw
 from dragoman.config.search import SearchConfig
-from dragoman.data.readers.build import open_pairs
-from dragoman.export.folder import export_ct2
-from dragoman.inference.ct2 import Ct2
-from dragoman.inference.folder import find_model
+from dragoman.data.readers.open_pairs import open_pairs
+from dragoman.export.ct2 import export_ct2
+from dragoman.inference.find_model import find_model
+from dragoman.inference.runtimes.ct2 import CTranslate2Engine
 from dragoman.metrics.report import values
 from dragoman.models.bundle import load_bundle
-from dragoman.text.pair import TextPair
+from dragoman.text.tokenizer_pair import TokenizerPair
 from multi30k import DATA, DRAGOMAN
 from record import DOCS, Facts, keep, kept, rows, stamp
 
@@ -99,8 +99,8 @@ def make(args: argparse.Namespace) -> list[Step]:
 class System:
     """A step that can decode, with its times."""
 
-    text: TextPair
-    engine: Ct2
+    text: TokenizerPair
+    engine: CTranslate2Engine
     sources: list[list[int]]
     facts: dict[str, Any]
     seconds: dict[str, list[float]]
@@ -120,7 +120,7 @@ def system(step: Step, home: Path, sources: list[str]) -> System:
         "bytes": (folder / "model.bin").stat().st_size,
     }
     ids = [row.tolist() for row in bundle.text.src.encode_batch(sources)]
-    return System(bundle.text, Ct2(folder, bundle.text, threads=THREADS), ids, facts, {})
+    return System(bundle.text, CTranslate2Engine(folder, bundle.text, threads=THREADS), ids, facts, {})
 
 
 def measure(steps: list[Step], args: argparse.Namespace) -> Facts:

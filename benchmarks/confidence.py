@@ -18,17 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.data.pair import Pair
-from dragoman.data.readers.build import open_pairs
-from dragoman.inference.calibrate import calibrate, references
-from dragoman.inference.folder import find_model
-from dragoman.inference.same_bits import ask_for_same_bits
-from dragoman.inference.translator import Translator
+from dragoman.data.readers.open_pairs import open_pairs
+from dragoman.inference.find_model import find_model
+from dragoman.inference.quality.calibrate import calibrate, references
+from dragoman.inference.runtimes.reproducibility import request_reproducible_mkl
+from dragoman.inference.runtimes.torch import TorchRuntime
 from dragoman.metrics.calibration import BINS, calibration_error, monotone
 from dragoman.metrics.report import values
-from dragoman.metrics.sentence import chrf_distance
+from dragoman.metrics.sentence_distance import chrf_distance
 from dragoman.models.bundle import Bundle, load_bundle
 from dragoman.models.calibration import Calibration
-from dragoman.search.certainty import own_choices
+from dragoman.search.forced import top1_confidence
 
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("DRAGOMAN_DATA", HERE.parent.parent / "shared" / "data")) / "multi30k"
@@ -41,12 +41,12 @@ def main() -> None:
     parser.add_argument("--to", default="de", choices=("de", "en"))
     parser.add_argument("--pairs", type=int, help="of each set, to try it out")
     args = parser.parse_args()
-    ask_for_same_bits()
+    request_reproducible_mkl()
     bundle = load_bundle(find_model(args.model))
     dev, test = (pairs_of(part, args.to, args.pairs) for part in ("val", "test2016"))
-    learned = calibrate(Translator(bundle), dev)
+    learned = calibrate(TorchRuntime(bundle), dev)
     print(learned.model_dump_json(indent=1))
-    translator = Translator(Bundle(bundle.config, bundle.text, bundle.model, learned))
+    translator = TorchRuntime(Bundle(bundle.config, bundle.text, bundle.model, learned))
     tokens(translator, test, learned)
     sentences(translator, test)
 
@@ -56,8 +56,8 @@ def pairs_of(part: str, to: str, count: int | None) -> list[Pair]:
     return list(islice(open_pairs([DATA / f"{part}.{language}" for language in languages]), count))
 
 
-def tokens(translator: Translator, test: list[Pair], learned: Calibration) -> None:
-    p, right = own_choices(translator.model, references(translator, test))
+def tokens(translator: TorchRuntime, test: list[Pair], learned: Calibration) -> None:
+    p, right = top1_confidence(translator.model, references(translator, test))
     sure = monotone(p, learned.tokens)
     print(f"\ntokens under forced decoding: ECE on test2016, {len(p):,} tokens")
     for name, confidence in (("before", p), ("after", sure)):
@@ -70,7 +70,7 @@ def tokens(translator: Translator, test: list[Pair], learned: Calibration) -> No
             print(f"  {sure[inside].mean():>10.3f}{right[inside].mean():>10.3f}{inside.sum():>8,}")
 
 
-def sentences(translator: Translator, test: list[Pair]) -> None:
+def sentences(translator: TorchRuntime, test: list[Pair]) -> None:
     results = translator([pair.src for pair in test])
     lowercase = translator.text.lowercase
     wanted = [pair.tgt.lower() if lowercase else pair.tgt for pair in test]

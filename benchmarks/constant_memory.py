@@ -26,8 +26,8 @@ from pathlib import Path
 import numpy as np
 
 from dragoman.data.blocks import blocks
-from dragoman.data.garbage import uncollected
-from dragoman.data.readers.build import open_pairs
+from dragoman.data.gc_pause import gc_paused
+from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.text.build import load as load_text
 
 WORDS = 20_000
@@ -171,7 +171,7 @@ def tokeniser_rate(files: list[Path], text: Path) -> Rate:
     lines = list(blocks(islice(open_pairs(files), TIMED)))
     sides = [([p.src for p in block], [p.tgt for p in block]) for block in lines]
     rate = Rate()
-    with uncollected():
+    with gc_paused():
         rate.note(0, time.process_time())
         for src, tgt in sides:
             pair.src.encode_batch(src)

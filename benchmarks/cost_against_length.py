@@ -30,10 +30,10 @@ import torch
 from torch import nn
 
 from constant_memory import Process
+from dragoman.allocator import keep_freed_memory
 from dragoman.cli.chart import Axis, Line, Panel, draw
-from dragoman.memory import keep_freed_memory
 from dragoman.nn.attention.attend import scaled_dot
-from dragoman.nn.attention.multihead import SelfAttention, for_heads, merge_heads
+from dragoman.nn.attention.multihead import SelfAttention, combine_biases, merge_heads
 from dragoman.nn.attention.window import WindowedSelfAttention
 from dragoman.nn.cells.lstm import LSTMCell
 from dragoman.nn.conv.block import EncoderBlock
@@ -85,7 +85,9 @@ class WrittenOut(SelfAttention):
         self, x: Float[Tensor, "N D"], shape: tuple[int, int], bias: Float[Tensor, "b t T"] | None
     ) -> Float[Tensor, "N D"]:
         q, kv = self.project(x, shape, 0)
-        c: Tensor = self.W_o(merge_heads(scaled_dot(q, kv.k, kv.v, for_heads(bias, None), self.dropout)[0]))
+        c: Tensor = self.W_o(
+            merge_heads(scaled_dot(q, kv.k, kv.v, combine_biases(bias, None), self.dropout)[0])
+        )
         return c
 
 

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dragoman.inference.folder import find_model
+from dragoman.inference.find_model import find_model
 from multi30k import DATA, HERE
 from record import rows
 
@@ -72,8 +72,8 @@ def serve(model: Path, texts: list[str], runtime: Any, workers: int) -> None:
     """Our side of the protocol of benchmarks/peers/decoding.py."""
     import torch
 
+    from dragoman.allocator import keep_freed_memory
     from dragoman.inference.model import load
-    from dragoman.memory import keep_freed_memory
 
     keep_freed_memory()  # as `dragoman run` does
     torch.set_num_threads(THREADS)

@@ -19,10 +19,10 @@ from typing import Any
 
 from dragoman.config.search import SearchConfig
 from dragoman.data.pair import Pair
-from dragoman.data.readers.build import open_pairs
-from dragoman.export.folder import export_ct2
-from dragoman.inference.ct2 import Ct2
+from dragoman.data.readers.open_pairs import open_pairs
+from dragoman.export.ct2 import export_ct2
 from dragoman.inference.model import Model, load
+from dragoman.inference.runtimes.ct2 import CTranslate2Engine
 from dragoman.metrics.report import values
 from dragoman.search.hypothesis import Hypothesis
 
@@ -46,7 +46,9 @@ def main() -> int:
         folders = {kind: Path(home) / kind for kind in ("float32", "int8")}
         export_ct2(args.model, folders["float32"], "float32")
         export_ct2(args.model, folders["int8"], "int8")
-        decoders = {kind: Ct2(folder, model.translator.text) for kind, folder in folders.items()}
+        decoders = {
+            kind: CTranslate2Engine(folder, model.translator.text) for kind, folder in folders.items()
+        }
         found = {
             name: compared(model, decoders, pairs, search, args.lowercase)
             for name, search in SEARCHES.items()
@@ -63,7 +65,7 @@ def main() -> int:
 
 def compared(
     model: Model,
-    decoders: dict[str, Ct2],
+    decoders: dict[str, CTranslate2Engine],
     pairs: list[Pair],
     search: SearchConfig,
     lowercase: bool,

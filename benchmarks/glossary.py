@@ -23,7 +23,7 @@ from dragoman.config.search import SearchConfig
 from dragoman.inference.model import Model
 from dragoman.inference.result import Result
 from dragoman.metrics.report import values
-from dragoman.text.boundary import occurrences
+from dragoman.steering.words import occurrences
 
 PLACEHOLDERS = ("[X{}X]", '<x id="{}"></x>', "%{}$s", "{{name{}}}", "https://example.org/{}?q=ä", "<b{}>")
 

@@ -35,7 +35,7 @@ import dragoman as dg
 from dragoman.cli.main import main as command_line
 from dragoman.config.presets import PRESETS
 from dragoman.inference.result import Result
-from dragoman.inference.runtime import Name
+from dragoman.inference.runtimes.runtime import RuntimeName
 
 HOME = Path(__file__).resolve().parent.parent
 WIDE, NARROWER = 512, 8  # sizes from WIDE on are divided
@@ -115,7 +115,11 @@ ADJECTIVES = {"small": "klein", "big": "groß", "red": "rot", "old": "alt", "new
 VERBS = {"sees": "sieht", "finds": "findet", "buys": "kauft", "loves": "liebt"}
 
 
-EXPORTED: dict[str, Name] = {"preset transformer-tiny": "ct2", "preset rnn-small": "onnx", "preset conv-small": "onnx"}
+EXPORTED: dict[str, RuntimeName] = {
+    "preset transformer-tiny": "ct2",
+    "preset rnn-small": "onnx",
+    "preset conv-small": "onnx",
+}
 
 
 def pairs(number: int, seed: int) -> Iterator[tuple[str, str]]:

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from budgets import neighbour
-from dragoman.cli.lesson import parts_of
+from dragoman.cli.verbs.lesson import parts_of
 
 LESSON = "from-rnn-to-attention"
 WITHOUT_ATTENTION = ("elman", "cho2014", "sutskever2014")

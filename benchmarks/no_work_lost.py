@@ -40,11 +40,11 @@ from typing import NamedTuple
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported: a fork has no threads but its own
 
-from dragoman.cli import session  # noqa: F401  what `train` needs
 from dragoman.cli.main import main as dragoman
+from dragoman.cli.training_view import session  # noqa: F401  what `train` needs
 from dragoman.durable import verify_folder
 from dragoman.inference import scoring  # noqa: F401
-from dragoman.training.checkpoint import all_of, step_of
+from dragoman.training.state.checkpoint import checkpoints_of, step_of
 from same_bits import last_step, record
 
 UPDATES = 12
@@ -178,14 +178,14 @@ class Part:
     def whole(self, out: Path, newest: int) -> int:
         """Every folder that has its name is whole; the newest step is not older than it was."""
         folders = [
-            *all_of(out / "checkpoints"),
+            *checkpoints_of(out / "checkpoints"),
             out / "model",
             *(out / "store" / n for n in ("text", "held-out")),
         ]
         for folder in folders:
             if folder.exists() and (wrong := verify_folder(folder)):
                 self.fault(out, f"{folder.name} is not whole: {wrong}")
-        now = max([step_of(folder) for folder in all_of(out / "checkpoints")], default=0)
+        now = max([step_of(folder) for folder in checkpoints_of(out / "checkpoints")], default=0)
         if now < newest:
             self.fault(out, f"update {newest} was saved, and {now} is the newest now")
         return now

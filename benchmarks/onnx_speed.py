@@ -21,8 +21,8 @@ from typing import Any
 
 import torch
 
-from dragoman.data.readers.build import open_pairs
-from dragoman.export.onnx.folder import export_onnx
+from dragoman.data.readers.open_pairs import open_pairs
+from dragoman.export.onnx.export import export_onnx
 from dragoman.inference.model import Model, load
 from record import stamp
 

@@ -13,7 +13,7 @@ import argparse
 import json
 from itertools import product
 
-from dragoman.data.readers.build import open_pairs
+from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.inference.model import load
 
 LEAST = 0.995

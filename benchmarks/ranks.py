@@ -38,8 +38,8 @@ from safetensors.numpy import load_file
 
 from dragoman.cli.main import main as dragoman
 from dragoman.data import build
-from dragoman.training import checkpoint
-from dragoman.training.step import Stepper
+from dragoman.training.state import checkpoint
+from dragoman.training.step import Updater
 from dragoman.training.validate import Validator
 
 PARTS = ("clocks", "preparation", "killed", "hung", "mixed")
@@ -101,8 +101,8 @@ def strike(at: str, now: Callable[[], None]) -> None:
     """Call it at a place of the run."""
     places: dict[str, tuple[Any, str, int]] = {
         "preparation": (build, "open_pairs", 1),
-        "timed update": (Stepper, "update", 3),
-        "update": (Stepper, "update", 13 + 4),
+        "timed update": (Updater, "update", 3),
+        "update": (Updater, "update", 13 + 4),
         "validation": (Validator, "__call__", 1),
         "save": (checkpoint, "save", 1),
     }
@@ -130,8 +130,8 @@ def stand_still(how: Row) -> None:
 
 
 def run_ahead(how: Row) -> None:
-    usual = Stepper.update
-    Stepper.update = lambda self, batch, step, *more, **named: usual(  # type: ignore[method-assign]
+    usual = Updater.update
+    Updater.update = lambda self, batch, step, *more, **named: usual(  # type: ignore[method-assign]
         self, batch, step + 1, *more, **named
     )
 

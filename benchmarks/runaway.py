@@ -22,12 +22,12 @@ from pathlib import Path
 from dragoman.config.load import load as load_config
 from dragoman.config.search import SearchConfig
 from dragoman.data.pair import Pair
-from dragoman.data.readers.build import open_lines, open_pairs
-from dragoman.inference.calibrate import calibrate, flags_of
-from dragoman.inference.folder import find_model
+from dragoman.data.readers.open_pairs import open_lines, open_pairs
+from dragoman.inference.find_model import find_model
+from dragoman.inference.quality.calibrate import calibrate, flags_of
 from dragoman.inference.result import Result
-from dragoman.inference.same_bits import ask_for_same_bits
-from dragoman.inference.translator import Translator
+from dragoman.inference.runtimes.reproducibility import request_reproducible_mkl
+from dragoman.inference.runtimes.torch import TorchRuntime
 from dragoman.models.bundle import Bundle, load_bundle
 
 HERE = Path(__file__).resolve().parent
@@ -63,14 +63,14 @@ def main() -> None:
     parser.add_argument("--to", default="de", choices=("de", "en"))
     parser.add_argument("--every", type=int, default=1)
     args = parser.parse_args()
-    ask_for_same_bits()
+    request_reproducible_mkl()
     folder = find_model(args.model)
     bundle = load_bundle(folder)
     search = load_config(folder / "settings.toml", args.settings).search
     src = "en" if args.to == "de" else "de"
     dev = list(open_pairs([DATA / "multi30k" / f"val.{language}" for language in (src, args.to)]))
-    learned = bundle.calibration or calibrate(Translator(bundle), dev[: 200 // args.every])
-    translator = Translator(Bundle(bundle.config, bundle.text, bundle.model, learned))
+    learned = bundle.calibration or calibrate(TorchRuntime(bundle), dev[: 200 // args.every])
+    translator = TorchRuntime(Bundle(bundle.config, bundle.text, bundle.model, learned))
     print(f"calibrated on {learned.sentences} pairs; muted: {', '.join(learned.muted) or 'none'}\n")
     for kind, inputs in stress(src).items():
         report(translator, kind, inputs[:: args.every], search)
@@ -85,7 +85,7 @@ def main() -> None:
     own(translator, dev[:: args.every], search)
 
 
-def report(translator: Translator, kind: str, inputs: list[str], search: SearchConfig) -> None:
+def report(translator: TorchRuntime, kind: str, inputs: list[str], search: SearchConfig) -> None:
     start = time.perf_counter()
     results = translator(inputs, search)
     seconds = time.perf_counter() - start
@@ -106,14 +106,14 @@ def counted(results: list[Result]) -> str:
     return ", ".join(f"{flag} {count}" for flag, count in counts.most_common())
 
 
-def false_flags(translator: Translator, pairs: list[Pair], name: str) -> None:
+def false_flags(translator: TorchRuntime, pairs: list[Pair], name: str) -> None:
     found = [flags_of(translator, pair, translator.judge.limits) for pair in pairs]
     counts = Counter(flag for flags in found for flag in flags)
     share = sum(map(bool, found)) / len(pairs)
     print(f"  {name:<15}{len(pairs):>6,} pairs   {share:.2%}   {dict(counts)}")
 
 
-def own(translator: Translator, pairs: list[Pair], search: SearchConfig) -> None:
+def own(translator: TorchRuntime, pairs: list[Pair], search: SearchConfig) -> None:
     results = translator([pair.src for pair in pairs], search)
     flagged = [(pair, result) for pair, result in zip(pairs, results, strict=True) if result.flags]
     print(f"  multi30k val   {len(pairs):>6,} inputs  {len(flagged) / len(pairs):.2%}   {counted(results)}")

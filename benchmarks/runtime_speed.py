@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.config.search import SearchConfig
-from dragoman.data.readers.build import open_lines
-from dragoman.inference.ct2 import Ct2
-from dragoman.inference.engines import open_light
-from dragoman.inference.folder import find_model
-from dragoman.inference.light import Light
-from dragoman.text.names import names
+from dragoman.data.readers.open_pairs import open_lines
+from dragoman.inference.find_model import find_model
+from dragoman.inference.runtimes.ct2 import CTranslate2Engine
+from dragoman.inference.runtimes.exported import ExportRuntime
+from dragoman.inference.runtimes.exports import open_export_runtime
+from dragoman.text.tokenizer import unique_token_names
 
 LEAST, SAME = 0.95, 0.99
 SEARCHES = {"greedy": SearchConfig(kind="greedy"), "beam 5": SearchConfig(size=5)}
@@ -44,7 +44,7 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = str(args.threads)
-    light = open_light(find_model(args.model), "ct2")
+    light = open_export_runtime(find_model(args.model), "ct2")
     texts = [text for text in open_lines(args.source) if text.strip()][: args.lines]
     found = {
         f"{name}, lists of {size}": compared(light, texts, search, size, args.rounds)
@@ -56,10 +56,10 @@ def main() -> int:
 
 
 def compared(
-    light: Light, texts: Sequence[str], search: SearchConfig, size: int, rounds: int
+    light: ExportRuntime, texts: Sequence[str], search: SearchConfig, size: int, rounds: int
 ) -> dict[str, Any]:
     """Sentences per second of both, in lists of `size`; the first round warms up."""
-    read, written = names(light.text.src), names(light.text.tgt)
+    read, written = unique_token_names(light.text.src), unique_token_names(light.text.tgt)
     pieces = [[read[id] for id in ids] for ids in light.text.src.encode_batch(texts)]
     ours = [lambda some=some: [one.text for one in light(some, search)] for some in cut(texts, size)]
     theirs = [lambda some=some: bare(light, some, search) for some in cut(pieces, size)]
@@ -92,8 +92,8 @@ def by_turns(
     return seconds, found[0], found[1]
 
 
-def bare(light: Light, pieces: Pieces, search: SearchConfig) -> Pieces:
-    assert isinstance(light.engine, Ct2)
+def bare(light: ExportRuntime, pieces: Pieces, search: SearchConfig) -> Pieces:
+    assert isinstance(light.engine, CTranslate2Engine)
     found = light.engine.translator.translate_batch(
         pieces,
         beam_size=1 if search.kind == "greedy" else search.size,

@@ -62,10 +62,10 @@ def ours(model: str, precision: str, folder: Path) -> Iterator[tuple[int, float]
     """The engine as `dragoman train` runs it, events written; (target tokens, loss) of each update."""
     import torch
 
-    from dragoman.memory import keep_freed_memory
+    from dragoman.allocator import keep_freed_memory
     from dragoman.training.build import build_schedule
+    from dragoman.training.distributed.ranks import Ranks
     from dragoman.training.events import Events
-    from dragoman.training.parallel import Ranks
     from dragoman.training.run import Run
 
     keep_freed_memory()
@@ -89,8 +89,8 @@ def bare(model: str, precision: str, folder: Path) -> Iterator[tuple[int, float]
 
     from bare import MODELS
     from dragoman.training.build import build_schedule
+    from dragoman.training.distributed.ranks import Ranks
     from dragoman.training.events import Events
-    from dragoman.training.parallel import Ranks
     from dragoman.training.run import Run
 
     torch.set_num_threads(THREADS)

@@ -19,7 +19,7 @@ from pathlib import Path
 
 READER = """
 import sys, time
-from dragoman.data.readers.build import open_pairs
+from dragoman.data.readers.open_pairs import open_pairs
 
 start = time.process_time()
 units = sum(1 for _ in open_pairs([sys.argv[1]]))

@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from dragoman.config.dump import literal
-from dragoman.config.names import sections_of
+from dragoman.config.key_lookup import sections_of
 from dragoman.config.presets import PRESETS
 from dragoman.config.root import Config
 

@@ -9,17 +9,17 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from dragoman.cli.learning_curve import CurveWriter
-from dragoman.cli.watcher import Watcher
+from dragoman.arguments import known_keywords, path_of, paths_of, text_of, wrong_type
+from dragoman.cli.training_view.learning_curve import CurveWriter
+from dragoman.cli.training_view.watcher import Watcher
 from dragoman.config.load import check_path, merge, nest
 from dragoman.config.load import load as load_config
 from dragoman.config.root import Config
 from dragoman.config.training import IN_UPDATES
-from dragoman.data.readers.build import open_pairs
+from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.errors import DragomanError, UsageError
-from dragoman.inference.calibrate import calibrate as measure_certainty
-from dragoman.inference.calling import known_keywords, path_of, paths_of, text_of, wrong
 from dragoman.inference.model import Model, load
+from dragoman.inference.quality.calibrate import calibrate as measure_certainty
 from dragoman.inference.scoring import score
 from dragoman.models.bundle import add_calibration
 from dragoman.models.calibration import Calibration
@@ -96,7 +96,7 @@ def trained(
 ) -> Model:
     """`how` goes to `Run.train`."""
     if listener is not None and not callable(listener):
-        raise wrong("listener", listener, "a function of one event", "listener=events.append")
+        raise wrong_type("listener", listener, "a function of one event", "listener=events.append")
     with in_python(), ExitStack() as stack:
         watcher = stack.enter_context(Watcher(config, home, brief=brief)) if progress else None
         heard = [watcher or CurveWriter(config, home), *([listener] if listener else [])]
@@ -144,7 +144,7 @@ def names(files: File | Sequence[File], name: str) -> list[str]:
 def tree(settings: Mapping[str, Any] | None) -> Table:
     """{"training.updates": 30} → {"training": {"updates": 30}}, each name known."""
     if not isinstance(settings, Mapping | None):
-        raise wrong("settings", settings, "a dict", 'settings={"training.updates": 2000}')
+        raise wrong_type("settings", settings, "a dict", 'settings={"training.updates": 2000}')
     table: Table = {}
     for name, value in (settings or {}).items():
         path = tuple(text_of(name, "a name in settings").split("."))

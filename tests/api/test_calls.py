@@ -134,7 +134,7 @@ def test_what_is_no_text_is_refused(model: Any, what: str) -> None:
 
 
 def test_an_iterator_is_read_as_its_results_are(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dragoman.inference.model.BLOCK", 2)
+    monkeypatch.setattr("dragoman.inference.model.READ_AHEAD", 2)
     read: list[str] = []
     texts = ["a dog", "a cat", "", "two dogs", "no cat"]
 

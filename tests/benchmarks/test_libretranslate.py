@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.export.splitter import CHARACTERS, LEAST, weights
+from dragoman.export.sentence_splitter import CHARACTERS, LEAST, weights
 from hostile.folders import good_folder
 from libretranslate import sentences
 

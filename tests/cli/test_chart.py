@@ -13,9 +13,9 @@ from dragoman.cli.chart import (
     RIGHT,
     WIDTH,
     Axis,
-    Frame,
     Line,
     Panel,
+    PlotFrame,
     draw,
     number,
     ticks,
@@ -35,7 +35,7 @@ def points(element: ElementTree.Element) -> list[tuple[float, float]]:
 
 
 def test_a_point_stands_at_its_share_of_a_linear_and_of_a_logarithmic_axis() -> None:
-    frame = Frame(Panel("", LINEAR, LOG, []), left=100, top=50, right=300, bottom=250)
+    frame = PlotFrame(Panel("", LINEAR, LOG, []), left=100, top=50, right=300, bottom=250)
     assert frame.across(2.5) == 150
     assert frame.up(1.0) == pytest.approx(150)
     assert frame.up(0.001) == 250  # what is below the axis lies on it

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cli.watched import CODE, watched
-from dragoman.cli.counting import Count, Total, total_of_files
+from dragoman.cli.counting import ProgressCount, Total, total_of_files
 from dragoman.cli.main import main
 from dragoman.cli.terminal import LiveLine
 from inference.tiny_bundle import tiny_folder
@@ -83,7 +83,7 @@ def test_test_sets_and_documents_are_counted(home: Path, verb: str) -> None:
 
 def test_time_left_follows_the_characters() -> None:
     clock = iter([0.0, 10.0]).__next__
-    count = Count(LiveLine(), Total(100, 1000), now=clock)
+    count = ProgressCount(LiveLine(), Total(100, 1000), now=clock)
     count._lines, count._characters = 50, 200  # the short ones come first
     assert count.parts() == ["50 of 100 lines", "5 lines/s", "40 s left"]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.main import main
-from dragoman.export import folder as exporting
-from dragoman.export.samples import SENTENCES, Sentences, every_token, sentences
+from dragoman.export import ct2 as exporting
+from dragoman.export.probe_sentences import SENTENCES, Sentences, every_token, sentences
 from hostile.folders import good_folder
 from inference.tiny_bundle import RNN, tiny, tiny_folder
 

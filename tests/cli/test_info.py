@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dragoman.cli.main import VERBS, main
-from dragoman.config.names import all_names
+from dragoman.config.key_lookup import all_names
 from dragoman.config.presets import PRESETS
 from dragoman.config.schema import described, schema
 from dragoman.data.recipes.build import RECIPES

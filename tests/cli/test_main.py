@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli import main as command
-from dragoman.cli.arguments import split_overrides
 from dragoman.cli.main import VERBS, main
+from dragoman.cli.options.overrides import split_overrides
 from dragoman.errors import DataError
 
 PYTHON = [sys.executable, "-m", "dragoman"]

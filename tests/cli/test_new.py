@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.cli.lesson import by_length, ended
 from dragoman.cli.main import main
+from dragoman.cli.verbs.lesson import by_length, ended
 from dragoman.config.load import load
 from dragoman.data.pair import Pair
 from dragoman.data.recipes.build import RECIPES

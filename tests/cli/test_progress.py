@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from dragoman.cli import ending, plan_text, wording
-from dragoman.cli.curve import POINTS, Curve
-from dragoman.cli.frame import Frame, chosen, fitting
-from dragoman.cli.live import LiveView
+from dragoman.cli import format as wording
 from dragoman.cli.model_text import in_short
-from dragoman.cli.pace import Pace
-from dragoman.cli.plain import PlainView
-from dragoman.cli.preparing import Preparing, left_out
-from dragoman.cli.progress import Progress
+from dragoman.cli.training_view import plan as plan_text
+from dragoman.cli.training_view import summary as ending
+from dragoman.cli.training_view.dashboard import Dashboard, chosen, fitting
+from dragoman.cli.training_view.live import LiveView
+from dragoman.cli.training_view.log_lines import PlainView
+from dragoman.cli.training_view.preparation import PreparationView, left_out
+from dragoman.cli.training_view.progress import POINTS, DownsampledCurve, EtaEstimator, RunProgress
 from dragoman.config.load import validate
 from dragoman.config.root import Config
 from dragoman.training.plan import Plan
@@ -107,8 +107,17 @@ def test_range_of_one_value_is_said_once() -> None:
 
 
 def test_amounts_and_sizes_are_short() -> None:
-    assert [wording.amount(n) for n in (950, 41_000, 7_400_000, 999_600)] == ["950", "41 k", "7.4 M", "1.0 M"]
-    assert [wording.size(n) for n in (812_000, 3_100_000_000, 45_000_000)] == ["812 KB", "3.1 GB", "45 MB"]
+    assert [wording.format_count(n) for n in (950, 41_000, 7_400_000, 999_600)] == [
+        "950",
+        "41 k",
+        "7.4 M",
+        "1.0 M",
+    ]
+    assert [wording.format_bytes(n) for n in (812_000, 3_100_000_000, 45_000_000)] == [
+        "812 KB",
+        "3.1 GB",
+        "45 MB",
+    ]
 
 
 def test_perplexity_of_a_bad_start_stays_readable() -> None:
@@ -129,7 +138,7 @@ def test_sparkline_never_exceeds_its_width(values: list[float], width: int) -> N
 
 @given(st.integers(1, 3000))
 def test_curve_is_bounded_and_keeps_its_ends(count: int) -> None:
-    curve = Curve()
+    curve = DownsampledCurve()
     for value in range(count):
         curve.add(float(value))
     assert len(curve.points) <= POINTS
@@ -138,7 +147,7 @@ def test_curve_is_bounded_and_keeps_its_ends(count: int) -> None:
 
 
 def test_time_left_counts_validating_and_saving() -> None:
-    pace = Pace()
+    pace = EtaEstimator()
     for _ in range(101):
         pace.update(0.5, 1000)
     assert pace.left(90) == pytest.approx(90 * 0.5 * 10 / 9)  # no pause seen yet: the usual share
@@ -148,7 +157,7 @@ def test_time_left_counts_validating_and_saving() -> None:
 
 
 def test_time_left_follows_a_machine_that_becomes_slow() -> None:
-    pace = Pace()
+    pace = EtaEstimator()
     assert pace.left(10) is None
     for seconds in [0.1] * 300 + [1.0] * 300:
         pace.update(seconds, 1)
@@ -160,7 +169,7 @@ def test_time_left_follows_a_machine_that_becomes_slow() -> None:
 
 def test_time_between_events_counts_even_if_no_event_claims_it() -> None:
     watch = Watch()
-    progress = Progress(watch)
+    progress = RunProgress(watch)
     progress(begin())
     for number in range(1, 11):
         watch.now += 2.0
@@ -173,7 +182,7 @@ def test_resumed_run_recalls_its_table_and_time(tmp_path: Path) -> None:
     before = [begin(), *(step(n, 5.0) for n in range(1, 11)), valid(10), {"event": "checkpoint", "step": 10}]
     lines = "".join(json.dumps(event) + "\n" for event in before)
     (tmp_path / "events.jsonl").write_text(lines + '{"event": "st', encoding="utf-8")
-    progress = Progress(Watch())
+    progress = RunProgress(Watch())
     progress(begin(event="resume", step=10, seconds=42.0, out=str(tmp_path)))
     assert (progress.step, progress.elapsed, progress.best_step) == (10, 42.0, 10)
     [row] = progress.validations
@@ -182,7 +191,7 @@ def test_resumed_run_recalls_its_table_and_time(tmp_path: Path) -> None:
 
 
 def test_update_that_was_skipped_is_counted_and_bends_no_curve() -> None:
-    progress = Progress()
+    progress = RunProgress()
     progress(begin())
     progress(step(1, 4.0))
     progress(step(2, math.nan, applied=False))
@@ -190,7 +199,7 @@ def test_update_that_was_skipped_is_counted_and_bends_no_curve() -> None:
 
 
 def test_best_row_stays_in_a_table_that_scrolls() -> None:
-    progress = Progress()
+    progress = RunProgress()
     progress(begin())
     for number in range(1, 21):
         progress(valid(number, best=number == 3))
@@ -205,12 +214,12 @@ def test_narrow_table_keeps_the_column_that_decides() -> None:
 
 
 def picture(width: int, height: int, events: list[Event]) -> list[str]:
-    progress = Progress()
+    progress = RunProgress()
     for event in events:
         progress(event)
     out = io.StringIO()
     console = Console(file=out, width=width, height=height, color_system=None)
-    console.print(Frame(progress, "gd-en", "transformer 3+3 × 256", "chrf"))
+    console.print(Dashboard(progress, "gd-en", "transformer 3+3 × 256", "chrf"))
     return out.getvalue().split("\n")
 
 
@@ -268,7 +277,7 @@ def test_live_view_is_quiet_without_colour(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    with LiveView(Frame(Progress(), "m", "lstm 1+1 × 64", "chrf")) as view:
+    with LiveView(Dashboard(RunProgress(), "m", "lstm 1+1 × 64", "chrf")) as view:
         for event in [{"event": "reading"}, {"event": "timing"}, *whole_run(), {"event": "finished"}]:
             view(event)
     captured = capsys.readouterr()
@@ -281,7 +290,7 @@ def test_plain_view_writes_a_line_a_minute_and_one_for_what_happens(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     watch = Watch()
-    view = PlainView(Progress(watch), watch)
+    view = PlainView(RunProgress(watch), watch)
     view(begin(1000))
     for number in range(1, 151):
         watch.now += 1.0
@@ -328,12 +337,12 @@ def test_plain_view_outlives_its_terminal(monkeypatch: pytest.MonkeyPatch) -> No
             raise OSError(5, "Input/output error")
 
     monkeypatch.setattr("sys.stderr", Gone())
-    PlainView(Progress()).say(["still training"])
+    PlainView(RunProgress()).say(["still training"])
 
 
 def test_preparing_says_how_fast_it_goes() -> None:
     watch = Watch()
-    preparing = Preparing(watch)
+    preparing = PreparationView(watch)
     preparing({"event": "reading"})
     assert "vocabulary" in preparing.text
     watch.now += 2.0

@@ -17,7 +17,7 @@ import pytest
 
 from dragoman.cli.main import main
 from dragoman.models.bundle import add_calibration
-from dragoman.search.runaway import OutputBounds
+from dragoman.search.repetition import OutputBounds
 from inference.light_folder import CALIBRATION
 from inference.tiny_bundle import tiny_folder
 

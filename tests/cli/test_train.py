@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import pytest
 
-from dragoman.cli import session
 from dragoman.cli.main import main
-from dragoman.data.recipes.build import make
+from dragoman.cli.training_view import session
+from dragoman.data.recipes.build import make_recipe
 
 COMMAND = [sys.executable, "-m", "dragoman", "train"]
 OFTEN = ["training.threads=1", "training.validate_every=10", "training.checkpoint_every=10"]
@@ -45,7 +45,7 @@ Train = Callable[..., Said]
 @pytest.fixture(scope="module")
 def reverse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tasks") / "reverse"
-    make("reverse", folder, force=False)
+    make_recipe("reverse", folder, force=False)
     for file in folder.glob("*.tsv"):
         lines = file.read_text(encoding="utf-8").rstrip("\n").split("\n")
         file.write_text("\n".join(lines[:500]) + "\n", encoding="utf-8")
@@ -351,7 +351,7 @@ def test_ctrl_c_before_the_loop_ends_at_once(
 
     if saved:
         (tmp_path / "checkpoints" / "step-00000070").mkdir(parents=True)
-    monkeypatch.setattr("dragoman.cli.session.Run.train", interrupt)
+    monkeypatch.setattr("dragoman.cli.training_view.session.Run.train", interrupt)
     said = train(str(reverse), "-o", str(tmp_path))
     assert said.code == 130
     assert (

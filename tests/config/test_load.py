@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from dragoman.config.dump import to_toml
+from dragoman.config.key_lookup import all_names, kind_of, sections_at
 from dragoman.config.load import load, validate, with_overrides
-from dragoman.config.names import all_names, kind_of, sections_at
 from dragoman.config.presets import PRESETS
 from dragoman.config.search import SearchConfig
 from dragoman.config.text import TextConfig

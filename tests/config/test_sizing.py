@@ -8,8 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.config.auto_preset import (
+    AutoPreset,
+    choose,
+    corpora_of,
+    default_batch_tokens,
+    default_vocabulary_size,
+    guess_pairs,
+)
 from dragoman.config.load import load
-from dragoman.config.sizing import Sized, choose, corpora_of, guess_pairs, usual_batch, usual_size
 
 
 @pytest.mark.parametrize(
@@ -25,7 +32,7 @@ def test_more_data_and_a_faster_machine_give_a_larger_model(
     pairs: int, cores: int, preset: str, why: str
 ) -> None:
     sized = choose(pairs, cores)
-    assert isinstance(sized, Sized)
+    assert isinstance(sized, AutoPreset)
     assert sized.preset == preset
     assert why in sized.why
 
@@ -94,7 +101,7 @@ def test_units_of_a_memory_are_counted_and_not_its_lines(tmp_path: Path, name: s
     ("pairs", "size"), [(0, 8000), (285, 600), (3_000, 1_900), (29_000, 6_000), (150_000, 8_000)]
 )
 def test_few_pairs_have_few_sub_words(pairs: int, size: int) -> None:
-    assert usual_size(pairs) == size
+    assert default_vocabulary_size(pairs) == size
 
 
 @pytest.mark.parametrize(
@@ -111,7 +118,7 @@ def test_few_pairs_have_few_sub_words(pairs: int, size: int) -> None:
     ],
 )
 def test_few_pairs_have_small_batches(pairs: int, tokens: int) -> None:
-    assert usual_batch(pairs) == tokens
+    assert default_batch_tokens(pairs) == tokens
 
 
 def config(pairs: Path, *overrides: str) -> tuple[str, int, float, int]:

@@ -12,7 +12,7 @@ from pyarrow import feather, parquet
 
 from dragoman.cli.main import main
 from dragoman.data.readers import arrow as reader
-from dragoman.data.readers.build import open_pairs
+from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.errors import DataError, MissingExtra
 
 ROWS = {"en": ["One.", "Two\nlines.", None, "Four."], "de": ["Eins.", "Zwei Zeilen.", "Drei.", "Vier."]}

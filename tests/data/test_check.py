@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.cli import check as verb
+from dragoman.cli.verbs import check as verb
 from dragoman.data.clean.check import check
-from dragoman.data.clean.clean import clean
+from dragoman.data.clean.cleaner import clean
 from dragoman.data.clean.drift import DriftDetector
-from dragoman.data.clean.normal import normal
-from dragoman.data.clean.ratio import Ratio
-from dragoman.data.clean.seen import Seen
+from dragoman.data.clean.length_ratio import LengthRatio
+from dragoman.data.clean.normalise import normalise
+from dragoman.data.clean.seen_hashes import SeenHashes
 from dragoman.data.pair import Pair
-from dragoman.data.readers.build import open_lines, open_pairs
+from dragoman.data.readers.open_pairs import open_lines, open_pairs
 from dragoman.errors import UsageError
 
 DATA = os.environ.get("DRAGOMAN_DATA")
@@ -66,7 +66,7 @@ def detect(pairs: list[Pair], block: int = 8192) -> DriftDetector:
 @given(st.lists(st.lists(st.integers(0, 60), max_size=20)))
 @settings(deadline=None)
 def test_seen_agrees_with_a_set(batches: list[list[int]]) -> None:
-    seen, known = Seen(), set[int]()
+    seen, known = SeenHashes(), set[int]()
     for batch in batches:
         expected = []
         for value in batch:
@@ -76,14 +76,14 @@ def test_seen_agrees_with_a_set(batches: list[list[int]]) -> None:
 
 
 def test_normal_ignores_case_space_and_punctuation_but_not_vowel_signs() -> None:
-    assert normal("  Hello,  WORLD! ") == normal("hello world") == "helloworld"
-    assert normal("Cafe\u0301") == normal("CAF\u00c9")
-    assert normal("\u0915\u093e") != normal("\u0915\u0940")
-    assert normal("?!") != normal("...")
+    assert normalise("  Hello,  WORLD! ") == normalise("hello world") == "helloworld"
+    assert normalise("Cafe\u0301") == normalise("CAF\u00c9")
+    assert normalise("\u0915\u093e") != normalise("\u0915\u0940")
+    assert normalise("?!") != normalise("...")
 
 
 def test_ratio_is_robust_and_finds_the_far_ones() -> None:
-    ratio = Ratio()
+    ratio = LengthRatio()
     pairs = sentences(500)
     far = Pair("A sentence of quite ordinary length, as they come.", "@@", 501)
     for pair in [*pairs, *[far] * 50]:

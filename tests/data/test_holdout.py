@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.data.clean.normal import normal
+from dragoman.data.clean.normalise import normalise
 from dragoman.data.holdout import hold_out
 from dragoman.data.pair import Pair
-from dragoman.data.readers.build import open_pairs
+from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.data.split import split
 from dragoman.errors import DataError
 
@@ -46,8 +46,8 @@ def test_no_held_out_pair_is_trained_on(texts: list[tuple[str, str]], count: int
         held = hold_out(lambda: iter(pairs), count, seed)
     except DataError:
         return
-    train = {(normal(pair.src), normal(pair.tgt)) for pair in pairs if not held.skips(pair)}
-    assert not train & {(normal(pair.src), normal(pair.tgt)) for pair in held.valid}
+    train = {(normalise(pair.src), normalise(pair.tgt)) for pair in pairs if not held.skips(pair)}
+    assert not train & {(normalise(pair.src), normalise(pair.tgt)) for pair in held.valid}
     assert held.valid
 
 
@@ -56,8 +56,8 @@ def test_neither_side_of_a_held_out_pair_is_trained_on() -> None:
     pairs += [Pair(f"Other {n}", f"ZIEL {n}", 2000 + n) for n in range(0, 400, 5)]
     held = hold_out(lambda: iter(pairs), 20, 1)
     train = [pair for pair in pairs if not held.skips(pair)]
-    assert not {normal(p.src) for p in train} & {normal(p.src) for p in held.valid}
-    assert not {normal(p.tgt) for p in train} & {normal(p.tgt) for p in held.valid}
+    assert not {normalise(p.src) for p in train} & {normalise(p.src) for p in held.valid}
+    assert not {normalise(p.tgt) for p in train} & {normalise(p.tgt) for p in held.valid}
     assert len(train) > 500
 
 

@@ -20,19 +20,19 @@ import torch
 from dragoman.data.loader import GlobalBatch, Loader, fixed_batches
 from dragoman.data.pair import Pair
 from dragoman.data.prefetch import prefetch
-from dragoman.data.prepare import Wanted, prepare
-from dragoman.data.store.reader import Reader
-from dragoman.data.store.writer import Writer
+from dragoman.data.prepare import PairFilter, prepare
+from dragoman.data.store.reader import StoreReader
+from dragoman.data.store.writer import StoreWriter
 from dragoman.errors import DataError, UsageError
 from dragoman.protocols import Batch
-from dragoman.text.pair import TextPair
 from dragoman.text.specials import EOS, PAD
+from dragoman.text.tokenizer_pair import TokenizerPair
 
 SIZES = (300, 45)
 
 
 @pytest.fixture(scope="module")
-def stores(tmp_path_factory: pytest.TempPathFactory) -> list[Reader]:
+def stores(tmp_path_factory: pytest.TempPathFactory) -> list[StoreReader]:
     """Rows that name themselves: corpus c has the source [10 + c, row + 100, filler …]."""
     rng = np.random.default_rng(3)
     readers = []
@@ -42,14 +42,14 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> list[Reader]:
             ([10 + c, row + 100] + [7] * rng.integers(0, 20), [8] * rng.integers(1, 20))
             for row in range(size)
         ]
-        with Writer(folder, vocabulary=600, shard_pairs=64, fingerprint="", counts={}) as writer:
+        with StoreWriter(folder, vocabulary=600, shard_pairs=64, fingerprint="", counts={}) as writer:
             writer.extend(pairs)
-        readers.append(Reader(folder))
+        readers.append(StoreReader(folder))
     return readers
 
 
 def make(
-    stores: Sequence[Reader], weights: Sequence[float] = (3, 1), micro_batches: int = 4, **more: object
+    stores: Sequence[StoreReader], weights: Sequence[float] = (3, 1), micro_batches: int = 4, **more: object
 ) -> Loader:
     settings: dict[str, object] = {"batch_tokens": 400, "micro_batches": micro_batches, "seed": 5, **more}
     return Loader(stores, weights, **settings)  # type: ignore[arg-type]
@@ -75,7 +75,7 @@ def same(a: Sequence[Batch | None], b: Sequence[Batch | None]) -> bool:
     )
 
 
-def test_an_epoch_of_one_corpus_has_every_row_once(stores: list[Reader]):
+def test_an_epoch_of_one_corpus_has_every_row_once(stores: list[StoreReader]):
     loader = make(stores[:1], [1])
     seen: Counter[tuple[int, int]] = Counter()
     for batch in loader.batches():
@@ -87,7 +87,7 @@ def test_an_epoch_of_one_corpus_has_every_row_once(stores: list[Reader]):
     assert batch.epoch == 1.0
 
 
-def test_two_epochs_are_ordered_differently(stores: list[Reader]):
+def test_two_epochs_are_ordered_differently(stores: list[StoreReader]):
     batches = take(make(stores[:1], [1]), 40)
     first = [names(m) for b in batches if b.next_position <= 300 for m in b.micro]
     second = [names(m) for b in batches if b.position >= 300 and b.next_position <= 600 for m in b.micro]
@@ -95,7 +95,7 @@ def test_two_epochs_are_ordered_differently(stores: list[Reader]):
     assert first != second
 
 
-def test_resuming_at_every_batch_equals_never_stopping(stores: list[Reader]):
+def test_resuming_at_every_batch_equals_never_stopping(stores: list[StoreReader]):
     loader = make(stores)
     whole = take(loader, 30)
     assert [b.position for b in whole[1:]] == [b.next_position for b in whole[:-1]]
@@ -108,7 +108,7 @@ def test_resuming_at_every_batch_equals_never_stopping(stores: list[Reader]):
 
 
 @pytest.mark.parametrize("ranks", [2, 4, 8])  # with more ranks than micro-batches some rest
-def test_any_number_of_ranks_sees_the_same_micro_batches(stores: list[Reader], ranks: int):
+def test_any_number_of_ranks_sees_the_same_micro_batches(stores: list[StoreReader], ranks: int):
     alone = take(make(stores), 20)
     parts = [take(make(stores, rank=rank, ranks=ranks), 20) for rank in range(ranks)]
     for whole, *shared in zip(alone, *parts, strict=True):
@@ -117,13 +117,13 @@ def test_any_number_of_ranks_sees_the_same_micro_batches(stores: list[Reader], r
         assert [part.first_micro for part in shared] == [rank * 4 // ranks for rank in range(ranks)]
 
 
-def test_ranks_that_do_not_divide_the_micro_batches_are_refused(stores: list[Reader]):
+def test_ranks_that_do_not_divide_the_micro_batches_are_refused(stores: list[StoreReader]):
     with pytest.raises(UsageError, match="4 micro-batches") as caught:
         make(stores, rank=0, ranks=3)
     assert caught.value.hint == "training.micro_batches=6"
 
 
-def test_tokens_count_what_is_real(stores: list[Reader]):
+def test_tokens_count_what_is_real(stores: list[StoreReader]):
     for batch in take(make(stores), 20):
         micro = [m for m in batch.micro if m is not None]
         assert batch.tokens == sum(int(m.tgt_keep.sum()) for m in micro)
@@ -131,14 +131,14 @@ def test_tokens_count_what_is_real(stores: list[Reader]):
         assert batch.next_position - batch.position == sum(len(m.src) for m in micro)
 
 
-def test_the_examples_of_a_batch_are_known_by_its_position(stores: list[Reader]):
+def test_the_examples_of_a_batch_are_known_by_its_position(stores: list[StoreReader]):
     for batch in take(make(stores), 20):
         told = make(stores, micro_batches=4).examples(batch.position)
         rows = {(c, row) for c, store in enumerate(stores) for row in told[store.folder.name]}
         assert rows == {name for micro in batch.micro for name in names(micro)}
 
 
-def test_the_mixture_has_its_weights(stores: list[Reader]):
+def test_the_mixture_has_its_weights(stores: list[StoreReader]):
     seen: Counter[int] = Counter()
     for batch in make(stores, (1, 1)).batches():
         seen.update(corpus for micro in batch.micro for corpus, _ in names(micro))
@@ -147,12 +147,12 @@ def test_the_mixture_has_its_weights(stores: list[Reader]):
     assert abs(seen[0] / sum(seen.values()) - 0.5) < 0.02
 
 
-def test_a_position_inside_a_batch_goes_on_with_the_next(stores: list[Reader]):
+def test_a_position_inside_a_batch_goes_on_with_the_next(stores: list[StoreReader]):
     first, second = take(make(stores), 2)
     assert take(make(stores), 1, first.position + 1)[0].position == second.position
 
 
-def test_another_batch_size_cuts_the_window_anew_so_that_rows_come_twice(stores: list[Reader]):
+def test_another_batch_size_cuts_the_window_anew_so_that_rows_come_twice(stores: list[StoreReader]):
     """Which is why a resumed run may not change it."""
     before = take(make(stores[:1], [1]), 5)
     after = take(make(stores[:1], [1], batch_tokens=300), 5, before[-1].next_position)
@@ -164,10 +164,10 @@ def test_another_batch_size_cuts_the_window_anew_so_that_rows_come_twice(stores:
     assert seen & again
 
 
-def test_fewer_rows_than_micro_batches_leaves_none(stores: list[Reader], tmp_path: Path):
-    with Writer(tmp_path, vocabulary=600, shard_pairs=64, fingerprint="", counts={}) as writer:
+def test_fewer_rows_than_micro_batches_leaves_none(stores: list[StoreReader], tmp_path: Path):
+    with StoreWriter(tmp_path, vocabulary=600, shard_pairs=64, fingerprint="", counts={}) as writer:
         writer.extend([([10, 100], [8])])
-    [batch] = take(make([Reader(tmp_path)], [1]), 1)
+    [batch] = take(make([StoreReader(tmp_path)], [1]), 1)
     assert [micro is None for micro in batch.micro] == [False, True, True, True]
 
 
@@ -196,10 +196,10 @@ class Letters:
         raise NotImplementedError
 
 
-TEXT = TextPair(Letters(), Letters(), joint=False)
+TEXT = TokenizerPair(Letters(), Letters(), joint=False)
 
 
-def test_resegmented_examples_are_the_same_on_any_rank_and_after_resuming(stores: list[Reader]):
+def test_resegmented_examples_are_the_same_on_any_rank_and_after_resuming(stores: list[StoreReader]):
     whole = take(make(stores, resegment=TEXT), 12)
     parts = [take(make(stores, resegment=TEXT, rank=rank, ranks=2), 12) for rank in range(2)]
     for batch, *shared in zip(whole, *parts, strict=True):
@@ -211,7 +211,7 @@ def test_resegmented_examples_are_the_same_on_any_rank_and_after_resuming(stores
     assert not same(whole[0].micro, take(make(stores), 1)[0].micro)
 
 
-def test_fixed_batches_have_every_row_once_and_never_change(stores: list[Reader]):
+def test_fixed_batches_have_every_row_once_and_never_change(stores: list[StoreReader]):
     batches = list(fixed_batches(stores[0], 200))
     rows = np.concatenate([rows for _, rows in batches])
     assert sorted(rows) == list(range(SIZES[0]))
@@ -221,7 +221,7 @@ def test_fixed_batches_have_every_row_once_and_never_change(stores: list[Reader]
     assert all(same([a], [b]) for (a, _), (b, _) in zip(batches, fixed_batches(stores[0], 200), strict=True))
 
 
-def test_only_real_places_hold_ids(stores: list[Reader]):
+def test_only_real_places_hold_ids(stores: list[StoreReader]):
     for batch in take(make(stores), 5):
         for micro in batch.micro:
             if micro is not None:
@@ -229,7 +229,7 @@ def test_only_real_places_hold_ids(stores: list[Reader]):
                 assert ((micro.src == EOS).sum(dim=1) == 1).all()
 
 
-def test_closing_or_forgetting_the_stream_ends_its_thread(stores: list[Reader]):
+def test_closing_or_forgetting_the_stream_ends_its_thread(stores: list[StoreReader]):
     before = threading.active_count()
     stream = make(stores).batches()
     next(stream)
@@ -272,7 +272,7 @@ print([batch.micro[0].src.tolist() for batch in islice(stream, 9)])
 """
 
 
-def test_another_process_sees_the_same_and_ends_with_its_stream_open(stores: list[Reader]):
+def test_another_process_sees_the_same_and_ends_with_its_stream_open(stores: list[StoreReader]):
     env = {**os.environ, "PYTHONHASHSEED": "77", "OMP_NUM_THREADS": "2"}
     command = [sys.executable, "-c", SCRIPT, *(str(store.folder) for store in stores)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=True, timeout=60)
@@ -281,10 +281,10 @@ def test_another_process_sees_the_same_and_ends_with_its_stream_open(stores: lis
     assert done.stderr == ""
 
 
-def prepared(pairs: Sequence[tuple[str, str]], folder: Path, **more: object) -> Reader:
+def prepared(pairs: Sequence[tuple[str, str]], folder: Path, **more: object) -> StoreReader:
     settings: dict[str, object] = {
         "origin": "a.tsv",
-        "wanted": Wanted(5),
+        "wanted": PairFilter(5),
         "shard_pairs": 10,
         "fingerprint": "x",
         **more,
@@ -304,7 +304,7 @@ def test_prepare_drops_and_counts_what_cannot_be_learnt_from(tmp_path: Path):
         ("abcde", "x"),
     ]
     done: list[tuple[int, int]] = []
-    wanted = Wanted(5, skip=lambda pair: pair.src == "held")
+    wanted = PairFilter(5, skip=lambda pair: pair.src == "held")
     reader = prepared(pairs, tmp_path, wanted=wanted, progress=lambda *now: done.append(now))
     assert reader.manifest.counts == {"read": 7, "skipped": 1, "empty": 2, "too_long": 2, "kept": 2}
     assert [src.tolist() for src, _ in reader.read(np.arange(2))] == [
@@ -330,4 +330,4 @@ def test_preparing_nothing_says_why_and_leaves_no_store(tmp_path: Path):
     with pytest.raises(DataError, match="No pair is left"):
         prepared([], tmp_path)
     with pytest.raises(DataError, match="not complete"):
-        Reader(tmp_path)
+        StoreReader(tmp_path)

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from dragoman.cli.main import main
 from dragoman.data.clean.check import check
 from dragoman.data.pair import Pair
-from dragoman.data.readers.bad import Skipped
-from dragoman.data.readers.build import open_pairs
+from dragoman.data.readers.bad_line import Skipped
 from dragoman.data.readers.lines import LIMIT
+from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.errors import DataError
 from dragoman.text.languages import Languages
 

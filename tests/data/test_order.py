@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.data.mixture import BLOCK, Order
-from dragoman.data.order import mix, mix_each, permute
+from dragoman.data.mixture import BLOCK, ExampleOrder
+from dragoman.data.permutation import hash64, hash64_each, permute
 from dragoman.errors import DataError
 
 KEYS = st.integers(0, 2**64 - 1)
@@ -21,7 +21,7 @@ KEYS = st.integers(0, 2**64 - 1)
 
 def test_every_small_size_is_permuted():
     for size in range(1, 300):
-        assert sorted(permute(np.arange(size), size, mix(size))) == list(range(size))
+        assert sorted(permute(np.arange(size), size, hash64(size))) == list(range(size))
 
 
 @settings(max_examples=25, deadline=None)
@@ -45,7 +45,7 @@ def test_a_row_goes_to_the_same_place_alone_and_among_others():
 
 
 def test_a_key_for_each_row_is_the_same_as_one_at_a_time():
-    keys = mix_each(5, np.arange(40, dtype=np.uint64))
+    keys = hash64_each(5, np.arange(40, dtype=np.uint64))
     each = [permute(np.array([n]), 40, int(keys[n]))[0] for n in range(40)]
     assert permute(np.arange(40), 40, keys).tolist() == each
 
@@ -56,7 +56,7 @@ def test_different_keys_give_different_orders():
 
 def test_places_are_spread_evenly():
     """Each of 16 rows lands in each of 16 places about equally often over 4000 keys (χ², 225 degrees)."""
-    keys = np.repeat(mix_each(1, np.arange(4000, dtype=np.uint64)), 16)
+    keys = np.repeat(hash64_each(1, np.arange(4000, dtype=np.uint64)), 16)
     out = permute(np.tile(np.arange(16), 4000), 16, keys).reshape(4000, 16)
     table = np.array([np.bincount(out[:, n], minlength=16) for n in range(16)])
     assert ((table - 250) ** 2 / 250).sum() < 320
@@ -76,14 +76,14 @@ def test_a_number_out_of_range_is_refused():
 @given(st.lists(st.integers(-(2**70), 2**70), min_size=1, max_size=4))
 def test_mix_agrees_with_its_vector_form(values: list[int]):
     last = np.array([values[-1] & (2**64 - 1)], dtype=np.uint64)
-    assert mix(*values) == int(mix_each(mix(*values[:-1]), last)[0])
+    assert hash64(*values) == int(hash64_each(hash64(*values[:-1]), last)[0])
 
 
 def test_mix_never_changes():
     """Runs rest on these numbers: a change here breaks every resumed run."""
-    assert mix(0) == 0xE220A8397B1DCDAF  # the first number of splitmix64 with seed 0
-    assert mix(1, 2, 3) == 0xD0734750FDE362B3
-    assert permute(np.arange(8), 8, mix(1)).tolist() == [5, 1, 3, 0, 7, 4, 6, 2]
+    assert hash64(0) == 0xE220A8397B1DCDAF  # the first number of splitmix64 with seed 0
+    assert hash64(1, 2, 3) == 0xD0734750FDE362B3
+    assert permute(np.arange(8), 8, hash64(1)).tolist() == [5, 1, 3, 0, 7, 4, 6, 2]
 
 
 @st.composite
@@ -100,7 +100,7 @@ def test_each_corpus_is_seen_once_before_any_row_comes_again(
     mixture: tuple[list[int], list[float]], seed: int
 ):
     sizes, weights = mixture
-    corpus, row = Order(sizes, weights, seed).rows(0, 8 * BLOCK)
+    corpus, row = ExampleOrder(sizes, weights, seed).rows(0, 8 * BLOCK)
     for c, size in enumerate(sizes):
         mine = row[corpus == c]
         for epoch in range(len(mine) // size):
@@ -112,7 +112,7 @@ def test_each_corpus_is_seen_once_before_any_row_comes_again(
 @settings(max_examples=40, deadline=None)
 @given(mixtures(), st.integers(1, 10**9))
 def test_shares_add_up_never_shrink_and_are_met(mixture: tuple[list[int], list[float]], block: int):
-    order = Order(*mixture, seed=1)
+    order = ExampleOrder(*mixture, seed=1)
     before, after = order.drawn(block * BLOCK), order.drawn((block + 1) * BLOCK)
     assert sum(after) == (block + 1) * BLOCK
     assert all(b <= a for b, a in zip(before, after, strict=True))
@@ -121,20 +121,20 @@ def test_shares_add_up_never_shrink_and_are_met(mixture: tuple[list[int], list[f
 
 
 def test_three_to_one_is_exactly_three_to_one_in_every_block():
-    corpus, _ = Order([500, 90_000], [3, 1], seed=4).rows(0, 20 * BLOCK)
+    corpus, _ = ExampleOrder([500, 90_000], [3, 1], seed=4).rows(0, 20 * BLOCK)
     assert (np.bincount(corpus.reshape(20, BLOCK).ravel()) == [15 * BLOCK, 5 * BLOCK]).all()
     assert all((block == 0).sum() == 768 for block in corpus.reshape(20, BLOCK))
 
 
 def test_a_tiny_weight_is_met_over_many_blocks():
-    corpus, _ = Order([10, 10, 10], [1, 0.0001, 1], seed=4).rows(0, 200 * BLOCK)
+    corpus, _ = ExampleOrder([10, 10, 10], [1, 0.0001, 1], seed=4).rows(0, 200 * BLOCK)
     assert abs(int((corpus == 1).sum()) - 200 * BLOCK * 0.0001 / 2.0001) <= 2
 
 
 @settings(max_examples=30, deadline=None)
 @given(mixtures(), st.integers(0, 10**12), st.integers(1, 3000))
 def test_any_stretch_is_a_part_of_the_whole(mixture: tuple[list[int], list[float]], start: int, count: int):
-    order = Order(*mixture, seed=9)
+    order = ExampleOrder(*mixture, seed=9)
     corpus, row = order.rows(start, count)
     middle = count // 2
     left, right = order.rows(start, middle), order.rows(start + middle, count - middle)
@@ -144,7 +144,7 @@ def test_any_stretch_is_a_part_of_the_whole(mixture: tuple[list[int], list[float
 
 def test_an_empty_corpus_is_refused_with_advice():
     with pytest.raises(DataError, match="no pairs"):
-        Order([3, 0], [1, 1], seed=1)
+        ExampleOrder([3, 0], [1, 1], seed=1)
 
 
 SCRIPT = """

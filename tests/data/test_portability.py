@@ -11,15 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dragoman.data.readers.build import open_pairs
-from dragoman.data.store.reader import Reader
-from dragoman.data.store.writer import Writer
+from dragoman.data.readers.open_pairs import open_pairs
+from dragoman.data.store.reader import StoreReader
+from dragoman.data.store.writer import StoreWriter
 
 AS_ON_WINDOWS = """
 import sys
 sys.modules["resource"] = None
 sys.platform = "win32"
-from dragoman.memory import keep_freed_memory, peak_bytes
+from dragoman.allocator import keep_freed_memory, peak_bytes
 keep_freed_memory()
 print(peak_bytes())
 """
@@ -33,10 +33,10 @@ def test_memory_is_not_known_on_windows_but_asked_for_in_vain() -> None:
 def test_a_store_is_read_without_pread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "pread")
     pairs = [([4 + n, 5], [6, 7 + n, 8]) for n in range(30)]
-    with Writer(tmp_path / "s", vocabulary=99, shard_pairs=7, fingerprint="x", counts={}) as writer:
+    with StoreWriter(tmp_path / "s", vocabulary=99, shard_pairs=7, fingerprint="x", counts={}) as writer:
         writer.extend(pairs)
     rows = [29, 3, 3, 17, 0]
-    found = Reader(tmp_path / "s").read(np.array(rows, np.int64))
+    found = StoreReader(tmp_path / "s").read(np.array(rows, np.int64))
     assert [(src.tolist(), tgt.tolist()) for src, tgt in found] == [pairs[row] for row in rows]
 
 

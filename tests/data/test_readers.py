@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.data.pair import Pair
-from dragoman.data.readers.build import open_lines, open_pairs
 from dragoman.data.readers.lines import LIMIT
+from dragoman.data.readers.open_pairs import open_lines, open_pairs
 from dragoman.errors import DataError
 
 

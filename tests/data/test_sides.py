@@ -11,7 +11,7 @@ from dragoman.cli.main import main
 from dragoman.config.load import load
 from dragoman.data.build import build_data
 from dragoman.data.clean.check import check
-from dragoman.data.clean.sides import Lengths, are_turned, language_names
+from dragoman.data.clean.sides import Lengths, are_swapped, language_names
 from dragoman.data.pair import Pair
 from dragoman.errors import DataError
 
@@ -66,8 +66,8 @@ def test_held_out_pairs_that_are_swapped_are_found_by_their_words(tmp_path: Path
 def test_names_say_which_way_round(capsys: pytest.CaptureFixture[str], tmp_path: Path, lines: Lines) -> None:
     assert language_names(["a/train.en", "b.de.gz"]) == ["en", "de"]
     assert language_names(["train.src", "train.tgt"]) == []
-    assert are_turned(["v.de", "v.en"], ["t.en", "t.de"])
-    assert not are_turned(["v.en", "v.de"], ["t.en", "t.de"])
+    assert are_swapped(["v.de", "v.en"], ["t.en", "t.de"])
+    assert not are_swapped(["v.en", "v.de"], ["t.en", "t.de"])
     en, de = lines
     train = written(tmp_path, "train", (en, de), ("en", "de"))
     valid = written(tmp_path, "valid", (de[:50], en[:50]), ("de", "en"))

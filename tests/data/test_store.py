@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from dragoman.data.store.files import HANDLES
 from dragoman.data.store.layout import MANIFEST, fingerprint, read_manifest
-from dragoman.data.store.reader import Reader, open_current
-from dragoman.data.store.writer import Writer
+from dragoman.data.store.reader import StoreReader, open_current
+from dragoman.data.store.writer import StoreWriter
 from dragoman.errors import DataError
 
 Pairs = Sequence[tuple[list[int], list[int]]]
@@ -28,7 +28,7 @@ Pairs = Sequence[tuple[list[int], list[int]]]
 def write(
     folder: Path, pairs: Pairs, *, vocabulary: int = 1000, shard_pairs: int = 100, made_from: str = "x"
 ) -> Path:
-    with Writer(
+    with StoreWriter(
         folder, vocabulary=vocabulary, shard_pairs=shard_pairs, fingerprint=made_from, counts={}
     ) as writer:
         writer.extend(pairs)
@@ -43,7 +43,7 @@ def some_pairs(count: int, seed: int = 0, vocabulary: int = 1000) -> list[tuple[
     ]
 
 
-def read(reader: Reader, rows: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+def read(reader: StoreReader, rows: Sequence[int]) -> list[tuple[list[int], list[int]]]:
     return [(src.tolist(), tgt.tolist()) for src, tgt in reader.read(np.array(rows, np.int64))]
 
 
@@ -65,7 +65,7 @@ def test_what_was_written_is_read(
     data: st.DataObject,
 ):
     folder = tmp_path_factory.mktemp("store")
-    reader = Reader(write(folder, pairs, vocabulary=vocabulary, shard_pairs=shard_pairs))
+    reader = StoreReader(write(folder, pairs, vocabulary=vocabulary, shard_pairs=shard_pairs))
     assert len(reader) == len(pairs)
     rows = data.draw(st.lists(st.integers(0, len(pairs) - 1), max_size=60)) if pairs else []
     assert read(reader, rows) == [pairs[row] for row in rows]
@@ -75,10 +75,10 @@ def test_what_was_written_is_read(
 
 def test_chunks_that_cross_shards_keep_their_order(tmp_path: Path):
     pairs = some_pairs(1000)
-    with Writer(tmp_path, vocabulary=1000, shard_pairs=64, fingerprint="", counts={}) as writer:
+    with StoreWriter(tmp_path, vocabulary=1000, shard_pairs=64, fingerprint="", counts={}) as writer:
         for start in range(0, 1000, 77):
             writer.extend(pairs[start : start + 77])
-    reader = Reader(tmp_path)
+    reader = StoreReader(tmp_path)
     assert read(reader, range(1000)) == pairs
     assert [shard.pairs for shard in reader.manifest.shards] == [64] * 15 + [40]
     assert reader.manifest.src_tokens == sum(len(src) for src, _ in pairs)
@@ -94,7 +94,7 @@ def test_small_vocabularies_take_two_bytes_an_id(tmp_path: Path):
 
 def test_more_shards_than_open_files_are_read(tmp_path: Path):
     pairs = some_pairs(HANDLES + 20)
-    reader = Reader(write(tmp_path, pairs, shard_pairs=1))
+    reader = StoreReader(write(tmp_path, pairs, shard_pairs=1))
     for _ in range(2):
         assert read(reader, range(len(pairs))) == pairs
         assert len(reader.data.handles) <= HANDLES
@@ -104,7 +104,7 @@ def test_an_id_beyond_the_vocabulary_is_refused_and_no_store_is_left(tmp_path: P
     with pytest.raises(ValueError, match="outside"):
         write(tmp_path, [([4], [1000])])
     with pytest.raises(DataError, match="not complete"):
-        Reader(tmp_path)
+        StoreReader(tmp_path)
 
 
 def test_a_failure_while_writing_leaves_no_store_and_no_partial_file(tmp_path: Path):
@@ -132,10 +132,10 @@ def test_a_killed_writer_leaves_no_store_and_the_next_one_starts_clean(tmp_path:
     process.wait()
     assert (tmp_path / "00003.data").exists()
     with pytest.raises(DataError, match="not complete") as caught:
-        Reader(tmp_path)
+        StoreReader(tmp_path)
     assert f"Delete the folder {tmp_path}" in caught.value.hint
     pairs = some_pairs(3)
-    assert read(Reader(write(tmp_path, pairs)), range(3)) == pairs
+    assert read(StoreReader(write(tmp_path, pairs)), range(3)) == pairs
     assert sorted(os.listdir(tmp_path)) == ["00000.data", "00000.index", MANIFEST]
 
 
@@ -152,11 +152,11 @@ def test_every_flipped_bit_of_a_small_store_is_noticed(tmp_path: Path, name: str
     for at in range(0, len(content), max(1, len(content) // 40)):
         flip(tmp_path / name, at)
         with pytest.raises(DataError) as caught:
-            Reader(tmp_path)
+            StoreReader(tmp_path)
         assert name in caught.value.where
         assert "Delete the folder" in caught.value.hint
         (tmp_path / name).write_bytes(content)
-    Reader(tmp_path)
+    StoreReader(tmp_path)
 
 
 def test_flips_in_a_large_store_are_found_on_demand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -164,7 +164,7 @@ def test_flips_in_a_large_store_are_found_on_demand(tmp_path: Path, monkeypatch:
     write(tmp_path, some_pairs(20))
     flip(tmp_path / "00000.data", 11)
     with pytest.raises(DataError, match="was changed"):
-        Reader(tmp_path).verify()
+        StoreReader(tmp_path).verify()
 
 
 @pytest.mark.parametrize("name", ["00000.data", "00000.index", "00001.data", "00001.index"])
@@ -174,7 +174,7 @@ def test_no_flipped_bit_of_a_large_store_becomes_another_token(
     """It is too large to be read whole when it is opened, so what is read is checked."""
     monkeypatch.setattr("dragoman.data.store.reader.SMALL", 0)
     pairs = some_pairs(20)
-    reader = Reader(write(tmp_path, pairs, shard_pairs=10))
+    reader = StoreReader(write(tmp_path, pairs, shard_pairs=10))
     content = (tmp_path / name).read_bytes()
     for at in range(0, len(content), max(1, len(content) // 60)):
         flip(tmp_path / name, at)
@@ -191,7 +191,7 @@ def test_no_flipped_bit_of_a_large_store_becomes_another_token(
 
 def test_a_record_is_right_in_its_own_place_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("dragoman.data.store.reader.SMALL", 0)
-    reader = Reader(write(tmp_path, some_pairs(20), shard_pairs=10))
+    reader = StoreReader(write(tmp_path, some_pairs(20), shard_pairs=10))
     first, second = (tmp_path / f"0000{n}.index" for n in range(2))
     records = first.read_bytes(), second.read_bytes()
     second.write_bytes(records[0])
@@ -204,15 +204,15 @@ def test_a_record_is_right_in_its_own_place_only(tmp_path: Path, monkeypatch: py
 def test_a_truncated_shard_is_noticed_at_any_size(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("dragoman.data.store.reader.SMALL", 0)
     write(tmp_path, some_pairs(20))
-    reader = Reader(tmp_path)
+    reader = StoreReader(tmp_path)
     os.truncate(tmp_path / name, (tmp_path / name).stat().st_size - 1)
     with pytest.raises(DataError, match="bytes"):
-        Reader(tmp_path)
+        StoreReader(tmp_path)
     with pytest.raises(DataError, match="too early"):
         reader.read(np.arange(20))
     (tmp_path / name).unlink()
     with pytest.raises(DataError, match="cannot be read"):
-        Reader(tmp_path)
+        StoreReader(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_a_foreign_manifest_is_refused(tmp_path: Path, content: str):
     write(tmp_path, some_pairs(3))
     (tmp_path / MANIFEST).write_text(content)
     with pytest.raises(DataError):
-        Reader(tmp_path)
+        StoreReader(tmp_path)
 
 
 def test_a_store_is_current_only_for_what_it_was_made_from(tmp_path: Path):
@@ -246,7 +246,7 @@ def test_the_fingerprint_follows_sources_vocabulary_and_settings():
 
 
 def test_rows_outside_of_the_store_are_refused(tmp_path: Path):
-    reader = Reader(write(tmp_path, some_pairs(3)))
+    reader = StoreReader(write(tmp_path, some_pairs(3)))
     for row in (-1, 3):
         with pytest.raises(IndexError):
             reader.read(np.array([row]))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from docs.pages import PAGES, ROOT, name_of
-from dragoman.config.names import all_names, sections_at
+from dragoman.config.key_lookup import all_names, sections_at
 from dragoman.config.presets import PRESETS
 
 SOURCE = ROOT / "src" / "dragoman"

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from docs.pages import ROOT
-from dragoman.config.names import all_names
+from dragoman.config.key_lookup import all_names
 
 
 @pytest.fixture

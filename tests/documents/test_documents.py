@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.data.readers.build import open_pairs
+from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.documents.build import KINDS, translate_document
 from dragoman.documents.slots import Filled
 from dragoman.documents.srt import balanced
 from dragoman.documents.xml import Segment
 from dragoman.errors import DataError, UsageError
-from dragoman.text.kept import find_kept
+from dragoman.steering.placeholders import find_placeholders
 
 EN_DE = ("en", "de")
 # What XML can hold, line breaks among it; and what looks like markup without being it.
@@ -235,7 +235,7 @@ def test_any_segment_is_written_as_it_was_read(content: str) -> None:
     if not segment.has_text:
         return
     tags = re.findall(r"</?[xyz]\d+/?>", segment.source)
-    known = {kept.literal for kept in find_kept(segment.source, ("tags",))}
+    known = {kept.literal for kept in find_placeholders(segment.source, ("tags",))}
     assert all(any(tag in literal for literal in known) for tag in tags[:10])
 
 

@@ -15,12 +15,12 @@ import pytest
 
 from dragoman.config.search import SearchConfig
 from dragoman.errors import ModelError
-from dragoman.export import folder as exporting
+from dragoman.export import ct2 as exporting
 from dragoman.export.argos import Language, export_argos
-from dragoman.export.folder import Exported
-from dragoman.export.samples import Sentences
-from dragoman.export.splitter import CHARACTERS, CLOSER, FULL, LEAST, MARK, SPACE, weights
-from dragoman.inference.ct2 import Ct2
+from dragoman.export.ct2 import Exported
+from dragoman.export.probe_sentences import Sentences
+from dragoman.export.sentence_splitter import CHARACTERS, CLOSER, FULL, LEAST, MARK, SPACE, weights
+from dragoman.inference.runtimes.ct2 import CTranslate2Engine
 from dragoman.models.bundle import load_bundle
 from hostile.folders import good_folder
 from inference.tiny_bundle import tiny_folder
@@ -125,7 +125,7 @@ def test_argos_answers_as_ctranslate2_does(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     bundle = load_bundle(tmp_path / "model")
-    engine = Ct2(tmp_path / "packages" / "translate-en_de-1_0" / "model", bundle.text)
+    engine = CTranslate2Engine(tmp_path / "packages" / "translate-en_de-1_0" / "model", bundle.text)
     search = SearchConfig(size=4, length_penalty=0.2)
     found = engine.search([bundle.text.src.encode(sentence) for sentence in SENTENCES], search)
     tokens = [token for hypotheses in found for token in hypotheses[0].tokens]

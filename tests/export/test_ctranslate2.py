@@ -14,12 +14,12 @@ import torch
 
 from dragoman.durable import verify_folder
 from dragoman.errors import ModelError, UsageError
-from dragoman.export import folder as exporting
-from dragoman.export.ctranslate2 import Quantization, write
-from dragoman.export.folder import WEIGHTS, export_ct2
-from dragoman.export.samples import Sentences
+from dragoman.export import ct2 as exporting
+from dragoman.export.ct2 import WEIGHTS, export_ct2
+from dragoman.export.ct2_spec import Quantization, write
+from dragoman.export.probe_sentences import Sentences
 from dragoman.export.verify import Proof, needs_bars, prove
-from dragoman.inference.ct2 import Ct2
+from dragoman.inference.runtimes.ct2 import CTranslate2Engine
 from dragoman.models.bundle import Bundle
 from dragoman.models.heads.token import TokenHead
 from dragoman.text.specials import EOS
@@ -78,7 +78,9 @@ def lively(bundle: Bundle) -> Bundle:
 def proof_of(bundle: Bundle, folder: Path) -> Proof:
     bars = needs_bars(bundle, SAMPLES)
     write(bundle, folder, "float32", bars_specials=bars)
-    return prove(bundle, Ct2(folder, bundle.text), folder / WEIGHTS, SAMPLES, bars_specials=bars)
+    return prove(
+        bundle, CTranslate2Engine(folder, bundle.text), folder / WEIGHTS, SAMPLES, bars_specials=bars
+    )
 
 
 @pytest.mark.parametrize("choice", CHOICES.values(), ids=CHOICES.keys())
@@ -140,7 +142,7 @@ def test_one_spoilt_weight_is_found(name: str, row: int, tmp_path: Path) -> None
     bundle = lively(tiny(model={"tied": "none"}))
     write(bundle, tmp_path, "float32", bars_specials=True)
     spoil(tmp_path / "model.bin", name, row)
-    engine = Ct2(tmp_path, bundle.text)
+    engine = CTranslate2Engine(tmp_path, bundle.text)
     with pytest.raises(ModelError, match="does not do what the model does") as caught:
         prove(bundle, engine, tmp_path / WEIGHTS, SAMPLES, bars_specials=True)
     assert caught.value.where == str(tmp_path / "model.bin")

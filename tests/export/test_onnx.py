@@ -26,14 +26,14 @@ from dragoman.config.search import SearchConfig
 from dragoman.data.collate import collate_sources
 from dragoman.durable import verify_folder
 from dragoman.errors import ModelError, UsageError
-from dragoman.export.onnx import folder as exporting
-from dragoman.export.onnx.folder import export_onnx
+from dragoman.export.onnx import export as exporting
+from dragoman.export.onnx.export import export_onnx
 from dragoman.export.onnx.graphs import write
-from dragoman.export.samples import Sentences
+from dragoman.export.probe_sentences import Sentences
 from dragoman.export.verify import prove
 from dragoman.inference.model import load
-from dragoman.inference.onnx import Onnx
-from dragoman.inference.onnx_file import STATE, STEP
+from dragoman.inference.runtimes.onnx import OnnxEngine
+from dragoman.inference.runtimes.onnx_file import STATE, STEP
 from dragoman.models.bundle import Bundle
 from dragoman.search.forced import forced
 from dragoman.text.specials import EOS
@@ -88,7 +88,7 @@ def graphs(deep: Bundle, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_an_export_of_a_recurrent_model_is_the_same(deep: Bundle, graphs: Path) -> None:
-    proof = prove(deep, Onnx(graphs, threads=1), graphs / STEP, SAMPLES)
+    proof = prove(deep, OnnxEngine(graphs, threads=1), graphs / STEP, SAMPLES)
     assert proof.greedy.same == proof.greedy.sentences == 8
     assert proof.beam.same == proof.beam.sentences == 8
     assert max(proof.greedy.worst, proof.beam.worst, proof.worst_token) < 1e-5
@@ -113,7 +113,7 @@ def test_an_encoder_is_one_operator_a_layer_and_nothing_hangs_on_a_size(graphs: 
 
 
 def test_one_alone_is_the_same_as_in_company(graphs: Path) -> None:
-    engine, search = Onnx(graphs, threads=1), SearchConfig(size=3, n_best=3, max_length=12)
+    engine, search = OnnxEngine(graphs, threads=1), SearchConfig(size=3, n_best=3, max_length=12)
     together = engine.search(ROWS, search)
     for row, found in zip(ROWS, together, strict=True):
         (alone,) = engine.search([row], search)
@@ -124,12 +124,12 @@ def test_one_alone_is_the_same_as_in_company(graphs: Path) -> None:
 def test_a_system_without_affinity_runs_it_too(graphs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "sched_getaffinity")  # as on macOS
     search = SearchConfig(kind="greedy", max_length=9)
-    assert Onnx(graphs).search(ROWS, search) == Onnx(graphs, threads=1).search(ROWS, search)
+    assert OnnxEngine(graphs).search(ROWS, search) == OnnxEngine(graphs, threads=1).search(ROWS, search)
 
 
 def test_each_token_is_known_as_torch_knows_it(deep: Bundle, graphs: Path) -> None:
     outputs = [[5, 6, 7, EOS], [8], [9, EOS], [4, 4, 4]]
-    steps = Onnx(graphs, threads=1).steps(ROWS[:4], outputs)
+    steps = OnnxEngine(graphs, threads=1).steps(ROWS[:4], outputs)
     known = forced(deep.model, *collate_sources(ROWS[:4]), outputs)
     assert known.attention is not None
     for n, (step, row, output) in enumerate(zip(steps, ROWS, outputs, strict=False)):
@@ -141,7 +141,7 @@ def test_each_token_is_known_as_torch_knows_it(deep: Bundle, graphs: Path) -> No
 
 
 def test_a_beginning_is_gone_on_with(graphs: Path) -> None:
-    engine, search = Onnx(graphs, threads=1), SearchConfig(kind="greedy", max_length=9)
+    engine, search = OnnxEngine(graphs, threads=1), SearchConfig(kind="greedy", max_length=9)
     prefixes = [[5, 6], [], [7], [4, 4, 4]]
     found = [best[0] for best in engine.search(ROWS[:4], search, prefixes)]
     log_p = engine.after(ROWS[:4], prefixes)
@@ -165,7 +165,7 @@ def test_one_spoilt_weight_is_found(file: str, deep: Bundle, graphs: Path, tmp_p
     weight.raw_data = values.tobytes()
     onnx.save(model, tmp_path / file)
     with pytest.raises(ModelError, match="does not do what the model does") as caught:
-        prove(deep, Onnx(tmp_path, threads=1), tmp_path / STEP, SAMPLES)
+        prove(deep, OnnxEngine(tmp_path, threads=1), tmp_path / STEP, SAMPLES)
     assert caught.value.where == str(tmp_path / STEP)
 
 
@@ -248,10 +248,10 @@ def test_a_damaged_graph_is_refused_by_name(conv: Path, tmp_path: Path) -> None:
     shutil.copyfile(conv / "onnx" / STATE, tmp_path / STATE)
     (tmp_path / "encoder.onnx").write_bytes(b"no graph")
     with pytest.raises(ModelError, match=r"encoder\.onnx is not as dragoman export writes it"):
-        Onnx(tmp_path)
+        OnnxEngine(tmp_path)
     (tmp_path / STATE).write_text("[]")
     with pytest.raises(ModelError, match=r"state\.json is not as dragoman export writes it"):
-        Onnx(tmp_path)
+        OnnxEngine(tmp_path)
 
 
 def copied(source: Path, target: Path) -> None:
@@ -274,7 +274,7 @@ def test_every_pair_is_the_same_after_export(pair: tuple[str, str], tmp_path: Pa
     bundle = lively({"encoder": ENCODERS[pair[0]], "decoder": DECODERS[pair[1]], "tied": "target"})
     samples = Sentences([row[:7] for row in ROWS], "made up")
     write(bundle.model, bundle.config.model.longest_source + 1, tmp_path)
-    proof = prove(bundle, Onnx(tmp_path, threads=1), tmp_path / STEP, samples)
+    proof = prove(bundle, OnnxEngine(tmp_path, threads=1), tmp_path / STEP, samples)
     assert proof.greedy.same == proof.beam.same == 8
 
 
@@ -289,4 +289,4 @@ def test_every_pair_is_the_same_after_export(pair: tuple[str, str], tmp_path: Pa
 def test_heads_and_embeddings_are_the_same(choice: dict[str, Any], tmp_path: Path) -> None:
     bundle = lively({**DEEP, "tied": "none", **choice})
     write(bundle.model, bundle.config.model.longest_source + 1, tmp_path)
-    assert prove(bundle, Onnx(tmp_path, threads=1), tmp_path / STEP, SAMPLES).beam.same == 8
+    assert prove(bundle, OnnxEngine(tmp_path, threads=1), tmp_path / STEP, SAMPLES).beam.same == 8

@@ -14,13 +14,13 @@ from dragoman.cli.main import main
 from dragoman.config.load import validate
 from dragoman.errors import DataError, ModelError, UsageError
 from dragoman.export.trim import trim
-from dragoman.inference.check import check_model
 from dragoman.inference.model import load
+from dragoman.inference.verify import verify_model
 from dragoman.models.bundle import Bundle, load_bundle, new_model, save_bundle
 from dragoman.protobuf import fields
 from dragoman.text.build import learn
-from dragoman.text.learning import learn_pieces
-from dragoman.text.piece_file import with_pieces
+from dragoman.text.tokenizers.sentencepiece_proto import with_pieces
+from dragoman.text.tokenizers.train_sentencepiece import train_sentencepiece
 from inference.tiny_bundle import TRANSFORMER, tiny_folder
 
 SOURCES = [f"the {a} {b} walks and talks" for a in ("old", "young", "tall") for b in ("man", "woman", "dog")]
@@ -116,7 +116,7 @@ def test_trimmed_folder_is_whole_and_says_what_was_done(capsys: pytest.CaptureFi
     captured = capsys.readouterr()
     assert "entries" in captured.out
     assert captured.err.strip() == "Next: dragoman export small --to ct2 --quantization int8"
-    assert "weights" in check_model("small")
+    assert "weights" in verify_model("small")
     card = Path("small/card.md").read_text(encoding="utf-8")
     assert card.startswith("A model.\n")
     assert "Sub-words that its training texts never need were removed" in card
@@ -138,7 +138,7 @@ def test_what_cannot_be_trimmed_is_named() -> None:
 
 
 def test_a_piece_file_is_taken_apart_and_put_together() -> None:
-    raw = learn_pieces(SOURCES, "bpe", 300)
+    raw = train_sentencepiece(SOURCES, "bpe", 300)
     numbers = [field.number for field in fields(raw)]
     assert b"".join(field.raw for field in fields(raw)) == raw
     assert with_pieces(raw, range(numbers.count(1))) == raw

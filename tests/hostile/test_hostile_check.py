@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.cli import check
-from dragoman.data.readers.build import open_pairs
+from dragoman.cli.verbs import check
+from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.errors import DataError
 from hostile.corpus import Case, hostile_cases
 

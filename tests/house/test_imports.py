@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parent.parent.parent
 LIGHT = [
     "dragoman.cli.main",
-    "dragoman.cli.new",
+    "dragoman.cli.verbs.new",
     "dragoman.config.load",
     "dragoman.config.dump",
     "dragoman.data.recipes.build",

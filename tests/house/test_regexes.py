@@ -15,7 +15,13 @@ from typing import Any
 
 import pytest
 
-from dragoman.text.kept import KINDS, PATTERNS, find_kept, mend, taken_out
+from dragoman.steering.placeholders import (
+    KINDS,
+    PATTERNS,
+    find_placeholders,
+    remove_placeholders,
+    restore_counts,
+)
 
 ROOT = Path(__file__).parents[2] / "src" / "dragoman"
 CALLS = {"compile", "match", "fullmatch", "search", "sub", "split", "findall", "finditer"}
@@ -70,7 +76,7 @@ def limited(seconds: float) -> Iterator[None]:
 @cache
 def patterns() -> dict[str, tuple[str, str]]:
     """How each is used, and what it is, by the place where it stands."""
-    found = {f"text/kept.py {name}": ("finditer", pattern) for name, pattern in PATTERNS.items()}
+    found = {f"steering/placeholders.py {name}": ("finditer", pattern) for name, pattern in PATTERNS.items()}
     for file in sorted(ROOT.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
@@ -136,9 +142,9 @@ LINES = {
 def test_what_is_kept_of_a_line_of_a_megabyte(name: str) -> None:
     line, start = LINES[name], time.process_time()
     with limited(30):
-        kept = find_kept(line, KINDS)
-        left, holes = taken_out(line, kept)
+        kept = find_placeholders(line, KINDS)
+        left, holes = remove_placeholders(line, kept)
         assert len(holes) == len(kept)
         assert len(left) <= len(line)
-        mend("ein kurzer Satz " * 40, line, kept)
+        restore_counts("ein kurzer Satz " * 40, line, kept)
     assert time.process_time() - start < 10

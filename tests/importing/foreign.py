@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import save_file
 from sentencepiece import SentencePieceTrainer
 
-from dragoman.text.given import GivenPieces
+from dragoman.text.tokenizers.external_sentencepiece import ExternalSentencePiece
 
 Array = NDArray[np.float64]
 Arrays = dict[str, Array]
@@ -220,7 +220,7 @@ def eole(W: Arrays, src: list[int], tgt: list[int]) -> Array:
 @cache
 def vocabulary() -> tuple[str, ...]:
     """One for both sides, as OPUS-MT has it, with the label of a language and signs that YAML must quote."""
-    found = [GivenPieces(pieces(side)).every_piece[3:] for side in ("source", "target")]
+    found = [ExternalSentencePiece(pieces(side)).every_piece[3:] for side in ("source", "target")]
     return tuple(dict.fromkeys([*found[0], ">>deu<<", ": ", 'say "\\"', "<pad>", *found[1]]))
 
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from dragoman.data.collate import collate
 from dragoman.errors import ModelError, UsageError
-from dragoman.export.folder import export_ct2
-from dragoman.importing.arrays import read_npz
-from dragoman.importing.folder import import_model
+from dragoman.export.ct2 import export_ct2
+from dragoman.importing.import_model import import_model
+from dragoman.importing.npz import read_npz
 from dragoman.inference.model import load
 from dragoman.models.bundle import Bundle, load_bundle
 from dragoman.text.tokenizer import Tokenizer

@@ -8,11 +8,11 @@ from typing import Any
 import torch
 
 from dragoman.config.load import validate
-from dragoman.export.folder import export_ct2
+from dragoman.export.ct2 import export_ct2
 from dragoman.models.bundle import Bundle, new_model, save_bundle
 from dragoman.models.calibration import Calibration
 from dragoman.models.heads.token import TokenHead
-from dragoman.search.runaway import OutputBounds
+from dragoman.search.repetition import OutputBounds
 from dragoman.text.build import learn
 from dragoman.text.specials import BOS, EOS, PAD
 from inference.tiny_bundle import TRANSFORMER

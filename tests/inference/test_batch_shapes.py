@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.config.search import SearchConfig
 from dragoman.data.collate import collate_sources
-from dragoman.inference.translator import Translator
+from dragoman.inference.runtimes.torch import TorchRuntime
 from dragoman.models.bundle import Bundle
 from dragoman.search.build import build
 from inference.tiny_bundle import RNN, TRANSFORMER, WORDS, tiny
@@ -47,7 +47,7 @@ def padded(bundle: Bundle, lines: Sequence[str], search: SearchConfig, size: int
 
 
 def assert_one_string(bundle: Bundle, search: SearchConfig, lines: list[str], sizes: Sequence[int]) -> None:
-    translate = Translator(bundle)
+    translate = TorchRuntime(bundle)
     want = [result.text for result in translate(lines, search)]
     assert len(set(want)) > min(len(lines), 80) // 4
     for size in sizes:

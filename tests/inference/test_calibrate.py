@@ -11,13 +11,13 @@ import pytest
 from dragoman.data.pair import Pair
 from dragoman.durable import verify_folder
 from dragoman.errors import DataError, ModelError
-from dragoman.inference.calibrate import calibrate, references
-from dragoman.inference.flags import Limits
 from dragoman.inference.model import load
-from dragoman.inference.translator import Translator
+from dragoman.inference.quality.calibrate import calibrate, references
+from dragoman.inference.quality.flags import Limits
+from dragoman.inference.runtimes.torch import TorchRuntime
 from dragoman.models.bundle import Bundle, add_calibration
 from dragoman.models.calibration import FILE, Calibration
-from dragoman.search.runaway import OutputBounds
+from dragoman.search.repetition import OutputBounds
 from dragoman.text.specials import EOS
 from inference.tiny_bundle import RNN, TRANSFORMER, WORDS, tiny, tiny_folder
 
@@ -37,7 +37,7 @@ PAIRS = [Pair(" ".join(WORDS[k : k + 5]), " ".join(WORDS[k + 4 : k : -1]), k) fo
 
 
 def test_what_is_learned_are_numbers_that_fit_the_task() -> None:
-    translator = Translator(tiny())
+    translator = TorchRuntime(tiny())
     learned = calibrate(translator, [*PAIRS, Pair("", "a", 11), Pair("a", " ", 12)])
     assert learned.sentences == len(PAIRS)
     assert learned.error[1] <= learned.error[0]
@@ -50,18 +50,18 @@ def test_what_is_learned_are_numbers_that_fit_the_task() -> None:
 
 def test_a_task_with_long_outputs_has_wider_limits() -> None:
     pairs = [Pair("a b", "c d e f g h " * 20, 1), Pair("a", "b", 2)]
-    learned = calibrate(Translator(tiny()), pairs)
+    learned = calibrate(TorchRuntime(tiny()), pairs)
     assert learned.longest > 9
     assert learned.shortest == Limits().shortest
 
 
 def test_no_usable_pair_is_explained() -> None:
     with pytest.raises(DataError, match="calibrate"):
-        calibrate(Translator(tiny()), [Pair("", "a", 1)])
+        calibrate(TorchRuntime(tiny()), [Pair("", "a", 1)])
 
 
 def test_references_end_and_stand_in_batches_of_like_length() -> None:
-    translator = Translator(tiny())
+    translator = TorchRuntime(tiny())
     ((src, keep, rows),) = references(translator, PAIRS[::-1])
     assert len(src) == len(keep) == len(rows) == len(PAIRS)
     assert all(row[-1] == EOS for row in rows)
@@ -93,7 +93,7 @@ def test_a_calibration_of_another_kind_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("part", [TRANSFORMER, RNN], ids=["transformer", "rnn"])
 def test_confidence_follows_from_the_mean_of_the_tokens(part: dict[str, object]) -> None:
     bundle = tiny(part)
-    translate = Translator(Bundle(bundle.config, bundle.text, bundle.model, KNOWN))
+    translate = TorchRuntime(Bundle(bundle.config, bundle.text, bundle.model, KNOWN))
     for result in translate(["a b c", "d e", "f", "g h i j"], details=True):
         mean = sum(token.log_p for token in result.details) / len(result.details)
         assert result.confidence == pytest.approx(1 / (1 + math.exp(-mean - 2.0)), abs=1e-5)

@@ -9,22 +9,21 @@ import torch
 
 from dragoman.config.search import SearchConfig
 from dragoman.errors import ConfigError, ModelError, UsageError
-from dragoman.inference.mbr import least_risk
 from dragoman.inference.model import load
-from dragoman.inference.rerank import Reverse, reranked
-from dragoman.inference.translator import Translator
-from dragoman.metrics.sentence import DISTANCES
+from dragoman.inference.reranking import ReverseModel, minimum_bayes_risk, rerank_by_reverse
+from dragoman.inference.runtimes.torch import TorchRuntime
+from dragoman.metrics.sentence_distance import DISTANCES
 from dragoman.search.forced import forced
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.text.specials import EOS
-from dragoman.text.word import Word
+from dragoman.text.tokenizers.word import Word
 from inference.tiny_bundle import RNN, WORDS, tiny, tiny_folder
 
 TEXTS = ["a b c", "d e f", "g h", ""]
 
 
 def test_the_n_best_are_told_with_their_scores() -> None:
-    translate = Translator(tiny())
+    translate = TorchRuntime(tiny())
     for one, many in zip(
         translate(TEXTS, SearchConfig(size=4, max_length=9)),
         translate(TEXTS, SearchConfig(size=4, max_length=9, n_best=4)),
@@ -40,7 +39,7 @@ def test_the_n_best_are_told_with_their_scores() -> None:
 
 
 def test_samples_are_the_same_alone_and_in_any_batch() -> None:
-    translate = Translator(tiny())
+    translate = TorchRuntime(tiny())
     search = SearchConfig(kind="sample", n_best=3, top_p=0.9, temperature=30.0, max_length=8, seed=4)
     together = translate(TEXTS, search)
     assert len({a.text for result in together for a in result.alternatives}) > 4
@@ -58,7 +57,7 @@ def test_risk_by_hand() -> None:
     lines = ["x y", "a b c", "a b d", "a b c"]
     samples = [Hypothesis(tuple(text.encode(line)), 0.0, -float(i), True) for i, line in enumerate(lines)]
     distance = DISTANCES["chrf"]()
-    ranked = least_risk(samples, text, distance)
+    ranked = minimum_bayes_risk(samples, text, distance)
     assert [text.decode(h.tokens) for h in ranked] == ["a b c", "a b d", "x y"]
     expected = 1 - (distance("a b c", "x y") + distance("a b c", "a b d")) / 4
     assert ranked[0].score == pytest.approx(expected, abs=1e-6)
@@ -74,7 +73,7 @@ def test_risk_takes_time_by_the_samples_and_not_by_their_square() -> None:
         compared.append(reference)
         return float(output != reference)
 
-    ranked = least_risk(samples, text, distance)
+    ranked = minimum_bayes_risk(samples, text, distance)
     assert len(ranked) == 1024
     assert len(compared) <= 64 * 1024
     assert len(set(compared)) == 64
@@ -83,7 +82,7 @@ def test_risk_takes_time_by_the_samples_and_not_by_their_square() -> None:
 
 @pytest.mark.parametrize("utility", ["chrf", "bleu"])
 def test_minimum_risk_chooses_among_the_samples(utility: str) -> None:
-    translate = Translator(tiny())
+    translate = TorchRuntime(tiny())
     drawn = translate(TEXTS, SearchConfig(kind="sample", n_best=8, max_length=6))
     search = SearchConfig(kind="mbr", samples=8, n_best=3, max_length=6, utility=utility)
     for samples, result in zip(drawn, translate(TEXTS, search), strict=True):
@@ -94,7 +93,7 @@ def test_minimum_risk_chooses_among_the_samples(utility: str) -> None:
 def test_a_reverse_model_scores_as_forced_decoding_does() -> None:
     bundle = tiny(RNN, seed=5)
     outputs = ["a b", "c", "d e f g", ""]
-    found = Reverse(bundle).mean_log_p("h i j", outputs)
+    found = ReverseModel(bundle).mean_log_p("h i j", outputs)
     x = [*bundle.text.tgt.encode("h i j"), EOS]
     for y, mean in zip(outputs, found, strict=True):
         src = torch.tensor([[*bundle.text.src.encode(y), EOS]])
@@ -104,14 +103,14 @@ def test_a_reverse_model_scores_as_forced_decoding_does() -> None:
 
 def test_a_reverse_model_reorders() -> None:
     hypotheses = [Hypothesis((4,), -1.0, -2.0, True), Hypothesis((5,), -1.2, -2.4, True)]
-    ranked = reranked(hypotheses, [-3.0, -1.0], 0.25)
+    ranked = rerank_by_reverse(hypotheses, [-3.0, -1.0], 0.25)
     assert [(h.tokens, h.score) for h in ranked] == [
         ((5,), pytest.approx(-1.15)),
         ((4,), pytest.approx(-1.5)),
     ]
     assert ranked[1].log_p == -2.0
-    plain = Translator(tiny())(TEXTS, SearchConfig(size=4, max_length=8, n_best=4))
-    both = Translator(tiny(), reverse=tiny(seed=7))
+    plain = TorchRuntime(tiny())(TEXTS, SearchConfig(size=4, max_length=8, n_best=4))
+    both = TorchRuntime(tiny(), reverse=tiny(seed=7))
     same = both(TEXTS, SearchConfig(size=4, max_length=8, n_best=4, reverse_weight=0.0))
     assert [r.text for r in same] == [r.text for r in plain]
     back = both(TEXTS, SearchConfig(size=4, max_length=8, n_best=4, reverse_weight=1.0))
@@ -153,7 +152,7 @@ def test_a_call_changes_the_models_own_search(tmp_path: Path) -> None:
 
 
 def test_a_trace_is_kept_where_it_is_asked_for() -> None:
-    translate = Translator(tiny())
+    translate = TorchRuntime(tiny())
     plain = translate(TEXTS)
     for without, result in zip(plain, translate(TEXTS, trace=True), strict=True):
         assert without.trace is None

@@ -16,8 +16,8 @@ import pytest
 import torch
 
 from dragoman.errors import UsageError
-from dragoman.inference.crew import Crew
 from dragoman.inference.model import Model, load
+from dragoman.inference.runtimes.workers import TranslatorPool
 from inference.light_folder import light_folder
 from inference.tiny_bundle import WORDS, tiny_folder
 
@@ -50,7 +50,7 @@ def crew(folder: Path) -> Iterator[Model]:
         patch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
         model = load(folder, workers=2)
     torch.set_num_threads(before)
-    assert isinstance(model.translator, Crew)
+    assert isinstance(model.translator, TranslatorPool)
     yield model
     model.translator.pool.shutdown()
 
@@ -70,7 +70,7 @@ def test_what_a_worker_refuses_is_said(crew: Model) -> None:
 
 def test_a_dead_worker_costs_one_retry(folder: Path, crew: Model) -> None:
     """As when the system is short of memory and kills one."""
-    assert isinstance(crew.translator, Crew)
+    assert isinstance(crew.translator, TranslatorPool)
     expected = load(folder)(TEXTS, SEARCH)
     assert crew(TEXTS, SEARCH) == expected
     os.kill(one_of(crew.translator), signal.SIGKILL)
@@ -80,7 +80,7 @@ def test_a_dead_worker_costs_one_retry(folder: Path, crew: Model) -> None:
 
 @pytest.mark.slow
 def test_a_worker_may_die_in_the_middle_of_two_calls(folder: Path, crew: Model) -> None:
-    assert isinstance(crew.translator, Crew)
+    assert isinstance(crew.translator, TranslatorPool)
     expected = load(folder)(TEXTS, SEARCH)
     with ThreadPoolExecutor(2) as callers:
         answers = [callers.submit(crew, TEXTS, SEARCH) for _ in range(2)]
@@ -88,7 +88,7 @@ def test_a_worker_may_die_in_the_middle_of_two_calls(folder: Path, crew: Model) 
         assert [answer.result() for answer in answers] == [expected, expected]
 
 
-def one_of(crew: Crew) -> int:
+def one_of(crew: TranslatorPool) -> int:
     assert isinstance(crew.pool, ProcessPoolExecutor)
     late = time.monotonic() + 60
     while not crew.pool._processes:
@@ -99,7 +99,7 @@ def one_of(crew: Crew) -> int:
 
 @pytest.mark.slow
 def test_what_kills_every_worker_is_decoded_alone(folder: Path, crew: Model) -> None:
-    assert isinstance(crew.translator, Crew)
+    assert isinstance(crew.translator, TranslatorPool)
     before = crew.translator.models
     crew.translator.models = before._replace(folder=Deadly(before.folder))
     try:
@@ -117,7 +117,7 @@ class Deadly(type(Path())):  # type: ignore[misc]
 
 
 def test_workers_share_the_cores_that_may_be_used(crew: Model) -> None:
-    assert isinstance(crew.translator, Crew)
+    assert isinstance(crew.translator, TranslatorPool)
     assert crew.translator.pool.submit(torch.get_num_threads).result() == 1
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from dragoman.config.load import validate
 from dragoman.errors import ModelError
-from dragoman.export.ctranslate2 import Quantization, write
-from dragoman.inference.ct2_file import CONFIG, MODEL, read_ct2, read_variables
+from dragoman.export.ct2_spec import Quantization, write
+from dragoman.inference.runtimes.ct2_file import CONFIG, MODEL, read_ct2, read_variables
 from dragoman.models.bundle import Bundle, new_model
 from dragoman.text.build import learn
 

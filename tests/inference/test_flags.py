@@ -6,23 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.inference.flags import (
+from dragoman.inference.quality.flags import (
     FLAGS,
+    FlagInput,
     Limits,
-    Seen,
+    compute_flags,
     is_copy,
     is_number_mismatch,
     is_repetition,
     length_ratio,
     numbers,
-    raised,
 )
 
-GOOD = Seen("A man is riding a bicycle.", "Ein Mann fährt auf einem Fahrrad.", False, (1, 1), 0.7)
+GOOD = FlagInput("A man is riding a bicycle.", "Ein Mann fährt auf einem Fahrrad.", False, (1, 1), 0.7)
 
 
 def test_a_good_output_has_no_flag() -> None:
-    assert raised(GOOD, Limits(confidence=0.3)) == ()
+    assert compute_flags(GOOD, Limits(confidence=0.3)) == ()
 
 
 @pytest.mark.parametrize(
@@ -43,13 +43,13 @@ def test_a_good_output_has_no_flag() -> None:
 )
 def test_each_flag_has_its_sign(change: dict[str, object], flag: str) -> None:
     seen = GOOD._replace(**change)
-    assert raised(seen, Limits(confidence=0.3)) == (flag,)
-    assert raised(seen, Limits(confidence=0.3, muted=frozenset([flag]))) == ()
+    assert compute_flags(seen, Limits(confidence=0.3)) == (flag,)
+    assert compute_flags(seen, Limits(confidence=0.3, muted=frozenset([flag]))) == ()
 
 
 def test_several_flags_stand_in_order() -> None:
-    seen = Seen("Room 101.", "zimmer " * 30, True, (1, 30), 0.0)
-    assert raised(seen, Limits(confidence=0.3)) == (
+    seen = FlagInput("Room 101.", "zimmer " * 30, True, (1, 30), 0.0)
+    assert compute_flags(seen, Limits(confidence=0.3)) == (
         "truncated",
         "repetition",
         "too_long",
@@ -59,7 +59,7 @@ def test_several_flags_stand_in_order() -> None:
 
 
 def test_a_model_without_a_calibration_is_never_of_low_confidence() -> None:
-    assert raised(GOOD._replace(confidence=None), Limits(confidence=1.0)) == ()
+    assert compute_flags(GOOD._replace(confidence=None), Limits(confidence=1.0)) == ()
 
 
 def test_a_loop_of_the_source_may_be_in_the_output() -> None:
@@ -115,7 +115,7 @@ def test_number_mismatch_knows_no_direction_and_no_text_disagrees_with_itself(a:
 def test_any_text_gets_known_flags_in_order(
     source: str, output: str, truncated: bool, turns: tuple[int, int], confidence: float
 ) -> None:
-    found = raised(Seen(source, output, truncated, turns, confidence), Limits(confidence=0.5))
+    found = compute_flags(FlagInput(source, output, truncated, turns, confidence), Limits(confidence=0.5))
     assert list(found) == [flag for flag in FLAGS if flag in found]
     assert ("truncated" in found) == truncated
     assert not {"too_long", "too_short"} <= set(found)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import ModelError
-from dragoman.inference.folder import find_model
+from dragoman.inference.find_model import find_model
 
 
 @pytest.fixture

@@ -10,17 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.config.text import TextConfig
-from dragoman.inference.knowing import Written, alignment, details
-from dragoman.inference.runtime import Steps
-from dragoman.inference.spans import token_spans, word_spans
+from dragoman.inference.quality.spans import token_spans, word_spans
+from dragoman.inference.quality.token_details import SourceAndOutput, token_details, word_alignment
+from dragoman.inference.runtimes.runtime import TokenScores
 from dragoman.text.build import learn
-from dragoman.text.pair import TextPair
 from dragoman.text.specials import EOS
+from dragoman.text.tokenizer_pair import TokenizerPair
 
 LINES = ["the cat sat on the mat", "a dog and a cat", "Schifffahrt über die Donau", "日本語 を 話す"] * 5
 
 
-def pair(kind: str, **options: object) -> TextPair:
+def pair(kind: str, **options: object) -> TokenizerPair:
     size = {"bpe": 320, "unigram": 310}.get(kind, 100)
     return learn(TextConfig(kind=kind, size=size, **options), lambda: iter(LINES), lambda: iter(LINES))
 
@@ -63,21 +63,21 @@ def test_spans_of_words_and_pieces_by_hand() -> None:
     assert word_spans(" a  bc ") == [(1, 2), (4, 6)]
 
 
-def written(text: TextPair, source: str, output: str) -> Written:
-    return Written(source, [*text.src.encode(source), EOS], output, [*text.tgt.encode(output), EOS])
+def written(text: TokenizerPair, source: str, output: str) -> SourceAndOutput:
+    return SourceAndOutput(source, [*text.src.encode(source), EOS], output, [*text.tgt.encode(output), EOS])
 
 
-def looking(places: list[int], S: int) -> Steps:
+def looking(places: list[int], S: int) -> TokenScores:
     """An output whose token t looked at the source's token places[t]."""
     T = len(places)
     attention = np.full((T, S), 0.01, np.float32)
     attention[range(T), places] = 0.9
-    return Steps([0.0] * T, [1.0] * T, attention)
+    return TokenScores([0.0] * T, [1.0] * T, attention)
 
 
 def test_tokens_know_what_they_looked_at() -> None:
     text = PAIRS["word"]
-    tokens = details(written(text, "the dog sat", "a cat"), looking([1, 0, 3], 4), text, None)
+    tokens = token_details(written(text, "the dog sat", "a cat"), looking([1, 0, 3], 4), text, None)
     assert [token.piece for token in tokens] == ["a", "cat", "</s>"]
     assert [token.at for token in tokens] == [(0, 1), (2, 5), (5, 5)]
     assert [token.source for token in tokens] == [(4, 7), (0, 3), None]
@@ -89,13 +89,13 @@ def test_words_are_paired_by_all_their_tokens_and_not_with_the_end() -> None:
     both = written(text, "ab cd", "x yy z")
     # x → a · space → end · y → c, y → d · space → end · z → end · </s> → end
     seen = looking([0, 5, 3, 4, 5, 5, 5], 6)
-    assert alignment(both, seen, text) == ((0, 0), (1, 1))
+    assert word_alignment(both, seen, text) == ((0, 0), (1, 1))
 
 
 def test_a_decoder_that_looks_nowhere_has_no_alignment() -> None:
     text = PAIRS["word"]
     blind = looking([0, 0], 2)._replace(attention=None)
     both = written(text, "the", "a")
-    assert alignment(both, blind, text) is None
-    tokens = details(both, blind, text, None)
+    assert word_alignment(both, blind, text) is None
+    tokens = token_details(both, blind, text, None)
     assert [(token.source, token.confidence) for token in tokens] == [(None, None)] * 2

@@ -15,14 +15,14 @@ import pytest
 
 from dragoman.config.search import SearchConfig
 from dragoman.errors import MissingExtra, ModelError, UsageError
-from dragoman.inference import engines
 from dragoman.inference import model as loading
-from dragoman.inference.ct2 import Ct2
-from dragoman.inference.light import Light
 from dragoman.inference.model import Model, load
 from dragoman.inference.result import EMPTY, Result
+from dragoman.inference.runtimes import exports as engines
+from dragoman.inference.runtimes.ct2 import CTranslate2Engine
+from dragoman.inference.runtimes.exported import ExportRuntime
 from dragoman.models.bundle import add_calibration
-from dragoman.search.loops import TURNS, LoopBounds, another_turn
+from dragoman.search.repetition import MAX_REPEATS, LoopBounds, first_excess_repeat
 from inference.light_folder import CALIBRATION, LINES, light_folder
 
 TEXTS = ["the cat", "", "a dog and a cat on the mat and there", " ", "Donau", "is is is no two dogs", *LINES]
@@ -95,9 +95,12 @@ def test_a_beam_that_babbles_is_cut_and_flagged(light: Model) -> None:
     results = [result for result in light(TEXTS, {"size": 3}) if result != EMPTY]
     assert sum("repetition" in result.flags for result in results) > len(results) / 2
     read = [light.runtime.text.src.encode(text) for text in TEXTS if text.strip()]
-    loops = LoopBounds(1, TURNS)
+    loops = LoopBounds(1, MAX_REPEATS)
     assert all(loops.cut_at(*pair) is None for pair in zip(read, (r.tokens for r in results), strict=True))
-    assert any(another_turn(result.tokens, TURNS) for result in light(TEXTS, {"size": 3, "guard": False}))
+    assert any(
+        first_excess_repeat(result.tokens, MAX_REPEATS)
+        for result in light(TEXTS, {"size": 3, "guard": False})
+    )
 
 
 @pytest.mark.parametrize("prefix", ["", "the c"])
@@ -137,8 +140,8 @@ def test_a_process_ends_well_however_its_stream_was_left(folder: Path, how: str)
 
 def test_a_stream_that_is_left_ends_its_search(light: Model) -> None:
     stream = light.stream("a dog and a cat", {"guard": False, "max_length": 250})
-    assert isinstance(light.runtime, Light)
-    assert isinstance(light.runtime.engine, Ct2)
+    assert isinstance(light.runtime, ExportRuntime)
+    assert isinstance(light.runtime.engine, CTranslate2Engine)
     next(stream)
     assert isinstance(stream, Generator)
     stream.close()

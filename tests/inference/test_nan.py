@@ -12,11 +12,11 @@ import pytest
 import torch
 
 from dragoman.cli.main import main
-from dragoman.cli.run import as_json
+from dragoman.cli.verbs.run import as_json
 from dragoman.config.search import SearchConfig
 from dragoman.errors import ModelError
-from dragoman.inference.ct2 import Ct2
 from dragoman.inference.result import EMPTY
+from dragoman.inference.runtimes.ct2 import CTranslate2Engine
 from dragoman.models.bundle import save_bundle
 from inference.light_folder import light_folder, lively_bundle
 from inference.tiny_bundle import tiny
@@ -62,7 +62,7 @@ def test_an_engine_that_gives_nan_is_not_believed(tmp_path: Path, kind: Any) -> 
     bias = bundle.model.get_parameter("head.b").detach().numpy()
     assert raw.count(bias.tobytes()) == 1
     (broken / "model.bin").write_bytes(raw.replace(bias.tobytes(), np.full_like(bias, np.nan).tobytes()))
-    engine = Ct2(broken, bundle.text)
+    engine = CTranslate2Engine(broken, bundle.text)
     sources = [bundle.text.src.encode("the cat sat")]
     with pytest.raises(ModelError, match="NaN"):
         engine.search(sources, SearchConfig(kind=kind, max_length=8))

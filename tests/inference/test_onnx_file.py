@@ -11,7 +11,7 @@ import pytest
 
 from dragoman.errors import ModelError
 from dragoman.export.onnx.graphs import write
-from dragoman.inference.onnx_file import ENCODER, STATE, STEP, read_onnx
+from dragoman.inference.runtimes.onnx_file import ENCODER, STATE, STEP, read_onnx
 from inference.tiny_bundle import RNN, tiny
 
 Model = onnx.ModelProto

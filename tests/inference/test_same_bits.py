@@ -12,7 +12,7 @@ import torch
 CODE = """
 import sys, torch
 sys.path.insert(0, {here!r})
-from dragoman.inference.same_bits import ask_for_same_bits
+from dragoman.inference.runtimes.reproducibility import ask_for_same_bits
 ask_for_same_bits()
 torch.set_num_threads({threads})
 from inference.test_translator import RNN, TRANSFORMER, TEXTS, GREEDY, BEAM, Translator, tiny

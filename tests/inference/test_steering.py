@@ -14,14 +14,14 @@ import torch
 from dragoman.config.load import validate
 from dragoman.config.search import SearchConfig
 from dragoman.errors import DataError, UsageError
-from dragoman.inference.keeping import diagonal, places
 from dragoman.inference.result import Result
-from dragoman.inference.translator import Translator
+from dragoman.inference.runtimes.torch import TorchRuntime
 from dragoman.models.bundle import Bundle, new_model
-from dragoman.text.boundary import folded, occurrences
+from dragoman.steering.banned_words import matcher_of
+from dragoman.steering.placeholders import DEFAULT_KINDS, count, find_placeholders
+from dragoman.steering.reinsertion import diagonal_alignment, reinsertion_points
+from dragoman.steering.words import folded, occurrences
 from dragoman.text.build import learn
-from dragoman.text.forbidden import reader_of
-from dragoman.text.kept import USUAL, count, find_kept
 from inference.tiny_bundle import RNN, TRANSFORMER
 
 CONV: dict[str, Any] = {"kind": "conv", "layers": 2, "width": 32, "kernel": 3, "embedding": 32}
@@ -49,7 +49,7 @@ EVERY_MODEL = pytest.mark.parametrize("model", MODELS, ids="-".join)
 
 
 @cache
-def translator(model: tuple[str, str], *, lowercase: bool = False) -> Translator:
+def translator(model: tuple[str, str], *, lowercase: bool = False) -> TorchRuntime:
     part, kind = model
     encoder, decoder = PARTS[part]
     config = validate(
@@ -65,7 +65,7 @@ def translator(model: tuple[str, str], *, lowercase: bool = False) -> Translator
     with torch.no_grad():
         for parameter in built.parameters():
             parameter.mul_(2.0)  # so that outputs depend on inputs
-    return Translator(Bundle(config, text, built))
+    return TorchRuntime(Bundle(config, text, built))
 
 
 def written(text: str, forms: tuple[str, ...], *, lower: bool = False) -> int:
@@ -92,7 +92,7 @@ def test_no_output_has_a_forbidden_word(model: tuple[str, str], search: SearchCo
     forbidden = [*words, "dog", "the old"]
     results = translate(TEXTS[:2], search, forbid=forbidden)
     for word in forbidden:
-        assert not any(reader_of(word).finds(result.text) for result in results)
+        assert not any(matcher_of(word).finds(result.text) for result in results)
     assert all(result.terms == () for result in results)
 
 
@@ -129,11 +129,13 @@ def test_each_placeholder_survives_once(model: tuple[str, str]) -> None:
     texts = [planted(rng, text, n) for n, text in enumerate(["", "dog", *TEXTS], start=1)]
     results = translator(model)(texts, BEAM, keep=True, glossary={"dog": "Katze"})
     for text, result in zip(texts, results, strict=True):
-        kept = find_kept(text, USUAL)
+        kept = find_placeholders(text, DEFAULT_KINDS)
         assert [count(one, result.text) for one in kept] == [count(one, text) for one in kept], result.text
         assert all(term.met for term in result.terms)
         tags = [one.literal for one in kept if one.kind == "tags"]
-        assert [one.literal for one in find_kept(result.text, USUAL) if one.literal in tags] == tags
+        assert [
+            one.literal for one in find_placeholders(result.text, DEFAULT_KINDS) if one.literal in tags
+        ] == tags
 
 
 @EVERY_MODEL
@@ -208,8 +210,8 @@ def test_bad_wishes_are_refused(tmp_path: Path) -> None:
 
 def test_what_is_put_in_goes_where_the_model_looked() -> None:
     straight = np.eye(4, dtype=np.float32)
-    assert places(straight[[2, 3, 0, 1]], [2], [True] * 5) == [0]
-    assert places(straight, [0, 1, 3, 4], [True] * 5) == [0, 1, 3, 4]
-    assert places(straight, [1, 2], [True, False, False, True, True]) == [0, 3]
-    assert places(np.zeros((0, 3), np.float32), [0, 3], [True]) == [0, 0]
-    assert diagonal(2, 4).tolist() == [[1, 0, 0, 0], [0, 0, 1, 0]]
+    assert reinsertion_points(straight[[2, 3, 0, 1]], [2], [True] * 5) == [0]
+    assert reinsertion_points(straight, [0, 1, 3, 4], [True] * 5) == [0, 1, 3, 4]
+    assert reinsertion_points(straight, [1, 2], [True, False, False, True, True]) == [0, 3]
+    assert reinsertion_points(np.zeros((0, 3), np.float32), [0, 3], [True]) == [0, 0]
+    assert diagonal_alignment(2, 4).tolist() == [[1, 0, 0, 0], [0, 0, 1, 0]]

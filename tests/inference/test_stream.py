@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragoman.cli.input_lines import LONGEST_LINE, InputLine, read_batches
 from dragoman.errors import DataError
-from dragoman.inference.stream import LONGEST_LINE, Line, incoming
 
 
 class Drip(io.RawIOBase):
@@ -28,8 +28,8 @@ class Drip(io.RawIOBase):
         return len(part)
 
 
-def lines(data: bytes, size: int = 1 << 20) -> list[Line]:
-    return [line for block in incoming(io.BufferedReader(Drip(data, size)), "stdin") for line in block]
+def lines(data: bytes, size: int = 1 << 20) -> list[InputLine]:
+    return [line for block in read_batches(io.BufferedReader(Drip(data, size)), "stdin") for line in block]
 
 
 @given(st.binary(max_size=60), st.integers(1, 70))
@@ -45,25 +45,30 @@ def test_line_n_in_is_line_n_out(text: str) -> None:
 
 def test_only_newlines_separate() -> None:
     odd = "a\u2028b\u0085c\x0bd\x0ce\rf"
-    assert lines(odd.encode() + b"\n") == [Line(odd, "\n")]
+    assert lines(odd.encode() + b"\n") == [InputLine(odd, "\n")]
 
 
 def test_windows_ends_are_dropped_and_a_missing_last_end_stays_missing() -> None:
-    assert lines(b"a\r\nb\n\nc") == [Line("a", "\n"), Line("b", "\n"), Line("", "\n"), Line("c", "")]
+    assert lines(b"a\r\nb\n\nc") == [
+        InputLine("a", "\n"),
+        InputLine("b", "\n"),
+        InputLine("", "\n"),
+        InputLine("c", ""),
+    ]
 
 
 def test_a_byte_order_mark_is_no_text() -> None:
-    assert lines(b"\xef\xbb\xbfa\n") == [Line("a", "\n")]
+    assert lines(b"\xef\xbb\xbfa\n") == [InputLine("a", "\n")]
 
 
 def test_what_is_typed_is_given_before_more_comes() -> None:
-    blocks = incoming(io.BufferedReader(Drip(b"a\nb\n", 2)), "stdin")
-    assert next(blocks) == [Line("a", "\n")]
+    blocks = read_batches(io.BufferedReader(Drip(b"a\nb\n", 2)), "stdin")
+    assert next(blocks) == [InputLine("a", "\n")]
 
 
 def test_a_bad_byte_is_named_by_line_and_column_after_the_good_lines() -> None:
-    blocks = incoming(io.BufferedReader(Drip("a\nnaïve caf".encode() + b"\xe9\nb\n", 100)), "in.txt")
-    assert next(blocks) == [Line("a", "\n")]
+    blocks = read_batches(io.BufferedReader(Drip("a\nnaïve caf".encode() + b"\xe9\nb\n", 100)), "in.txt")
+    assert next(blocks) == [InputLine("a", "\n")]
     with pytest.raises(DataError, match="not UTF-8: e9") as caught:
         next(blocks)
     assert caught.value.where == "in.txt:2:10"

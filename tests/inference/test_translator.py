@@ -16,11 +16,11 @@ from dragoman.config.search import SearchConfig
 from dragoman.errors import ModelError
 from dragoman.inference.model import load
 from dragoman.inference.result import Result
-from dragoman.inference.translator import Translator, batches
+from dragoman.inference.runtimes.torch import TorchRuntime, length_batches
 from dragoman.protocols import State, Step
+from dragoman.search.batch_invariance import longest_with_same_padding
 from dragoman.search.beam import BeamSearch
-from dragoman.search.company import longest_alike
-from dragoman.search.runaway import OutputBounds
+from dragoman.search.repetition import OutputBounds
 from dragoman.text.specials import EOS
 from inference.tiny_bundle import RNN, TRANSFORMER, WORDS, tiny, tiny_folder
 from search.steppers import Script
@@ -39,7 +39,7 @@ def alike(a: Result, b: Result) -> bool:
 @pytest.mark.parametrize("part", [TRANSFORMER, RNN], ids=["transformer", "rnn"])
 @pytest.mark.parametrize("search", [GREEDY, BEAM], ids=["greedy", "beam"])
 def test_a_text_becomes_the_same_alone_and_in_any_batch(part: dict[str, Any], search: SearchConfig) -> None:
-    translate = Translator(tiny(part))
+    translate = TorchRuntime(tiny(part))
     together = translate(TEXTS, search)
     assert len({result.text for result in together}) > 10
     for size in (1, 7):
@@ -53,27 +53,27 @@ def test_a_text_becomes_the_same_alone_and_in_any_batch(part: dict[str, Any], se
 
 
 def test_empty_and_blank_texts_stay_empty_without_running_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    translate = Translator(tiny())
+    translate = TorchRuntime(tiny())
     monkeypatch.setattr(translate, "_run", lambda *_, **__: pytest.fail("the model was run"))
     assert translate(["", " ", "\t", "\u2003\u00a0"]) == [Result("", 0.0, False, ())] * 4
     assert translate([]) == []
 
 
 def test_empty_texts_among_others_do_not_move_them() -> None:
-    translate = Translator(tiny())
+    translate = TorchRuntime(tiny())
     with_gaps = translate(["", "a b", " ", "c", ""])
     assert [result.text == "" for result in with_gaps] == [True, False, True, False, True]
     assert alike(with_gaps[1], translate(["a b"])[0])
 
 
 def test_the_same_text_twice_has_two_results() -> None:
-    first, second = Translator(tiny())(["a b c", "a b c"])
+    first, second = TorchRuntime(tiny())(["a b c", "a b c"])
     assert first == second
 
 
 @pytest.mark.parametrize("part", [{**TRANSFORMER, "max_positions": 16}, RNN], ids=["transformer", "rnn"])
 def test_an_input_too_long_is_read_in_part_and_says_so(part: dict[str, Any]) -> None:
-    translate = Translator(tiny(part))
+    translate = TorchRuntime(tiny(part))
     longest = translate.longest_source
     assert longest == (15 if part["kind"] == "transformer" else LONGEST - 1)
     search = SearchConfig(size=1, max_length=3)
@@ -83,27 +83,27 @@ def test_an_input_too_long_is_read_in_part_and_says_so(part: dict[str, Any]) -> 
 
 
 def test_an_output_cut_at_the_longest_length_says_so() -> None:
-    translate = Translator(tiny())
+    translate = TorchRuntime(tiny())
     results = translate(TEXTS, SearchConfig(size=1, max_length=1))
     assert all(result.truncated == bool(result.tokens) for result in results)
     assert any(result.truncated for result in results)
 
 
 def test_a_longest_length_beyond_the_positions_of_the_model_is_brought_down() -> None:
-    translate = Translator(tiny({**TRANSFORMER, "max_positions": 8}))
+    translate = TorchRuntime(tiny({**TRANSFORMER, "max_positions": 8}))
     results = translate(TEXTS[:8], SearchConfig(size=2, max_length=500))
     assert all(len(result.tokens) <= 8 for result in results)
 
 
 def test_batches_hold_what_is_padded_alike_and_every_sentence_once() -> None:
     lengths = [4, 0, 1, 7, 4, 3, 0, 6, 8]  # with </s> up to 8, and more
-    assert list(batches(lengths, 2)) == [[2, 5], [0, 4], [7, 3], [8]]
-    assert list(batches(lengths, 4)) == [[2, 5, 0, 4], [7, 3], [8]]
+    assert list(length_batches(lengths, 2)) == [[2, 5], [0, 4], [7, 3], [8]]
+    assert list(length_batches(lengths, 4)) == [[2, 5, 0, 4], [7, 3], [8]]
 
 
 def test_long_sentences_come_in_smaller_batches() -> None:
-    assert max(map(len, batches([1000] * 64, 64))) == 8
-    assert max(map(len, batches([100_000] * 64, 64))) == 4
+    assert max(map(len, length_batches([1000] * 64, 64))) == 8
+    assert max(map(len, length_batches([100_000] * 64, 64))) == 4
 
 
 def test_a_loaded_model_takes_a_text_or_a_list(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_loaded_model_takes_a_text_or_a_list(tmp_path: Path) -> None:
 
 
 def test_a_loaded_model_answers_as_before_it_was_saved(tmp_path: Path) -> None:
-    saved = Translator(tiny())(TEXTS[:10])
+    saved = TorchRuntime(tiny())(TEXTS[:10])
     loaded = load(tiny_folder(tmp_path / "model"))(TEXTS[:10])
     assert all(alike(a, b) for a, b in zip(saved, loaded, strict=True))
 
@@ -137,7 +137,7 @@ BLIND: dict[str, Any] = {**RNN, "form": "sutskever"}
 @pytest.mark.parametrize("search", [GREEDY, BEAM], ids=["greedy", "beam"])
 @pytest.mark.parametrize("decoder", [TRANSFORMER, RNN, BLIND], ids=["transformer", "rnn", "blind"])
 def test_details_tell_of_each_token(decoder: dict[str, Any], search: SearchConfig) -> None:
-    translate = Translator(tiny(RNN, model={"decoder": decoder}))
+    translate = TorchRuntime(tiny(RNN, model={"decoder": decoder}))
     plain, told = translate(TEXTS[:9], search), translate(TEXTS[:9], search, details=True)
     for a, b, source in zip(plain, told, TEXTS, strict=False):
         assert alike(a, b._replace(details=None, alignment=None))
@@ -170,13 +170,15 @@ BOUNDS = OutputBounds(ratio=1.0, longest=12, turns=3)
 
 
 def test_an_output_is_bounded_by_its_source_unless_asked_otherwise() -> None:
-    translate = Translator(tiny(), bounds=BOUNDS)
+    translate = TorchRuntime(tiny(), bounds=BOUNDS)
     translate.model = Endless(translate.text.tgt.size)
     search = SearchConfig(size=1, max_length=90)
     for source in ("a", "a b c d", "a b c d e f g h i j k l m n o p"):
         (bounded,) = translate([source], search)
         (free,) = translate([source], search.model_copy(update={"guard": False}))
-        assert len(bounded.tokens) <= min(BOUNDS.longest_output(longest_alike(len(source.split()))), 90)
+        assert len(bounded.tokens) <= min(
+            BOUNDS.longest_output(longest_with_same_padding(len(source.split()))), 90
+        )
         assert len(free.tokens) == 90
         assert set(bounded.flags) & {"truncated", "repetition"}
         assert "truncated" in free.flags
@@ -184,7 +186,7 @@ def test_an_output_is_bounded_by_its_source_unless_asked_otherwise() -> None:
 
 
 def test_an_output_that_must_be_long_may_be_long() -> None:
-    translate = Translator(tiny(), bounds=BOUNDS)
+    translate = TorchRuntime(tiny(), bounds=BOUNDS)
     translate.model = Endless(translate.text.tgt.size)
     (long,) = translate(["a"], SearchConfig(size=1, max_length=90, min_length=40))
     assert len(long.tokens) == 40
@@ -193,7 +195,7 @@ def test_an_output_that_must_be_long_may_be_long() -> None:
 
 @pytest.mark.parametrize("size", [1, 3])
 def test_a_loop_is_cut_and_said(size: int) -> None:
-    translate = Translator(tiny(), bounds=BOUNDS)
+    translate = TorchRuntime(tiny(), bounds=BOUNDS)
     translate.model = Script([1e-3, 1e-3, 1e-3, 1e-3, *[0.9] * 16])
     (cut,) = translate(["a b c d e f g h"], SearchConfig(size=size, max_length=90))
     assert len(cut.tokens) == 3
@@ -204,7 +206,7 @@ def test_a_loop_is_cut_and_said(size: int) -> None:
 
 def test_a_beam_in_which_all_is_a_loop_is_not_searched_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """And gives what it would have given then."""
-    translate = Translator(tiny(), bounds=BOUNDS)
+    translate = TorchRuntime(tiny(), bounds=BOUNDS)
     model = Script([1e-3, 1e-3, 1e-3, 1e-3, 0.9, *[1e-6] * 15])
     translate.model = model
     search = SearchConfig(size=3, max_length=90)
@@ -222,7 +224,7 @@ def test_a_beam_whose_loops_are_cut_is_not_worse_than_greedy(seeds: Sequence[int
     """Of models that have learned nothing beams are full of loops, which greedy search finds a way out of."""
     texts, cut = ["a b c d e f g h", "a", "b a c", "d d e", "h g f e"], 0
     for seed in seeds:
-        translate = Translator(tiny(seed=seed), bounds=BOUNDS)
+        translate = TorchRuntime(tiny(seed=seed), bounds=BOUNDS)
         greedy = translate(texts, SearchConfig(kind="greedy", max_length=40))
         for size in (2, 3, 5):
             found = translate(texts, SearchConfig(size=size, max_length=40))
@@ -236,22 +238,22 @@ def test_what_a_beam_lost_is_found_again_in_one_search_for_all_batches(
     size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the scores of the search that a trace has, which finds it at once."""
-    translate, runs = Translator(tiny(seed=3)), list[Any]()
+    translate, runs = TorchRuntime(tiny(seed=3)), list[Any]()
     texts = [" ".join(random.Random(n).choices("abcdefgh", k=4)) for n in range(12)]
     search = SearchConfig(size=size, max_length=20, batch_sentences=4)
-    run = Translator._run
-    monkeypatch.setattr(Translator, "_run", lambda *args: (run(*args), runs.append(args[2]))[0])
+    run = TorchRuntime._run
+    monkeypatch.setattr(TorchRuntime, "_run", lambda *args: (run(*args), runs.append(args[2]))[0])
     found = translate(texts, search)
     assert [len(places) for places in runs[:3]] == [4, 4, 4]
     assert len(runs) > 3, "no beam lost the output of greedy search"
-    assert len(runs) == 3 + len(list(batches([4] * sum(map(len, runs[3:])), 4)))
+    assert len(runs) == 3 + len(list(length_batches([4] * sum(map(len, runs[3:])), 4)))
     for result, whole in zip(found, translate(texts, search, trace=True), strict=True):
         assert (result.text, result.score) == (whole.text, whole.score)
 
 
 def test_without_references_nothing_is_cut() -> None:
     """A model that was never calibrated: nobody knows what is degenerate for it."""
-    translate = Translator(tiny())
+    translate = TorchRuntime(tiny())
     translate.model = Script([1e-3, 1e-3, 1e-3, 1e-3, *[0.9] * 16])
     (found,) = translate(["a"], SearchConfig(size=1, max_length=60))
     assert len(found.tokens) == 60

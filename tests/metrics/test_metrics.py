@@ -16,8 +16,8 @@ from dragoman.errors import DataError
 from dragoman.metrics.bleu import bleu
 from dragoman.metrics.bootstrap import SAMPLES, p_value, resampled
 from dragoman.metrics.chrf import chrf
-from dragoman.metrics.edit import cer, wer
-from dragoman.metrics.exact import exact_match
+from dragoman.metrics.error_rates import cer, wer
+from dragoman.metrics.exact_match import exact_match
 from dragoman.metrics.report import score, values
 from dragoman.metrics.significance import compare
 

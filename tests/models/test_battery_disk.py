@@ -12,14 +12,14 @@ from dragoman.config.load import load, validate
 from dragoman.config.root import Config
 from dragoman.data.build import TrainingData
 from dragoman.models.bundle import load_bundle, new_model, save_bundle
-from dragoman.training import checkpoint
 from dragoman.training.build import build_schedule
-from dragoman.training.checkpoint import Progress
+from dragoman.training.distributed.ranks import Ranks
 from dragoman.training.events import Events
-from dragoman.training.parallel import Ranks
-from dragoman.training.resume import facts, find, resume
 from dragoman.training.run import Run
-from dragoman.training.step import Stepper
+from dragoman.training.state import checkpoint
+from dragoman.training.state.checkpoint import TrainingState
+from dragoman.training.state.resume import facts, find, resume
+from dragoman.training.step import Updater
 from models.pairs import PAIRS, parts_of
 
 UPDATES, STOP = 2, 1
@@ -101,7 +101,7 @@ def test_stopped_and_resumed_equals_uninterrupted(
     """By the parts that a run is made of: stepper, loader, schedule and checkpoints."""
     run = Run(settings(pair, train), tmp_path, [], lambda _: True)
     known = facts(run.config, Ranks(), UPDATES, data.identity)
-    whole, progress = run.stepper(data, Ranks()), Progress(run=known)
+    whole, progress = run.stepper(data, Ranks()), TrainingState(run=known)
     go_on(run, data, whole, progress, STOP)
     checkpoint.save(tmp_path, progress, whole.flat, whole.adam)
     begun = whole.flat.master.clone()
@@ -116,7 +116,7 @@ def test_stopped_and_resumed_equals_uninterrupted(
         assert torch.equal(resumed.adam.moments[name], moment)
 
 
-def go_on(run: Run, data: TrainingData, stepper: Stepper, progress: Progress, until: int) -> None:
+def go_on(run: Run, data: TrainingData, stepper: Updater, progress: TrainingState, until: int) -> None:
     schedule = build_schedule(run.config.training, UPDATES)
     batches = run.loader(data, Ranks()).batches(progress.position)
     for batch in islice(batches, until - progress.step):

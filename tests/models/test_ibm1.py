@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 
 from dragoman.models import ibm1
-from dragoman.models.ibm1 import Sentences, Table, learn, pair_keys, posterior
+from dragoman.models.ibm1 import PaddedPairs, TranslationTable, learn, pair_keys, posterior
 
 WORDS, V = 40, 100
 NULL = 3
 
 
-def sentence(src: list[list[int]], tgt: list[list[int]]) -> Sentences:
+def sentence(src: list[list[int]], tgt: list[list[int]]) -> PaddedPairs:
     arrays = [np.array(side, dtype=np.int64) for side in (src, tgt)]
-    return Sentences(arrays[0], arrays[0] > 0, arrays[1], arrays[1] > 0)
+    return PaddedPairs(arrays[0], arrays[0] > 0, arrays[1], arrays[1] > 0)
 
 
-def corpus(count: int, together: int) -> Iterator[tuple[Sentences, np.ndarray]]:
+def corpus(count: int, together: int) -> Iterator[tuple[PaddedPairs, np.ndarray]]:
     """Word w is translated by w + 50, in any order; now and then the target has a word of its own."""
     draw = np.random.default_rng(1)
     for _ in range(count // together):
@@ -33,10 +33,10 @@ def corpus(count: int, together: int) -> Iterator[tuple[Sentences, np.ndarray]]:
             tgt[row, :length], truth[row, :length] = src[row, order] + 50, order
             if draw.random() < 0.3:
                 tgt[row, length], truth[row, length] = 99, length  # from nothing
-        yield Sentences(src, src > 0, tgt, tgt > 0), truth
+        yield PaddedPairs(src, src > 0, tgt, tgt > 0), truth
 
 
-def right(table: Table) -> float:
+def right(table: TranslationTable) -> float:
     hits = [
         (posterior(table(pair_keys(pairs, V)), pairs).argmax(axis=2) == truth)[truth >= 0]
         for pairs, truth in corpus(200, 20)
@@ -64,7 +64,7 @@ def test_known_alignments_are_found() -> None:
 
 
 def test_the_likelihood_rises() -> None:
-    def likelihood(table: Table) -> float:
+    def likelihood(table: TranslationTable) -> float:
         values = [table(pair_keys(pairs, V)) * pairs.src_keep[:, None] for pairs, _ in corpus(200, 20)]
         means = [np.log(t.sum(axis=2)[p.tgt_keep]) for t, (p, _) in zip(values, corpus(200, 20), strict=True)]
         return float(np.concatenate(means).sum())

@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save
 
 from dragoman.durable import write_folder
 from dragoman.errors import ModelError
-from dragoman.inference.check import is_finite
+from dragoman.inference.verify import is_finite
 from dragoman.manifest import MANIFEST, Damaged, Manifest
 from dragoman.models.bundle import load_bundle, tensors
 from dragoman.models.header import entries
@@ -25,7 +25,7 @@ import os, sys
 sys.path.insert(0, sys.argv[1])
 import dragoman.models.folder, dragoman.config.load
 from dragoman.errors import ModelError
-from dragoman.inference.check import is_finite
+from dragoman.inference.verify import is_finite
 from pathlib import Path
 os.chdir(sys.argv[2])
 if os.getuid() == 0:

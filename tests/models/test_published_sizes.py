@@ -8,7 +8,7 @@ from dragoman.config.model import ModelConfig
 from dragoman.config.presets import PRESETS
 from dragoman.models.build import build_model
 from dragoman.models.heads.token import TokenHead
-from dragoman.nn.attention.pooling import PlacedPooling
+from dragoman.nn.attention.pooling import PositionBiasPooling
 from dragoman.nn.cells.elman import ElmanCell
 from dragoman.nn.cells.lstm import LSTMCell
 from dragoman.nn.embedding import PlainEmbedding, embedding_matrix
@@ -26,7 +26,11 @@ def embedding(words: int, features: int) -> nn.Module:
 
 TEXTBOOK: dict[str, tuple[list[nn.Module], list[int], int]] = {
     "Elman": ([ElmanCell(1, 2), dense(2, 1)], [8, 3], 11),
-    "Elman, attention over 20 steps": ([ElmanCell(1, 2), PlacedPooling(20, 2), dense(2, 1)], [8, 22, 3], 33),
+    "Elman, attention over 20 steps": (
+        [ElmanCell(1, 2), PositionBiasPooling(20, 2), dense(2, 1)],
+        [8, 22, 3],
+        33,
+    ),
     "LSTM by characters": (
         [LSTMCell(74, 256), LSTMCell(78, 256), dense(256, 78)],
         [338_944, 343_040, 20_046],

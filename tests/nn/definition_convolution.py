@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from dragoman.nn.characters import CharacterCNN, Filters, Highway
 from dragoman.nn.conv.attention import MultiStepAttention, Source
 from dragoman.nn.conv.block import DecoderBlock, EncoderBlock
-from dragoman.nn.conv.embedding import PlacedEmbedding
+from dragoman.nn.conv.embedding import PositionalEmbedding
 from dragoman.nn.conv.gated import GatedConvolution
 from dragoman.nn.conv.sentence_model import SentenceModel
 from dragoman.nn.conv.weight_norm import WeightNormed
@@ -145,8 +145,8 @@ ROWS: dict[type[nn.Module], Definition] = {
         ours=lambda m: m(WORDS, 2),
         theirs=lambda m: looked_up(m) * math.sqrt(D) + m.positions.table[2 : 2 + S],
     ),
-    PlacedEmbedding: row(
-        lambda: PlacedEmbedding(matrix(), 9, D, 0.0),
+    PositionalEmbedding: row(
+        lambda: PositionalEmbedding(matrix(), 9, D, 0.0),
         ours=lambda m: m(WORDS),
         theirs=lambda m: looked_up(m) + m.places[:S],
     ),

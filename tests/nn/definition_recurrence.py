@@ -8,7 +8,7 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from dragoman.nn.attention import scores
-from dragoman.nn.attention.pooling import LearnedQuery, PlacedPooling
+from dragoman.nn.attention.pooling import LearnedQuery, PositionBiasPooling
 from dragoman.nn.bridge import ProjectedBridge
 from dragoman.nn.cells.cell import Cell, CellState
 from dragoman.nn.cells.coupled import CoupledLSTMCell
@@ -17,11 +17,11 @@ from dragoman.nn.cells.gru import GRUCell, ResetFirstGRUCell
 from dragoman.nn.cells.lstm import LSTMCell
 from dragoman.nn.cells.peephole import PeepholeLSTMCell
 from dragoman.nn.dropout import Dropout
-from dragoman.nn.recurrent import join
-from dragoman.nn.recurrent.around import Plain, Residual
+from dragoman.nn.recurrent import merge_directions as join
 from dragoman.nn.recurrent.bidirectional import BidirectionalLayer
 from dragoman.nn.recurrent.layer import RecurrentLayer
 from dragoman.nn.recurrent.maxout import MaxoutOutput
+from dragoman.nn.recurrent.residual import Plain, Residual
 from dragoman.protocols import Memory
 from nn.definition import KEEP, B, Definition, S, hidden, row
 
@@ -113,7 +113,7 @@ def asked(m: LearnedQuery, h: Tensor) -> tuple[Tensor, Tensor]:
     return torch.einsum("bs,bsd->bd", alpha, m.values(h)), alpha
 
 
-def placed(m: PlacedPooling, h: Tensor) -> tuple[Tensor, Tensor]:
+def placed(m: PositionBiasPooling, h: Tensor) -> tuple[Tensor, Tensor]:
     e = torch.stack([torch.tanh(h[:, i] @ m.w + m.b[i]) for i in range(S)], dim=1)
     alpha = torch.softmax(e + hidden(h).squeeze(1), dim=1)
     return torch.einsum("bs,bsd->bd", alpha, h), alpha
@@ -179,12 +179,17 @@ ROWS: dict[type[nn.Module], Definition] = {
         STATE,
         theirs=lambda m, x, h: F.layer_norm(x + h, (D,), m.norm.weight, m.norm.bias),
     ),
-    join.Concat: row(join.Concat, STATE, STATE, theirs=lambda m, right, left: torch.hstack((right, left))),
-    join.Mean: row(
-        join.Mean, STATE, STATE, theirs=lambda m, right, left: torch.stack((right, left)).mean(dim=0)
+    join.ConcatDirections: row(
+        join.ConcatDirections, STATE, STATE, theirs=lambda m, right, left: torch.hstack((right, left))
     ),
-    join.Projection: row(
-        lambda: join.Projection(D),
+    join.MeanDirections: row(
+        join.MeanDirections,
+        STATE,
+        STATE,
+        theirs=lambda m, right, left: torch.stack((right, left)).mean(dim=0),
+    ),
+    join.ProjectedDirections: row(
+        lambda: join.ProjectedDirections(D),
         STATE,
         STATE,
         theirs=lambda m, right, left: right @ m.W.weight[:, :D].T + left @ m.W.weight[:, D:].T + m.W.bias,
@@ -200,7 +205,7 @@ ROWS: dict[type[nn.Module], Definition] = {
     ),
     BidirectionalLayer: row(
         lambda: BidirectionalLayer(
-            LSTMCell(X, D), LSTMCell(X, D), join.Projection(D), Plain(nn.Identity()), Dropout(0.0)
+            LSTMCell(X, D), LSTMCell(X, D), join.ProjectedDirections(D), Plain(nn.Identity()), Dropout(0.0)
         ),
         (B, S, X),
         ours=over,
@@ -243,5 +248,7 @@ ROWS: dict[type[nn.Module], Definition] = {
         ours=lambda m, h: m(h, KEEP),
         theirs=asked,
     ),
-    PlacedPooling: row(lambda: PlacedPooling(S, D), (B, S, D), ours=lambda m, h: m(h, KEEP), theirs=placed),
+    PositionBiasPooling: row(
+        lambda: PositionBiasPooling(S, D), (B, S, D), ours=lambda m, h: m(h, KEEP), theirs=placed
+    ),
 }

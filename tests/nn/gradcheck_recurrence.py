@@ -16,13 +16,13 @@ from dragoman.nn.cells.gru import GRUCell, ResetFirstGRUCell
 from dragoman.nn.cells.lstm import LSTMCell
 from dragoman.nn.cells.peephole import PeepholeLSTMCell
 from dragoman.nn.dropout import Dropout
-from dragoman.nn.fast.sweep import sweep
-from dragoman.nn.recurrent import join
-from dragoman.nn.recurrent.around import Plain, Residual
+from dragoman.nn.fast.lstm_scan import sweep
+from dragoman.nn.recurrent import merge_directions as join
 from dragoman.nn.recurrent.bidirectional import BidirectionalLayer
 from dragoman.nn.recurrent.dropout import VariationalDropout
 from dragoman.nn.recurrent.layer import RecurrentLayer
 from dragoman.nn.recurrent.maxout import MaxoutOutput
+from dragoman.nn.recurrent.residual import Plain, Residual
 from dragoman.protocols import Memory
 from nn.gradcheck import DROP, F64, KEEP, Check, check, drawn, plain
 
@@ -70,7 +70,7 @@ def layer() -> Check:
 
 def both_ways() -> Check:
     made = BidirectionalLayer(
-        GRUCell(2, 2), GRUCell(2, 2), join.Projection(2), Residual(nn.Identity()), Dropout(DROP)
+        GRUCell(2, 2), GRUCell(2, 2), join.ProjectedDirections(2), Residual(nn.Identity()), Dropout(DROP)
     )
     return check(made, lambda x: made.over(x, KEEP), drawn(2, 3, 2))
 
@@ -90,9 +90,9 @@ ROWS: dict[type[nn.Module], Callable[[], Check]] = {
     ZeroBridge: lambda: bridge(ZeroBridge()),
     Plain: lambda: plain(Plain(nn.LayerNorm(3)), drawn(2, 2), drawn(2, 3)),
     Residual: lambda: plain(Residual(nn.LayerNorm(3)), drawn(2, 3), drawn(2, 3)),
-    join.Concat: lambda: plain(join.Concat(), drawn(2, 3), drawn(2, 3)),
-    join.Mean: lambda: plain(join.Mean(), drawn(2, 3), drawn(2, 3)),
-    join.Projection: lambda: plain(join.Projection(3), drawn(2, 3), drawn(2, 3)),
+    join.ConcatDirections: lambda: plain(join.ConcatDirections(), drawn(2, 3), drawn(2, 3)),
+    join.MeanDirections: lambda: plain(join.MeanDirections(), drawn(2, 3), drawn(2, 3)),
+    join.ProjectedDirections: lambda: plain(join.ProjectedDirections(3), drawn(2, 3), drawn(2, 3)),
     RecurrentLayer: layer,
     BidirectionalLayer: both_ways,
     MaxoutOutput: lambda: plain(MaxoutOutput(2, 3, 1, 2), drawn(2, 2), drawn(2, 3), drawn(2, 1)),

@@ -12,22 +12,22 @@ from dragoman.nn import fp32_sums
 from dragoman.nn.attention import scores
 from dragoman.nn.attention.attend import causal_bias
 from dragoman.nn.attention.multihead import CrossAttention, SelfAttention
-from dragoman.nn.attention.pooling import LearnedQuery, PlacedPooling
+from dragoman.nn.attention.pooling import LearnedQuery, PositionBiasPooling
 from dragoman.nn.attention.window import WindowedSelfAttention
 from dragoman.nn.characters import CharacterCNN, Filters, Highway
 from dragoman.nn.conv.attention import MultiStepAttention, Source
 from dragoman.nn.conv.block import DecoderBlock, EncoderBlock
-from dragoman.nn.conv.embedding import PlacedEmbedding
+from dragoman.nn.conv.embedding import PositionalEmbedding
 from dragoman.nn.conv.gated import GatedConvolution
 from dragoman.nn.conv.sentence_model import SentenceModel
 from dragoman.nn.conv.weight_norm import WeightNormed
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.embedding import PlainEmbedding, PositionedEmbedding, ScaledEmbedding, embedding_matrix
+from dragoman.nn.fast.im2col import windows
 from dragoman.nn.fast.relu_dropout import relu_dropout
-from dragoman.nn.fast.windows import windows
+from dragoman.nn.module_list import TypedModuleList
 from dragoman.nn.norm import LayerNorm, RMSNorm
-from dragoman.nn.position import Learned, RelativeBias, Rotary, Sinusoidal, Unrelated
-from dragoman.nn.stack import Stack
+from dragoman.nn.position import Learned, NoRelativePositions, RelativeBias, Rotary, Sinusoidal
 from dragoman.nn.transformer.decoder_layer import DecoderLayer
 from dragoman.nn.transformer.depth import LayerDrop, StochasticDepth
 from dragoman.nn.transformer.encoder_layer import EncoderLayer
@@ -152,7 +152,9 @@ def normed() -> Check:
 
 
 def drop_layers() -> Check:
-    made = nn.ModuleDict({"drop": LayerDrop(0.5), "layers": Stack(nn.Linear(2, 2) for _ in range(4))})
+    made = nn.ModuleDict(
+        {"drop": LayerDrop(0.5), "layers": TypedModuleList(nn.Linear(2, 2) for _ in range(4))}
+    )
 
     def function(x: Tensor) -> Tensor:
         for linear in made["drop"](made["layers"]):
@@ -163,7 +165,7 @@ def drop_layers() -> Check:
 
 
 def stack() -> Check:
-    made = Stack([nn.Linear(2, 3), Highway(3)])
+    made = TypedModuleList([nn.Linear(2, 3), Highway(3)])
     return check(made, lambda x: made[1](made[0](x)), drawn(2, 2))
 
 
@@ -195,7 +197,7 @@ ROWS: dict[type[nn.Module], Callable[[], Check]] = {
     LayerNorm: lambda: plain(LayerNorm(3), drawn(2, 3)),
     RMSNorm: lambda: plain(RMSNorm(3), drawn(2, 3)),
     Dropout: lambda: plain(Dropout(DROP), drawn(3, 4)),
-    Stack: stack,
+    TypedModuleList: stack,
     scores.Dot: lambda: score(scores.Dot(), 3),
     scores.ScaledDot: lambda: score(scores.ScaledDot(), 3),
     scores.Cosine: lambda: score(scores.Cosine(), 3),
@@ -204,11 +206,11 @@ ROWS: dict[type[nn.Module], Callable[[], Check]] = {
     scores.Multiplicative: lambda: score(scores.Multiplicative(3, 2), 2),
     scores.ProjectedKeys: lambda: score(scores.ProjectedKeys(scores.Dot(), 2, 3), 2),
     LearnedQuery: lambda: pooled(LearnedQuery(scores.Additive(3, 2, 4), 3, nn.Linear(2, 2))),
-    PlacedPooling: lambda: pooled(PlacedPooling(3, 2)),
+    PositionBiasPooling: lambda: pooled(PositionBiasPooling(3, 2)),
     SelfAttention: grouped,
     CrossAttention: cross,
     WindowedSelfAttention: windowed,
-    Unrelated: lambda: relation(Unrelated()),
+    NoRelativePositions: lambda: relation(NoRelativePositions()),
     Rotary: lambda: relation(Rotary(3, 2)),
     RelativeBias: lambda: relation(RelativeBias(2, ahead=True, buckets=4)),
     Sinusoidal: lambda: added(Sinusoidal(4, 2)),
@@ -216,7 +218,7 @@ ROWS: dict[type[nn.Module], Callable[[], Check]] = {
     PlainEmbedding: lambda: embedding(PlainEmbedding(embedding_matrix(3, 2), DROP)),
     PositionedEmbedding: lambda: embedding(PositionedEmbedding(embedding_matrix(3, 2), Learned(3, 2), DROP)),
     ScaledEmbedding: lambda: embedding(ScaledEmbedding(embedding_matrix(3, 2), DROP)),
-    PlacedEmbedding: lambda: embedding(PlacedEmbedding(embedding_matrix(3, 2), 3, 2, DROP)),
+    PositionalEmbedding: lambda: embedding(PositionalEmbedding(embedding_matrix(3, 2), 3, 2, DROP)),
     Highway: lambda: plain(Highway(3), drawn(2, 3)),
     Filters: filters,
     CharacterCNN: characters,

@@ -8,7 +8,7 @@ from dragoman.nn.attention.attend import attend, causal_bias, padding_bias, scal
 from dragoman.nn.attention.multihead import CrossAttention, KeyValue, SelfAttention
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.fast.attention import sdpa
-from dragoman.nn.fast.step import append_step, contexts, cross_step, rows_of_heads, self_step
+from dragoman.nn.fast.decode_step import append_step, contexts, cross_step, rows_of_heads, self_step
 
 
 def test_scaled_dot_by_hand() -> None:

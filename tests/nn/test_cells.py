@@ -11,8 +11,8 @@ from dragoman.nn.cells.gru import GRUCell, ResetFirstGRUCell
 from dragoman.nn.cells.lstm import LSTMCell
 from dragoman.nn.cells.peephole import PeepholeLSTMCell
 from dragoman.nn.cells.unroll import last, reorder, reversal, unroll
+from dragoman.nn.fast.lstm_scan import sweep
 from dragoman.nn.fast.recurrent import run, run_to_ends
-from dragoman.nn.fast.sweep import sweep
 
 CELLS = [ElmanCell, LSTMCell, PeepholeLSTMCell, CoupledLSTMCell, GRUCell, ResetFirstGRUCell]
 F64 = torch.float64

@@ -12,11 +12,11 @@ from dragoman.nn.conv.attention import MultiStepAttention, Source
 from dragoman.nn.conv.block import EncoderBlock
 from dragoman.nn.conv.convolve import convolve
 from dragoman.nn.conv.gated import GatedConvolution, glu
+from dragoman.nn.conv.scaling import scale_gradient, scaled_sum
 from dragoman.nn.conv.sentence_model import SentenceModel, convolve_features, first
-from dragoman.nn.conv.variance import join, scale_gradient
 from dragoman.nn.conv.weight_norm import WeightNormed
 from dragoman.nn.dropout import noise
-from dragoman.nn.fast.windows import windows
+from dragoman.nn.fast.im2col import windows
 from dragoman.protocols import Memory
 
 SIDES = [(1, 0), (2, 0), (2, 1), (3, 1), (3, 2), (5, 2), (5, 4), (7, 3)]
@@ -107,7 +107,7 @@ def test_parameters_of_a_gated_convolution() -> None:
 
 def test_joined_sums_keep_their_variance() -> None:
     torch.manual_seed(5)
-    assert float(join(randn(10_000), randn(10_000)).var()) == pytest.approx(1.0, rel=0.05)
+    assert float(scaled_sum(randn(10_000), randn(10_000)).var()) == pytest.approx(1.0, rel=0.05)
 
 
 def test_only_a_part_of_the_gradient_goes_back() -> None:

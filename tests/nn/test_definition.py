@@ -8,9 +8,9 @@ from torch import nn
 
 from dragoman.nn.bridge import LastStateBridge, ZeroBridge
 from dragoman.nn.dropout import Dropout
-from dragoman.nn.position import Unrelated
+from dragoman.nn.module_list import TypedModuleList
+from dragoman.nn.position import NoRelativePositions
 from dragoman.nn.recurrent.dropout import VariationalDropout
-from dragoman.nn.stack import Stack
 from dragoman.nn.transformer.depth import LayerDrop, StochasticDepth
 from nn.definition import apart, made, values_and_gradients
 from nn.definition_rows import ROWS
@@ -20,7 +20,7 @@ F32, F64 = torch.float32, torch.float64
 # What draws is held against its expectation, and what has no equation has no definition.
 WITHOUT = {
     *(Dropout, VariationalDropout, StochasticDepth, LayerDrop),
-    *(Stack, Unrelated, LastStateBridge, ZeroBridge),
+    *(TypedModuleList, NoRelativePositions, LastStateBridge, ZeroBridge),
 }
 KINDS = [kind for kind in defined(nn.Module) if kind not in WITHOUT]
 

@@ -12,11 +12,11 @@ from torch.nn import functional as F
 from dragoman.config.model import ModelConfig
 from dragoman.config.parts.recurrent import RNNEncoderPart
 from dragoman.models.build import build_model
-from dragoman.models.families.recurrent import around
-from dragoman.models.families.transformer import NORMS
+from dragoman.models.builders.recurrent import around
+from dragoman.models.builders.transformer import NORMS
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.nn.characters import CharacterCNN
-from dragoman.nn.conv.embedding import PlacedEmbedding
+from dragoman.nn.conv.embedding import PositionalEmbedding
 from dragoman.nn.embedding import PlainEmbedding, PositionedEmbedding, ScaledEmbedding, embedding_matrix
 from dragoman.nn.fp32_sums import embedding, layer_norm
 from dragoman.nn.position import Learned, RelativeBias, Sinusoidal
@@ -60,12 +60,12 @@ EMBEDDINGS: dict[str, tuple[Callable[[], nn.Module], Callable[[nn.Module], Tenso
         {"matrix": 4, "positions.table": 1},
     ),
     "placed": (
-        lambda: PlacedEmbedding(embedding_matrix(3, D), 1, D, 0.0),
+        lambda: PositionalEmbedding(embedding_matrix(3, D), 1, D, 0.0),
         lambda e: e(ONES.view(-1, 1)),
         {"matrix": 1, "places": 1},
     ),
     "placed, a step": (
-        lambda: PlacedEmbedding(embedding_matrix(3, D), 1, D, 0.0),
+        lambda: PositionalEmbedding(embedding_matrix(3, D), 1, D, 0.0),
         lambda e: e.at(ONES.flatten(), torch.zeros(ROWS, dtype=torch.long)),  # type: ignore[operator]
         {"matrix": 1, "places": 1},
     ),

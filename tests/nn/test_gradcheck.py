@@ -12,7 +12,7 @@ from torch import nn
 from torch.autograd.gradcheck import GradcheckError
 
 import dragoman.nn
-from dragoman.nn.conv.variance import scale_gradient
+from dragoman.nn.conv.scaling import scale_gradient
 from dragoman.nn.dropout import noise
 from nn.gradcheck import Check, check, drawn
 from nn.gradcheck_rows import FUNCTIONS, ROWS

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from dragoman.nn.attention.multihead import KeyValue, SelfAttention
-from dragoman.nn.position import Relation, RelativeBias, Rotary, distances, sinusoids
+from dragoman.nn.position import RelativeBias, RelativePositions, Rotary, distances, sinusoids
 
 
 def test_odd_sizes_have_a_column_for_each_feature() -> None:
@@ -46,7 +46,7 @@ def test_relative_bias_of_a_part_is_a_part_of_the_bias() -> None:
 
 
 @pytest.mark.parametrize("relation", [Rotary(9, 4), RelativeBias(2, ahead=False)])
-def test_relations_work_step_by_step(relation: Relation) -> None:
+def test_relations_work_step_by_step(relation: RelativePositions) -> None:
     torch.manual_seed(0)
     attention = SelfAttention(8, 2, 0.0, relation=relation).double()
     x = torch.randn(2, 9, 8, dtype=torch.float64)

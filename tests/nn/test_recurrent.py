@@ -11,12 +11,12 @@ from dragoman.nn.cells.gru import GRUCell
 from dragoman.nn.cells.lstm import LSTMCell
 from dragoman.nn.cells.peephole import PeepholeLSTMCell
 from dragoman.nn.dropout import Dropout, noise
-from dragoman.nn.recurrent.around import Plain, Residual
 from dragoman.nn.recurrent.bidirectional import BidirectionalLayer
 from dragoman.nn.recurrent.dropout import VariationalDropout
-from dragoman.nn.recurrent.join import Concat, Mean, Projection
 from dragoman.nn.recurrent.layer import RecurrentLayer
 from dragoman.nn.recurrent.maxout import MaxoutOutput
+from dragoman.nn.recurrent.merge_directions import ConcatDirections, MeanDirections, ProjectedDirections
+from dragoman.nn.recurrent.residual import Plain, Residual
 from dragoman.protocols import Memory
 
 F64 = torch.float64
@@ -49,7 +49,7 @@ def test_a_bidirectional_layer_equals_torch_on_packed_sentences() -> None:
     give(theirs, right, "l0")
     give(theirs, left, "l0_reverse")
     x = drawn(3, 5, 3)
-    layer = BidirectionalLayer(right, left, Concat(), Plain(nn.Identity()), Dropout(0.0))
+    layer = BidirectionalLayer(right, left, ConcatDirections(), Plain(nn.Identity()), Dropout(0.0))
     h, summary = layer.over(x, KEEP)
     out, (h_n, _) = theirs(packed(x))
     assert torch.allclose(h[KEEP], pad_packed_sequence(out, batch_first=True)[0][KEEP], rtol=0.0, atol=1e-12)
@@ -86,9 +86,9 @@ def test_a_layer_step_by_step_equals_the_whole(around: nn.Module) -> None:
 
 def test_joins_by_hand() -> None:
     right, left = torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 6.0]])
-    assert Concat()(right, left).tolist() == [[1.0, 2.0, 3.0, 6.0]]
-    assert Mean()(right, left).tolist() == [[2.0, 4.0]]
-    projection = Projection(2)
+    assert ConcatDirections()(right, left).tolist() == [[1.0, 2.0, 3.0, 6.0]]
+    assert MeanDirections()(right, left).tolist() == [[2.0, 4.0]]
+    projection = ProjectedDirections(2)
     expected = projection.W.weight @ torch.tensor([1.0, 2.0, 3.0, 6.0]) + projection.W.bias
     assert torch.allclose(projection(right, left)[0], expected, rtol=0.0, atol=1e-6)
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.config.model import ModelConfig
-from dragoman.nn.attention.pooling import LearnedQuery, PlacedPooling
+from dragoman.nn.attention.pooling import LearnedQuery, PositionBiasPooling
 from dragoman.nn.attention.scores import (
     Additive,
     Concat,
@@ -81,7 +81,7 @@ def test_learned_query_without_projections_mixes_the_states_themselves() -> None
 
 def test_placed_pooling_is_the_formula() -> None:
     torch.manual_seed(0)
-    pooling = PlacedPooling(3, 2).double()
+    pooling = PositionBiasPooling(3, 2).double()
     nn.init.normal_(pooling.b)
     h = torch.randn(1, 3, 2, dtype=torch.float64)
     c, alpha = pooling(h, torch.tensor([[True, True, False]]))

@@ -9,7 +9,7 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from dragoman.protocols import State, Stepper
-from dragoman.search.arrays import ArrayState, Bools, Floats, Ints
+from dragoman.search.numpy.search import ArrayState, Bools, Floats, Ints
 
 
 class Arrays:

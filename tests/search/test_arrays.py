@@ -13,19 +13,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.protocols import Stepper
-from dragoman.search.array_rules import at_least, begin, no_repeat
-from dragoman.search.arrays import Rule, beam, continuations, greedy
 from dragoman.search.beam import BeamSearch
-from dragoman.search.choices import best_sums
 from dragoman.search.greedy import greedy_search
 from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.numpy.processors import force_prefix, min_length, no_repeat_ngram
+from dragoman.search.numpy.search import Processor, beam, continuations, greedy
+from dragoman.search.processors.min_length import MinLength
+from dragoman.search.processors.no_repeat_ngram import NoRepeatNgram
+from dragoman.search.processors.token_automaton import AutomatonProcessor
 from dragoman.search.scores import gnmt_normalised, length_normalised
-from dragoman.search.steering.length import AtLeast
-from dragoman.search.steering.repetition import NoRepeat
-from dragoman.search.steering.written import Written
 from dragoman.search.stopping import Stop, StopRule
-from dragoman.text.automaton import FREE, Choice
+from dragoman.search.topk import topk_sums
 from dragoman.text.specials import BOS, EOS, PAD
+from dragoman.text.token_automaton import ANY_TOKEN, AllowedTokens
 from search.array_steppers import Arrays
 from search.steppers import Bigram, Prefixes, Script, Table, sentences
 
@@ -39,7 +39,7 @@ def arrays(*sources: int) -> tuple[Any, Any]:
 
 
 def array_beam(
-    stepper: Arrays, size: int, *, stop: Stop = "heuristic", rules: Sequence[Rule] = (), **options: Any
+    stepper: Arrays, size: int, *, stop: Stop = "heuristic", rules: Sequence[Processor] = (), **options: Any
 ) -> list[list[Hypothesis]]:
     rule = StopRule(stop, size, size, **{"normalise": length_normalised, **options})
     return beam(stepper, *arrays(*SOURCES), rule, rules)
@@ -104,7 +104,7 @@ def test_the_best_sums_are_the_same(seed: int, V: int, W: int) -> None:
     log_p = np.round(rng.normal(size=(3, W, V)), 1).astype(np.float32)
     log_p[rng.random(log_p.shape) < 0.3] = -np.inf
     log_p[..., [PAD, BOS]] = -np.inf
-    value, index = best_sums(torch.from_numpy(p), torch.from_numpy(log_p.reshape(3 * W, V)), 2 * W)
+    value, index = topk_sums(torch.from_numpy(p), torch.from_numpy(log_p.reshape(3 * W, V)), 2 * W)
     found = continuations(p, log_p.copy())
     assert np.array_equal(found.log_p, value.numpy())
     real = np.isfinite(found.log_p)
@@ -123,18 +123,18 @@ class Opening:
     def after(self, state: int, token: int) -> int:
         return state + 1
 
-    def choice(self, state: int) -> Choice:
+    def choice(self, state: int) -> AllowedTokens:
         prefix, t = self.prefixes[state // 100], state % 100
-        return Choice([prefix[t]], True) if t < len(prefix) else FREE
+        return AllowedTokens([prefix[t]], True) if t < len(prefix) else ANY_TOKEN
 
 
 @pytest.mark.parametrize("size", [1, 4])
 def test_rules_forbid_the_same(size: int) -> None:
     prefixes = [[], [4], [5, 5, 5], [7, 4], [], [6], [4, 5, 6, 7]]
     table = Table(vocabulary=8, seed=5)
-    held = Written(table, Opening(prefixes), range(len(SOURCES)))  # type: ignore[arg-type]
-    stepper = AtLeast(NoRepeat(held, 2), 5)
-    rules = [begin(prefixes), no_repeat(2), at_least(5)]
+    held = AutomatonProcessor(table, Opening(prefixes), range(len(SOURCES)))  # type: ignore[arg-type]
+    stepper = MinLength(NoRepeatNgram(held, 2), 5)
+    rules = [force_prefix(prefixes), no_repeat_ngram(2), min_length(5)]
     options = {"max_length": 10, "normalise": length_normalised}
     if size == 1:
         there = greedy_search(stepper, *sentences(*SOURCES), max_length=10)

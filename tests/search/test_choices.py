@@ -7,24 +7,26 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.search.choices import BLOCK, allowed, best, best_sums
+from dragoman.search.topk import BLOCK_TOKENS, mask_never_written, topk, topk_sums
 
 INF = torch.inf
 
 
 def by_definition(p: torch.Tensor, log_p: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor]:
-    sums = p.unsqueeze(-1) + allowed(log_p).view(*p.shape, -1)
-    return best(sums.flatten(1), k)
+    sums = p.unsqueeze(-1) + mask_never_written(log_p).view(*p.shape, -1)
+    return topk(sums.flatten(1), k)
 
 
 def assert_alike(p: torch.Tensor, log_p: torch.Tensor, k: int) -> None:
-    (value, index), (want, places) = best_sums(p, log_p, k), by_definition(p, log_p, k)
+    (value, index), (want, places) = topk_sums(p, log_p, k), by_definition(p, log_p, k)
     assert torch.equal(value, want)
     assert torch.equal(index[value.isfinite()], places[want.isfinite()])
     assert int(index.max()) < p.shape[1] * log_p.shape[1]
 
 
-@pytest.mark.parametrize("V", [5, BLOCK - 1, BLOCK, BLOCK + 1, 7 * BLOCK, 7 * BLOCK + 5, 1000])
+@pytest.mark.parametrize(
+    "V", [5, BLOCK_TOKENS - 1, BLOCK_TOKENS, BLOCK_TOKENS + 1, 7 * BLOCK_TOKENS, 7 * BLOCK_TOKENS + 5, 1000]
+)
 @pytest.mark.parametrize(("W", "k"), [(1, 2), (5, 10), (4, 3)])
 def test_the_k_best_by_blocks_are_the_k_best(V: int, W: int, k: int) -> None:
     generator = torch.Generator().manual_seed(V)
@@ -39,7 +41,7 @@ def test_the_k_best_by_blocks_are_the_k_best(V: int, W: int, k: int) -> None:
 @given(
     seed=st.integers(0, 10_000),
     values=st.sampled_from([[-1.0, -2.0], [-1.0, -1.5, -2.0, -INF], [-3.0] + [-INF] * 9]),
-    V=st.sampled_from([2 * BLOCK, 5 * BLOCK + 3]),
+    V=st.sampled_from([2 * BLOCK_TOKENS, 5 * BLOCK_TOKENS + 3]),
 )
 def test_equal_sums_come_in_the_order_they_stand(seed: int, values: list[float], V: int) -> None:
     """A few values only: the k-th best is nearly always tied, within blocks and between them."""
@@ -51,5 +53,5 @@ def test_equal_sums_come_in_the_order_they_stand(seed: int, values: list[float],
 
 
 def test_sums_that_become_equal_by_rounding_are_ties() -> None:
-    log_p = -1.0 - torch.arange(4 * BLOCK).float().flip(0).unsqueeze(0) * 1e-7
+    log_p = -1.0 - torch.arange(4 * BLOCK_TOKENS).float().flip(0).unsqueeze(0) * 1e-7
     assert_alike(torch.tensor([[-1000.0]]), log_p, 2)

@@ -9,11 +9,19 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.search.constrained import constrained_search, turns, width_for
-from dragoman.search.constraints import Constraint, Edges, Form, Start, begin, spans, tabulate
 from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.lexical.constraints import (
+    Constraint,
+    Form,
+    Start,
+    TokenBoundaries,
+    begin,
+    matches,
+    to_tensors,
+)
+from dragoman.search.lexical.progress import advance, bank, met_at_end
+from dragoman.search.lexical.search import constrained_search, round_robin, width_for
 from dragoman.search.scores import length_normalised
-from dragoman.search.tracking import advance, bank, met_at_end
 from dragoman.text.specials import EOS, UNK
 from search.steppers import Bigram, Prefixes, rescore, sentences
 
@@ -21,7 +29,7 @@ V = 9
 #                 pad   unk    <s>    </s>   4      5      6     7     8
 LETTERS = [False, False, False, False, True, True, False, False, False]
 OPENINGS = [False, False, True, False, False, False, True, False, False]
-EDGES = Edges(torch.tensor(LETTERS), torch.tensor(OPENINGS))
+EDGES = TokenBoundaries(torch.tensor(LETTERS), torch.tensor(OPENINGS))
 CPU = torch.device("cpu")
 
 forms = st.builds(
@@ -52,7 +60,7 @@ def plain(*phrases: tuple[int, ...]) -> list[Constraint]:
 
 
 def met(tokens: tuple[int, ...], constraints: list[Constraint]) -> set[int]:
-    return {span.constraint for span in spans(tokens, constraints, EDGES)}
+    return {span.constraint for span in matches(tokens, constraints, EDGES)}
 
 
 @settings(max_examples=60)
@@ -61,7 +69,7 @@ def met(tokens: tuple[int, ...], constraints: list[Constraint]) -> set[int]:
     tokens=st.lists(st.integers(4, V - 1), min_size=1, max_size=9),
 )
 def test_tracking_many_at_once_is_the_definition(batch: list[list[Constraint]], tokens: list[int]) -> None:
-    tables = tabulate(batch, CPU)
+    tables = to_tensors(batch, CPU)
     progress = begin(tables, 2)
     for end, token in enumerate(tokens, start=1):
         progress = advance(tables, EDGES, progress, torch.full((len(batch), 2), token))
@@ -190,6 +198,6 @@ def test_a_beam_has_a_place_for_each_bank_up_to_a_width() -> None:
 def test_banks_take_turns_the_fullest_first() -> None:
     banks = torch.tensor([[0, 0, 2, 0, 1, 2]])
     value = torch.tensor([[-1.0, -2.0, -3.0, -4.0, -5.0, -torch.inf]])
-    rank, order = turns(banks, value)
+    rank, order = round_robin(banks, value)
     assert order.tolist() == [[2, 4, 0, 1, 3, 5]]
     assert rank.tolist() == [[0, 0, 0, 1, 2, 1]]

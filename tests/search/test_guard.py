@@ -10,9 +10,15 @@ from hypothesis import strategies as st
 from dragoman.search.beam import beam_search
 from dragoman.search.forced import forced
 from dragoman.search.greedy import greedy_search
-from dragoman.search.guard import LoopGuard, turns_of
-from dragoman.search.loops import PERIOD, LoopBounds, most_turns, shortest_loop
-from dragoman.search.runaway import OutputBounds, bounds_of
+from dragoman.search.processors.loop_guard import LoopGuard, allowed_repeats
+from dragoman.search.repetition import (
+    MAX_PERIOD,
+    LoopBounds,
+    OutputBounds,
+    fit_output_bounds,
+    max_repeats,
+    min_loop_tokens,
+)
 from dragoman.text.specials import EOS
 from search.steppers import Bigram, Prefixes, Script, sentences
 
@@ -44,13 +50,13 @@ def babbling(*tokens: int) -> Script:
     ],
 )
 def test_turns_by_hand(ids: str, turns: int) -> None:
-    assert most_turns([ord(c) for c in ids]) == turns
+    assert max_repeats([ord(c) for c in ids]) == turns
 
 
-@given(st.lists(st.integers(4, 6), max_size=4), st.lists(st.integers(7, 9), min_size=1, max_size=PERIOD))
+@given(st.lists(st.integers(4, 6), max_size=4), st.lists(st.integers(7, 9), min_size=1, max_size=MAX_PERIOD))
 def test_a_stretch_that_is_written_n_times_has_n_turns(before: list[int], stretch: list[int]) -> None:
     for n in (3, 5):
-        assert most_turns(before + stretch * n) >= n
+        assert max_repeats(before + stretch * n) >= n
 
 
 THREE = LoopBounds(shortest=1, turns=3)
@@ -58,14 +64,14 @@ THREE = LoopBounds(shortest=1, turns=3)
 
 @given(st.lists(st.integers(0, 1000), unique=True, max_size=60))
 def test_what_never_repeats_has_one_turn(ids: list[int]) -> None:
-    assert most_turns(ids) == 1
+    assert max_repeats(ids) == 1
 
 
 def test_letters_need_more_than_three_in_a_row() -> None:
     zeros = [7] * 6
-    assert most_turns(zeros, shortest_loop("char")) == 1
-    assert most_turns(zeros, shortest_loop("bpe")) == 6
-    assert most_turns(zeros * 2, shortest_loop("char")) == 12
+    assert max_repeats(zeros, min_loop_tokens("char")) == 1
+    assert max_repeats(zeros, min_loop_tokens("bpe")) == 6
+    assert max_repeats(zeros * 2, min_loop_tokens("char")) == 12
 
 
 @settings(max_examples=50)
@@ -79,8 +85,8 @@ def test_the_sources_of_a_batch_allow_one_turn_more_than_they_have(
     longest = max(map(len, rows))
     src = torch.tensor([row + [0] * (longest - len(row)) for row in rows])
     keep = torch.tensor([[place < len(row) for place in range(longest)] for row in rows])
-    turns = [most_turns(row, shortest) for row in rows]
-    allowed = turns_of(src, keep, LoopBounds(shortest, 3)).tolist()
+    turns = [max_repeats(row, shortest) for row in rows]
+    allowed = allowed_repeats(src, keep, LoopBounds(shortest, 3)).tolist()
     assert allowed == [n + 1 if n >= 3 else 3 for n in turns]
 
 
@@ -93,7 +99,7 @@ def test_greedy_search_ends_after_the_third_turn(loop: tuple[int, ...]) -> None:
     assert cut.tokens == loop * 3
     assert cut.finished
     assert not free.finished
-    assert most_turns(cut.tokens) == 3
+    assert max_repeats(cut.tokens) == 3
 
 
 def test_a_third_turn_that_is_followed_by_something_else_stays() -> None:
@@ -111,7 +117,7 @@ def test_what_the_source_repeats_may_be_repeated_as_often_and_once_more() -> Non
 
 
 def test_letters_may_repeat_more_often() -> None:
-    guard = LoopGuard(babbling(*[A] * 5, B, EOS), LoopBounds(shortest_loop("char"), 3))
+    guard = LoopGuard(babbling(*[A] * 5, B, EOS), LoopBounds(min_loop_tokens("char"), 3))
     (found,) = greedy_search(guard, *sentences(1), max_length=60)[0]
     assert found.tokens == (A, A, A, A, A, B)
 
@@ -121,7 +127,7 @@ def test_a_beam_scores_what_it_cut_as_the_model_does() -> None:
     (found,) = beam_search(
         LoopGuard(stepper, THREE), *sentences(1), size=3, length_penalty=1.0, max_length=30, stop="all"
     )
-    assert max(most_turns(h.tokens) for h in found) == 3
+    assert max(max_repeats(h.tokens) for h in found) == 3
     scored = forced(stepper, *sentences(1), [[*h.tokens, EOS] for h in found])
     assert [h.log_p for h in found] == pytest.approx(scored.log_p.sum(dim=1).tolist(), abs=1e-5)
 
@@ -145,7 +151,7 @@ def test_outputs_without_loops_are_the_same_bits(seed: int, size: int) -> None:
             for s in (stepper, guard)
         )
         assert guard.has_cut or free == guarded
-        assert all(most_turns(h.tokens) <= 3 for hs in guarded for h in hs)
+        assert all(max_repeats(h.tokens) <= 3 for hs in guarded for h in hs)
 
 
 class Endless:
@@ -176,7 +182,7 @@ def test_the_longest_output_by_hand() -> None:
 def test_the_bounds_are_wide_enough_for_every_reference() -> None:
     """Digits to letters: a source of one digit has five letters, and one of six has thirty."""
     pairs = [([1] * n, list(range(5 * n))) for n in range(1, 7)]
-    bounds = bounds_of(pairs, 1, 12)
+    bounds = fit_output_bounds(pairs, 1, 12)
     assert bounds == OutputBounds(ratio=5.0, longest=30, turns=3)
     assert all(len(target) < bounds.longest_output(len(source)) for source, target in pairs)
     assert bounds.longest_output(30) > 150  # longer than any that was seen, and right
@@ -184,7 +190,7 @@ def test_the_bounds_are_wide_enough_for_every_reference() -> None:
 
 def test_where_references_have_loops_a_loop_is_no_fault() -> None:
     plain = [([n], [n, n + 1]) for n in range(200)]
-    assert bounds_of(plain, 1, 1).turns == 3
-    assert bounds_of([*plain, ([1], [4] * 5)], 1, 1).turns == 10  # one in two hundred: twice as many
-    assert bounds_of([*plain, *[([1], [4] * 5)] * 9], 1, 1).turns is None
-    assert bounds_of([*plain, *[([4] * 5, [4] * 5)] * 9], 1, 1).turns == 3  # the source has them, too
+    assert fit_output_bounds(plain, 1, 1).turns == 3
+    assert fit_output_bounds([*plain, ([1], [4] * 5)], 1, 1).turns == 10  # one in two hundred: twice as many
+    assert fit_output_bounds([*plain, *[([1], [4] * 5)] * 9], 1, 1).turns is None
+    assert fit_output_bounds([*plain, *[([4] * 5, [4] * 5)] * 9], 1, 1).turns == 3  # the source has them, too

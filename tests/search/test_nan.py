@@ -10,11 +10,11 @@ import torch
 
 from dragoman.errors import ModelError
 from dragoman.protocols import Stepper
-from dragoman.search.arrays import beam, greedy
 from dragoman.search.beam import BeamSearch, beam_search
-from dragoman.search.constrained import constrained_search
-from dragoman.search.constraints import Constraint, Edges, Form
 from dragoman.search.greedy import greedy_search, greedy_tokens
+from dragoman.search.lexical.constraints import Constraint, Form, TokenBoundaries
+from dragoman.search.lexical.search import constrained_search
+from dragoman.search.numpy.search import beam, greedy
 from dragoman.search.sample import SampleSearch
 from dragoman.search.scores import length_normalised
 from dragoman.search.stopping import StopRule
@@ -41,7 +41,7 @@ def over_arrays(search: Callable[..., object], stepper: Stepper) -> object:
 
 def constrained(stepper: Stepper) -> object:
     constraint = Constraint((Form((5,), "a"),))
-    edges = Edges(torch.zeros(V, dtype=torch.bool), torch.zeros(V, dtype=torch.bool))
+    edges = TokenBoundaries(torch.zeros(V, dtype=torch.bool), torch.zeros(V, dtype=torch.bool))
     return constrained_search(
         stepper,
         *sentences(3),

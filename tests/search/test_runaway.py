@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.search.loops import PERIOD, another_turn, may_loop, most_turns
+from dragoman.search.repetition import MAX_PERIOD, first_excess_repeat, max_repeats, may_loop
 
 
 @pytest.mark.parametrize(
@@ -24,13 +24,13 @@ from dragoman.search.loops import PERIOD, another_turn, may_loop, most_turns
     ],
 )
 def test_the_fourth_turn_by_hand(ids: str, place: int | None) -> None:
-    assert another_turn([ord(c) for c in ids], 3) == place
+    assert first_excess_repeat([ord(c) for c in ids], 3) == place
 
 
 def by_the_rule(ids: list[int], turns: int, shortest: int, start: int) -> int | None:
     """The first place whose token goes on with a stretch that has come `turns` times right before it."""
     for place in range(start, len(ids)):
-        for p in range(1, PERIOD + 1):
+        for p in range(1, MAX_PERIOD + 1):
             whole = max((turns - 1) * p, shortest - p)
             if place - p - whole >= 0 and all(ids[n] == ids[n - p] for n in range(place - whole, place + 1)):
                 return place
@@ -44,10 +44,10 @@ def by_the_rule(ids: list[int], turns: int, shortest: int, start: int) -> int | 
     st.integers(0, 20),
 )
 def test_it_is_what_the_rule_says(ids: list[int], turns: int, shortest: int, start: int) -> None:
-    assert another_turn(ids, turns, shortest, start) == by_the_rule(ids, turns, shortest, start)
+    assert first_excess_repeat(ids, turns, shortest, start) == by_the_rule(ids, turns, shortest, start)
 
 
 @given(st.lists(st.integers(0, 4), max_size=30))
 def test_the_quick_look_misses_nothing(ids: list[int]) -> None:
-    assert may_loop(ids, most_turns(ids))
-    assert another_turn(ids, 3) is None or may_loop(ids, 4)
+    assert may_loop(ids, max_repeats(ids))
+    assert first_excess_repeat(ids, 3) is None or may_loop(ids, 4)

@@ -11,10 +11,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.search.choices import most_probable, nucleus
 from dragoman.search.exhaustive import exhaustive_search
 from dragoman.search.greedy import greedy_search
 from dragoman.search.sample import SampleSearch, keys, uniform_at
+from dragoman.search.topk import keep_top_k, keep_top_p
 from search.steppers import Bigram, Prefixes, Script, Table, rescore, sentences
 
 SAMPLES = 10_000
@@ -143,7 +143,7 @@ def test_numbers_are_even_and_independent_of_the_step() -> None:
 
 def test_the_most_probable_and_the_nucleus_by_hand() -> None:
     log_p = torch.tensor([[0.1, 0.4, 0.1, 0.4]]).log()
-    assert most_probable(log_p, 3).exp().tolist() == [pytest.approx([0.1, 0.4, 0.0, 0.4])]
-    assert torch.equal(most_probable(log_p, 9), log_p)
-    assert nucleus(log_p, 0.3).exp().tolist() == [pytest.approx([0.0, 0.4, 0.0, 0.0])]
-    assert nucleus(log_p, 0.9).exp().tolist() == [pytest.approx([0.1, 0.4, 0.0, 0.4])]
+    assert keep_top_k(log_p, 3).exp().tolist() == [pytest.approx([0.1, 0.4, 0.0, 0.4])]
+    assert torch.equal(keep_top_k(log_p, 9), log_p)
+    assert keep_top_p(log_p, 0.3).exp().tolist() == [pytest.approx([0.0, 0.4, 0.0, 0.0])]
+    assert keep_top_p(log_p, 0.9).exp().tolist() == [pytest.approx([0.1, 0.4, 0.0, 0.4])]

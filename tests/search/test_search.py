@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.config.search import SearchConfig
+from dragoman.search.batch_invariance import MIN_ROWS, rows_to_keep
 from dragoman.search.beam import Stop, beam_search
 from dragoman.search.build import build
-from dragoman.search.choices import best
-from dragoman.search.company import LEAST, staying
 from dragoman.search.exhaustive import exhaustive_search
 from dragoman.search.greedy import greedy_search
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.scores import best_possible, length_normalised
+from dragoman.search.topk import topk
 from dragoman.text.specials import BOS, EOS, PAD
 from search.steppers import Bigram, Prefixes, Script, rescore, sentences
 
@@ -138,19 +138,19 @@ def test_work_shrinks_as_sentences_end() -> None:
     stepper = Bigram(seed=1)
     greedy_search(stepper, *sentences(*range(16)), max_length=12)
     assert stepper.rows == sorted(stepper.rows, reverse=True)
-    assert LEAST <= stepper.rows[-1] < stepper.rows[0] == 16
+    assert MIN_ROWS <= stepper.rows[-1] < stepper.rows[0] == 16
     stepper.rows.clear()
     beam_search(stepper, *sentences(*range(16)), size=3, length_penalty=0.0, max_length=12, stop="all")
-    beam = stepper.rows[: 1 + max(n for n, rows in enumerate(stepper.rows) if rows >= 3 * LEAST)]
+    beam = stepper.rows[: 1 + max(n for n, rows in enumerate(stepper.rows) if rows >= 3 * MIN_ROWS)]
     assert beam == sorted(beam, reverse=True)
-    assert 3 * LEAST <= beam[-1] < beam[0] == 48
+    assert 3 * MIN_ROWS <= beam[-1] < beam[0] == 48
 
 
 def test_done_sentences_stay_as_company_where_few_are_open() -> None:
-    assert staying([True] * 6) == [0, 1, 2, 3, 4, 5]
-    assert staying([True, False, True, True, False, True]) == [0, 2, 3, 5]
-    assert staying([False, False, False, False, False, True]) == [0, 1, 2, 5]
-    assert staying([False, True]) == [0, 1]
+    assert rows_to_keep([True] * 6) == [0, 1, 2, 3, 4, 5]
+    assert rows_to_keep([True, False, True, True, False, True]) == [0, 2, 3, 5]
+    assert rows_to_keep([False, False, False, False, False, True]) == [0, 1, 2, 5]
+    assert rows_to_keep([False, True]) == [0, 1]
 
 
 #             pad  unk  <s>  </s>  A    B
@@ -230,7 +230,7 @@ def test_equal_probabilities_go_to_the_lower_token() -> None:
 )
 def test_the_k_best_are_those_of_a_stable_sort(rows: list[list[float]]) -> None:
     x = torch.tensor(rows)
-    value, index = best(x, 4)
+    value, index = topk(x, 4)
     for row, values, places in zip(rows, value.tolist(), index.tolist(), strict=True):
         want = sorted(range(8), key=lambda i: -row[i])[:4]
         assert values == [row[i] for i in want]

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.text.automaton import Choice
-from dragoman.text.boundary import is_inside, is_invisible, is_letter
-from dragoman.text.byte import Byte
-from dragoman.text.forbidden import Forbidden, may_be_invisible, may_be_letter, reader_of
-from dragoman.text.lowercase import Lowercase
+from dragoman.steering.banned_words import BannedWords, matcher_of, may_be_invisible, may_be_letter
+from dragoman.steering.token_bytes import TokenBytes
+from dragoman.steering.words import is_inside, is_invisible, is_letter
 from dragoman.text.specials import EOS
-from dragoman.text.surface import Surface
+from dragoman.text.token_automaton import AllowedTokens
 from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.tokenizers.byte import Byte
+from dragoman.text.tokenizers.lowercase import Lowercase
 from text.made_up_corpus import KINDS
 
 WORDS = ["über", "mi", "schöne", "lo ren", "ß.", "Mista"]
@@ -59,7 +59,7 @@ def contains(text: str, words: list[str]) -> bool:
     return False
 
 
-def near(surface: Surface, words: list[str]) -> list[int]:
+def near(surface: TokenBytes, words: list[str]) -> list[int]:
     """Entries that are a part of a forbidden word, and a few others."""
     text = " ".join(words).encode()
     parts = [id for id, piece in enumerate(surface.pieces) if piece and piece.strip() in text]
@@ -67,16 +67,16 @@ def near(surface: Surface, words: list[str]) -> list[int]:
 
 
 @pytest.fixture(scope="module")
-def automata(tokenizers: dict[str, Tokenizer]) -> dict[str, tuple[Surface, Forbidden, list[int]]]:
-    surfaces = {kind: Surface(tokenizer) for kind, tokenizer in tokenizers.items()}
-    return {kind: (s, Forbidden(WORDS, s), near(s, WORDS)) for kind, s in surfaces.items()}
+def automata(tokenizers: dict[str, Tokenizer]) -> dict[str, tuple[TokenBytes, BannedWords, list[int]]]:
+    surfaces = {kind: TokenBytes(tokenizer) for kind, tokenizer in tokenizers.items()}
+    return {kind: (s, BannedWords(WORDS, s), near(s, WORDS)) for kind, s in surfaces.items()}
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=60)
 def test_what_is_blocked_is_what_would_write_the_word(
-    automata: dict[str, tuple[Surface, Forbidden, list[int]]], kind: str, seed: int
+    automata: dict[str, tuple[TokenBytes, BannedWords, list[int]]], kind: str, seed: int
 ) -> None:
     surface, forbidden, ids = automata[kind]
     rng, state, line = random.Random(seed), forbidden.start(0), []
@@ -99,7 +99,7 @@ def test_what_is_blocked_is_what_would_write_the_word(
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_way_to_spell_a_word_is_blocked(
-    automata: dict[str, tuple[Surface, Forbidden, list[int]]], kind: str
+    automata: dict[str, tuple[TokenBytes, BannedWords, list[int]]], kind: str
 ) -> None:
     surface, forbidden, _ = automata[kind]
     lines = spellings(surface, "mi", 100)
@@ -113,7 +113,7 @@ def test_every_way_to_spell_a_word_is_blocked(
         assert stopped, [surface.pieces[id] for id in line]
 
 
-def spellings(surface: Surface, text: str, number: int) -> list[list[int]]:
+def spellings(surface: TokenBytes, text: str, number: int) -> list[list[int]]:
     """Random cuts of a text into entries."""
     rng, found = random.Random(1), []
     for _ in range(number):
@@ -131,15 +131,15 @@ def spellings(surface: Surface, text: str, number: int) -> list[list[int]]:
 
 
 def test_a_lowercase_model_forgets_the_case_of_forbidden_words(tokenizers: dict[str, Tokenizer]) -> None:
-    surface = Surface(Lowercase(tokenizers["char"]))
-    forbidden = Forbidden(["MI", ""], surface)
+    surface = TokenBytes(Lowercase(tokenizers["char"]))
+    forbidden = BannedWords(["MI", ""], surface)
     state = forbidden.after(forbidden.after(0, surface.ids[b"m"][0]), surface.ids[b"i"][0])
     assert EOS in forbidden.choice(state).ids
 
 
 def test_nothing_forbidden_blocks_nothing(tokenizer: Tokenizer) -> None:
-    forbidden = Forbidden([], Surface(tokenizer))
-    assert forbidden.choice(forbidden.start(3)) == Choice([], only=False)
+    forbidden = BannedWords([], TokenBytes(tokenizer))
+    assert forbidden.choice(forbidden.start(3)) == AllowedTokens([], only=False)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ FORBIDDEN = ["rad", "räd", "ạ̈d", "das rad", "ß", "Rad", "fi", "か", "a2",
 @given(text=st.lists(st.sampled_from(SIGNS), max_size=9).map("".join), word=st.sampled_from(FORBIDDEN))
 @settings(max_examples=1500)
 def test_a_word_is_found_where_it_is_read(text: str, word: str) -> None:
-    assert reader_of(word).finds(text) == contains(text, [word]), [hex(ord(c)) for c in text]
+    assert matcher_of(word).finds(text) == contains(text, [word]), [hex(ord(c)) for c in text]
 
 
 WAYS = {
@@ -194,8 +194,8 @@ SPELT = st.tuples(
 
 
 @cache
-def in_bytes(word: str) -> Forbidden:
-    return Forbidden([word], Surface(Byte()))
+def in_bytes(word: str) -> BannedWords:
+    return BannedWords([word], TokenBytes(Byte()))
 
 
 @given(SPELT)
@@ -232,4 +232,4 @@ def test_no_way_to_spell_a_word_is_left_open(spelt: tuple[str, list[str]]) -> No
     ],
 )
 def test_another_word_is_left_alone(word: str, text: str) -> None:
-    assert not reader_of(word).finds(text)
+    assert not matcher_of(word).finds(text)

@@ -13,10 +13,10 @@ from dragoman.config.load import validate
 from dragoman.config.paths import from_folder
 from dragoman.config.text import TextConfig
 from dragoman.errors import ConfigError, ModelError
+from dragoman.steering.token_bytes import TokenBytes
 from dragoman.text.build import learn, load, save
-from dragoman.text.given import GivenPieces
 from dragoman.text.specials import UNK
-from dragoman.text.surface import Surface
+from dragoman.text.tokenizers.external_sentencepiece import ExternalSentencePiece
 from text.made_up_corpus import corpus
 
 LINES = ["mi stalo ren", "Ｆull width", "unknown 猫 and ▁", " two  spaces", ""]
@@ -43,7 +43,7 @@ def model(request: pytest.FixtureRequest) -> bytes:
 @pytest.mark.parametrize("line", LINES)
 def test_a_line_is_cut_as_its_maker_chose(model: bytes, line: str) -> None:
     theirs = SentencePieceProcessor(model_proto=model)
-    ours = GivenPieces(model)
+    ours = ExternalSentencePiece(model)
     pieces = [ours.piece(id) for id in ours.encode(line)]
     known = set(ours.vocabulary.entries)
     assert pieces == [p if p in known else "<unk>" for p in theirs.encode(line, out_type=str)]
@@ -53,8 +53,8 @@ def test_a_line_is_cut_as_its_maker_chose(model: bytes, line: str) -> None:
 
 
 def test_surface_spells_what_decode_writes(model: bytes) -> None:
-    tokenizer = GivenPieces(model)
-    surface = Surface(tokenizer)
+    tokenizer = ExternalSentencePiece(model)
+    surface = TokenBytes(tokenizer)
     for line in LINES:
         ids = tokenizer.encode(line)
         assert surface.read(surface.spell(ids)) == tokenizer.decode(ids)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.errors import DataError
-from dragoman.text.boundary import agrees, is_inside
-from dragoman.text.glossary import Entry, Glossary, alternatives, from_mapping, read_glossary
+from dragoman.steering.glossary import Entry, Glossary, alternatives, from_mapping, read_glossary
+from dragoman.steering.words import agrees, is_inside
 
 TERMS = {
     "bike": "Fahrrad",

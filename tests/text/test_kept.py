@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.text.kept import KINDS, USUAL, count, find_kept, in_capitals, mend, put_in, taken_out
+from dragoman.steering.placeholders import (
+    DEFAULT_KINDS,
+    KINDS,
+    count,
+    find_placeholders,
+    reinsert,
+    remove_placeholders,
+    restore_case,
+    restore_counts,
+)
 
 LITERALS = [
     "[X7X]",
@@ -43,14 +52,14 @@ LITERALS = [
     ],
 )
 def test_usual_things_are_found(text: str, want: list[str]) -> None:
-    assert [one.literal for one in find_kept(text, USUAL)] == want
+    assert [one.literal for one in find_placeholders(text, DEFAULT_KINDS)] == want
 
 
 def test_numbers_are_kept_if_asked_for() -> None:
     text = "On 3/4 at 10:30 pay 1,200.50 for B2 and 7."
-    assert [one.literal for one in find_kept(text, ["numbers"])] == ["3/4", "10:30", "1,200.50", "7"]
-    assert find_kept(text, USUAL) == []
-    (seven,) = find_kept("7", KINDS)
+    assert [one.literal for one in find_placeholders(text, ["numbers"])] == ["3/4", "10:30", "1,200.50", "7"]
+    assert find_placeholders(text, DEFAULT_KINDS) == []
+    (seven,) = find_placeholders("7", KINDS)
     assert count(seven, "17 7 7.") == 2
 
 
@@ -60,9 +69,9 @@ parts = st.lists(st.sampled_from([*LITERALS, "a", "dog", " ", " ", ".", ",", "ä
 @settings(max_examples=300)
 @given(source=parts, output=parts, after=st.integers(0, 5))
 def test_a_mended_text_has_everything_as_often_as_the_source(source: str, output: str, after: int) -> None:
-    kept = find_kept(source, KINDS)
+    kept = find_placeholders(source, KINDS)
     head = "x" * min(after, 1)
-    text = mend(head + output, source, kept, after=len(head))
+    text = restore_counts(head + output, source, kept, after=len(head))
     assert [count(one, text) for one in kept] == [count(one, source) for one in kept]
     assert text.startswith(head)
 
@@ -70,12 +79,12 @@ def test_a_mended_text_has_everything_as_often_as_the_source(source: str, output
 @settings(max_examples=200)
 @given(source=parts)
 def test_what_is_taken_out_can_be_put_back(source: str) -> None:
-    kept = find_kept(source, USUAL)
-    left, holes = taken_out(source, kept)
+    kept = find_placeholders(source, DEFAULT_KINDS)
+    left, holes = remove_placeholders(source, kept)
     assert len(holes) == len(kept)
     text = left
     for hole in reversed(holes):
-        text = put_in(text, hole, hole.place)
+        text = reinsert(text, hole, hole.place)
     assert text.replace(" ", "") == source.replace(" ", "")
 
 
@@ -92,11 +101,11 @@ def test_what_is_taken_out_can_be_put_back(source: str) -> None:
     ],
 )
 def test_spaces_go_back_as_they_were(source: str, left: str, output: str, place: int, want: str) -> None:
-    text, (hole,) = taken_out(source, find_kept(source, USUAL))
+    text, (hole,) = remove_placeholders(source, find_placeholders(source, DEFAULT_KINDS))
     assert text == left
-    assert put_in(output, hole, place) == want
+    assert reinsert(output, hole, place) == want
 
 
 def test_capitals_come_back() -> None:
-    kept = find_kept("[X7X] {Name}", USUAL)
-    assert in_capitals("{name} und [x7x], [X7X]", kept) == "{Name} und [X7X], [X7X]"
+    kept = find_placeholders("[X7X] {Name}", DEFAULT_KINDS)
+    assert restore_case("{name} und [x7x], [X7X]", kept) == "{Name} und [X7X], [X7X]"

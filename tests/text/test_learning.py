@@ -11,21 +11,20 @@ import pytest
 from dragoman.config.text import TextConfig
 from dragoman.errors import DataError
 from dragoman.text import build
-from dragoman.text.learning import learn_pieces
-from dragoman.text.pair import TextPair
-from dragoman.text.sample import sample
-from dragoman.text.sentencepiece import FIRST_LEARNED
+from dragoman.text.tokenizer_pair import TokenizerPair
+from dragoman.text.tokenizers.sentencepiece import FIRST_LEARNED
+from dragoman.text.tokenizers.train_sentencepiece import sample, train_sentencepiece
 from text.made_up_corpus import KINDS, corpus, learn
 
 
-def learn_from(lines: list[str], **settings: Any) -> TextPair:
+def learn_from(lines: list[str], **settings: Any) -> TokenizerPair:
     return build.learn(TextConfig.model_validate(settings), lambda: lines, lambda: lines)
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
 def test_the_same_lines_give_the_same_bytes(kind: str) -> None:
     lines = corpus("src")
-    assert learn_pieces(lines, kind, 350) == learn_pieces(list(lines), kind, 350)
+    assert train_sentencepiece(lines, kind, 350) == train_sentencepiece(list(lines), kind, 350)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -94,10 +93,10 @@ def test_learning_is_silent(kind: str, capfd: pytest.CaptureFixture[str]) -> Non
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
 def test_the_number_of_cores_does_not_change_the_model(kind: str) -> None:
     cores = os.sched_getaffinity(0)
-    model = learn_pieces(corpus("src"), kind, 350)
+    model = train_sentencepiece(corpus("src"), kind, 350)
     os.sched_setaffinity(0, {min(cores)})
     try:
-        assert learn_pieces(corpus("src"), kind, 350) == model
+        assert train_sentencepiece(corpus("src"), kind, 350) == model
     finally:
         os.sched_setaffinity(0, cores)
 

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.text.prefix import Prefix
+from dragoman.steering.forced_prefix import ForcedPrefix
+from dragoman.steering.token_bytes import TokenBytes
 from dragoman.text.specials import UNK
-from dragoman.text.surface import Surface
 from dragoman.text.tokenizer import Tokenizer
 from text.made_up_corpus import KINDS, corpus
 
 LINES = corpus("tgt")[:40]
 
 
-def walk(surface: Surface, prefix: Prefix, sentence: int, rng: random.Random) -> list[int]:
+def walk(surface: TokenBytes, prefix: ForcedPrefix, sentence: int, rng: random.Random) -> list[int]:
     """Any of the ids that may come, until all may."""
     state, line = prefix.start(sentence), []
     while state:
@@ -33,10 +33,10 @@ def walk(surface: Surface, prefix: Prefix, sentence: int, rng: random.Random) ->
 def test_every_walk_writes_the_prefix(
     tokenizers: dict[str, Tokenizer], kind: str, data: st.DataObject
 ) -> None:
-    surface = Surface(tokenizers[kind])
+    surface = TokenBytes(tokenizers[kind])
     line = data.draw(st.sampled_from([*LINES, "日本 x", " ne", "ne  ne ", "schöne…"]))
     text = line[: data.draw(st.integers(0, len(line)))]
-    prefix = Prefix([text], surface)
+    prefix = ForcedPrefix([text], surface)
     ids = walk(surface, prefix, 0, random.Random(data.draw(st.integers(0, 99))))
     written = surface.spell(ids)
     if UNK not in ids:
@@ -46,12 +46,12 @@ def test_every_walk_writes_the_prefix(
 
 
 def test_a_prefix_cut_within_a_word_leaves_its_pieces_open(subword: Tokenizer) -> None:
-    surface = Surface(subword)
+    surface = TokenBytes(subword)
     whole = max(
         range(300, subword.size), key=lambda id: (surface.pieces[id][:1] == b" ", len(surface.pieces[id]))
     )
     word = surface.pieces[whole].decode().strip()
-    prefix = Prefix([f"ne {word[:2]}"], surface)
+    prefix = ForcedPrefix([f"ne {word[:2]}"], surface)
     *before, state = [prefix.start(0)]
     for token in prefix.openings[0].ids:
         assert list(prefix.choice(state).ids) == [token]
@@ -62,8 +62,8 @@ def test_a_prefix_cut_within_a_word_leaves_its_pieces_open(subword: Tokenizer) -
 
 
 def test_a_space_at_the_end_closes_the_word(subword: Tokenizer) -> None:
-    surface = Surface(subword)
-    prefix = Prefix(["ne "], surface)
+    surface = TokenBytes(subword)
+    prefix = ForcedPrefix(["ne "], surface)
     state = prefix.start(0)
     for token in prefix.openings[0].ids:
         state = prefix.after(state, token)
@@ -73,8 +73,8 @@ def test_a_space_at_the_end_closes_the_word(subword: Tokenizer) -> None:
 
 
 def test_an_unknown_word_of_a_prefix_is_written_as_unknown(tokenizers: dict[str, Tokenizer]) -> None:
-    surface = Surface(tokenizers["word"])
-    prefix = Prefix(["xyz über", "über xyz", "", "übe"], surface)
+    surface = TokenBytes(tokenizers["word"])
+    prefix = ForcedPrefix(["xyz über", "über xyz", "", "übe"], surface)
     unknown = walk(surface, prefix, 1, random.Random(0))
     assert unknown[-1] == UNK
     assert walk(surface, prefix, 0, random.Random(0))[0] == UNK

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.text.bpe import Bpe, merge
-from dragoman.text.sentencepiece import FIRST_LEARNED, MARK
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.text.unigram import Unigram
+from dragoman.text.tokenizers.bpe import Bpe, merge
+from dragoman.text.tokenizers.sentencepiece import FIRST_LEARNED, MARK
+from dragoman.text.tokenizers.unigram import Unigram
 
 words = st.lists(st.sampled_from(["mista", "lo", "über", "ß", "日", " ", "▁", "\0", "x"]), max_size=8)
 

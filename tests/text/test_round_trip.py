@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.errors import DataError, DragomanError
-from dragoman.text.lowercase import Lowercase
 from dragoman.text.specials import BOS, EOS, PAD, SPECIALS, UNK, UNKNOWN
 from dragoman.text.tokenizer import Ids, Tokenizer
+from dragoman.text.tokenizers.lowercase import Lowercase
 
 ODD = [
     *SPECIALS, "", " ", "  ", " a", "a ", "a  b", "▁", "▁▁", "a▁b", " ▁ ", "\0", "a\0b", "\r", "a\r\n", "\t",

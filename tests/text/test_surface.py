@@ -6,21 +6,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.text.boundary import agrees, folded, is_inside, occurrences
-from dragoman.text.surface import Surface
+from dragoman.steering.token_bytes import TokenBytes
+from dragoman.steering.words import agrees, folded, is_inside, occurrences
 from dragoman.text.tokenizer import Tokenizer
 
 
 @given(data=st.data())
 @settings(max_examples=200)
 def test_bytes_of_the_entries_are_the_decoded_line(tokenizer: Tokenizer, data: st.DataObject) -> None:
-    surface = Surface(tokenizer)
+    surface = TokenBytes(tokenizer)
     ids = data.draw(st.lists(st.integers(0, tokenizer.size - 1), max_size=12))
     assert surface.read(surface.spell(ids)) == tokenizer.decode(ids)
 
 
 def test_entries_are_found_by_what_they_begin_with(tokenizer: Tokenizer) -> None:
-    surface = Surface(tokenizer)
+    surface = TokenBytes(tokenizer)
     start = surface.pieces[-1][:2]
     found = surface.beginning_with(start)
     assert sorted(found) == [i for i, piece in enumerate(surface.pieces) if piece.startswith(start) and i > 3]
@@ -29,7 +29,7 @@ def test_entries_are_found_by_what_they_begin_with(tokenizer: Tokenizer) -> None
 
 @given(text=st.text("mistaloüberß .x", min_size=1, max_size=20))
 def test_the_longest_entries_spell_any_text(reversible: Tokenizer, text: str) -> None:
-    surface = Surface(reversible)
+    surface = TokenBytes(reversible)
     assert b"".join(surface.pieces[id] for id in surface.longest_pieces(text.encode())) == text.encode()
 
 

@@ -15,16 +15,16 @@ from sentencepiece import SentencePieceTrainer
 from dragoman.config.text import TextConfig
 from dragoman.errors import ModelError
 from dragoman.text import build
-from dragoman.text.pair import TextPair
+from dragoman.text.tokenizer_pair import TokenizerPair
 from text.made_up_corpus import KINDS, corpus
 
 
-def learned(**settings: Any) -> TextPair:
+def learned(**settings: Any) -> TokenizerPair:
     config = TextConfig.model_validate({"size": 320, "sampling": 0.3, **settings})
     return build.learn(config, lambda: corpus("src", 60), lambda: corpus("tgt", 60))
 
 
-def assert_same(one: TextPair, other: TextPair) -> None:
+def assert_same(one: TokenizerPair, other: TokenizerPair) -> None:
     assert (one.joint, one.lowercase, one.sampling) == (other.joint, other.lowercase, other.sampling)
     for a, b in [(one.src, other.src), (one.tgt, other.tgt)]:
         assert (a.kind, a.size) == (b.kind, b.size)

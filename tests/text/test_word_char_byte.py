@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.text.byte import Byte
-from dragoman.text.char import Char
 from dragoman.text.specials import SPECIALS, UNK, UNKNOWN
-from dragoman.text.word import Word
+from dragoman.text.tokenizers.byte import Byte
+from dragoman.text.tokenizers.char import Char
+from dragoman.text.tokenizers.word import Word
 
 
 def test_unknown_words_are_shown_as_unknown() -> None:

@@ -17,7 +17,7 @@ from safetensors.numpy import save_file
 
 from dragoman.durable import verify_folder, write_folder
 from dragoman.errors import CheckpointError
-from dragoman.inference.folder import find_model
+from dragoman.inference.find_model import find_model
 from dragoman.manifest import MANIFEST, Manifest
 
 

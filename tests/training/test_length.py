@@ -19,12 +19,12 @@ from dragoman.config.training import TrainingConfig
 from dragoman.data.recipes.reverse import splits
 from dragoman.errors import UsageError
 from dragoman.training.build import build_schedule
-from dragoman.training.checkpoint import all_of, read_progress
-from dragoman.training.length import AFTER, TimeBudget, UpdateCount, from_json
-from dragoman.training.pace import SEVERAL, WINDOW, Clock, PaceWatch
+from dragoman.training.length import END_VALIDATIONS, TimeBudget, UpdateCount, from_json
+from dragoman.training.pace import SLOW_FACTOR, WINDOW, Clock, PaceWatch
 from dragoman.training.plan import spread
-from dragoman.training.run import Outcome, Run
+from dragoman.training.run import Run, RunResult
 from dragoman.training.signals import FINISH
+from dragoman.training.state.checkpoint import checkpoints_of, read_state
 
 Event = dict[str, Any]
 PART = {"kind": "transformer", "layers": 1, "width": 16, "heads": 2, "ffn": 32}
@@ -37,7 +37,7 @@ class Task:
         self.home, self.out = home, home / "run"
         self.events: list[Event] = []
 
-    def train(self, *, do: Callable[[Event], None] | None = None, **options: Any) -> Outcome:
+    def train(self, *, do: Callable[[Event], None] | None = None, **options: Any) -> RunResult:
         names = ("force", "more", "finish")
         how = {name: options.pop(name) for name in names if name in options}
         self.events = []
@@ -111,7 +111,7 @@ def test_a_dear_validation_comes_rarely_and_the_end_is_kept_free_for_it() -> Non
     length = TimeBudget.plan(0.0, 1000.0, 1.0)
     length.looked(60.0, 10.0)
     assert length.next_look == 160.0  # a tenth of the time, not a twentieth of the run
-    assert length.end == 1000.0 - AFTER * 10.0
+    assert length.end == 1000.0 - END_VALIDATIONS * 10.0
     length.looked(800.0, 10.0)
     assert length.next_look == 900.0
     length.looked(910.0, 10.0)
@@ -158,14 +158,14 @@ def test_a_budget_that_was_stopped_is_resumed_with_what_is_left_of_it(task: Task
 
     with pytest.raises(KeyboardInterrupt):
         task.train(budget="8s", do=stop)
-    assert not all_of(task.out / "checkpoints")  # the first validation comes before the first save
+    assert not checkpoints_of(task.out / "checkpoints")  # the first validation comes before the first save
 
     def ask(event: Event) -> None:
         if event["event"] == "checkpoint":
             (task.out / FINISH).touch()
 
     assert task.train(budget="8s", do=ask).reason == "finish"
-    spent = read_progress(all_of(task.out / "checkpoints")[-1]).seconds
+    spent = read_state(checkpoints_of(task.out / "checkpoints")[-1]).seconds
     start = time.perf_counter()
     assert task.train(budget="8s").reason == "done"
     assert time.perf_counter() - start < 8.0 - spent + 2.5
@@ -193,11 +193,11 @@ def test_a_run_that_is_asked_to_finish_gives_a_model_and_can_be_resumed(task: Ta
             (task.out / FINISH).touch()
 
     usual = {"updates": 20, "valid_metric": "loss"}
-    assert task.train(**usual, do=ask) == Outcome("finish", 8, None)
+    assert task.train(**usual, do=ask) == RunResult("finish", 8, None)
     assert task.told("finished")[0]["reason"] == "finish"
     assert not (task.out / FINISH).exists()
     early = task.weights
-    assert task.train(**usual) == Outcome("done", 20, None)
+    assert task.train(**usual) == RunResult("done", 20, None)
     assert task.weights != early
     with pytest.raises(UsageError, match="This run is finished"):
         task.train(**usual)
@@ -210,7 +210,7 @@ def test_a_stopped_run_is_finished_without_another_update(task: Task) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         task.train(updates=40, do=stop)
-    assert task.train(updates=40, finish=True) == Outcome("finish", 10, None)
+    assert task.train(updates=40, finish=True) == RunResult("finish", 10, None)
     assert task.weights
 
 
@@ -229,7 +229,7 @@ def test_finishing_leaves_the_rest_of_the_run_as_it_would_have_been(task: Task, 
 
 def test_a_finished_run_is_trained_on_by_updates_and_by_time(task: Task) -> None:
     task.train(updates=20)
-    assert task.train(updates=20, more="10") == Outcome("done", 30, None)
+    assert task.train(updates=20, more="10") == RunResult("done", 30, None)
     rates = [event["lr"] for event in task.told("step")]
     assert len(rates) == 10
     assert rates[0] == pytest.approx(4e-3)  # a schedule of its own, from its start
@@ -251,7 +251,7 @@ def test_a_lengthened_run_that_was_stopped_is_resumed_to_the_same_weights(task: 
 
     with pytest.raises(KeyboardInterrupt):
         task.train(updates=20, more="20", do=stop)
-    assert task.train(updates=20) == Outcome("done", 40, None)
+    assert task.train(updates=20) == RunResult("done", 40, None)
     assert task.weights == whole
 
 
@@ -285,7 +285,7 @@ def test_an_unfinished_run_is_resumed_and_not_lengthened(task: Task) -> None:
 
 def test_updates_that_take_several_times_what_was_planned_are_told_once() -> None:
     watch = PaceWatch(planned=0.1, threads=1)
-    told = [watch(0.1 * SEVERAL * 1.1) for _ in range(3 * WINDOW)]
+    told = [watch(0.1 * SLOW_FACTOR * 1.1) for _ in range(3 * WINDOW)]
     said = [facts for facts in told if facts]
     assert told.index(said[0]) == WINDOW - 1
     assert len(said) == 1
@@ -336,7 +336,7 @@ def test_update_counts_are_told_in_words_of_json() -> None:
 
 def test_finishing_a_run_of_another_process_waits_for_its_model(task: Task) -> None:
     """As two terminals would do it."""
-    from dragoman.training.lock import InUse, wait_until_free
+    from dragoman.training.state.lock import InUse, wait_until_free
 
     started = threading.Event()
 

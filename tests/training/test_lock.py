@@ -16,8 +16,8 @@ import pytest
 from dragoman.config.load import load
 from dragoman.config.root import Config
 from dragoman.errors import UsageError
-from dragoman.training.lock import locked
 from dragoman.training.run import Run
+from dragoman.training.state.lock import locked
 
 SRC = str(Path(__file__).parents[2] / "src")
 PART = {"kind": "rnn", "width": 8, "embedding": 8}
@@ -68,7 +68,7 @@ HOLDER = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-from dragoman.training.lock import locked
+from dragoman.training.state.lock import locked
 with locked(Path(sys.argv[1])):
     print("locked", flush=True)
     sys.stdin.read()
@@ -104,7 +104,7 @@ def test_a_run_on_another_machine_is_named_with_its_machine_and_day(tmp_path: Pa
 def test_where_there_are_no_locks_it_is_said(
     config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dragoman.training.lock.lock", lambda handle: None)
+    monkeypatch.setattr("dragoman.training.state.lock.lock", lambda handle: None)
     events: list[dict[str, Any]] = []
     Run(config, tmp_path / "run", [events.append], lambda _: False).train()
     assert events[0] == {"event": "unlocked", "out": str(tmp_path / "run")}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from dragoman.cli import plan_text
+from dragoman.cli.training_view import plan as plan_text
 from dragoman.config.load import load
 from dragoman.training import plan as planning
 from dragoman.training.plan import Plan

@@ -9,19 +9,19 @@ from dragoman.config.model import ModelConfig
 from dragoman.data.collate import collate
 from dragoman.data.recipes.reverse import LETTERS, splits
 from dragoman.losses.risk import expected_risk
-from dragoman.metrics.sentence import DISTANCES
+from dragoman.metrics.sentence_distance import DISTANCES
 from dragoman.models.build import build_model
 from dragoman.models.heads.token import TokenHead
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.nn.dropout import noise
 from dragoman.protocols import Batch
 from dragoman.search.sample import sample
-from dragoman.text.char import Char
 from dragoman.text.specials import EOS, PAD
-from dragoman.training.flat import FlatParameters
+from dragoman.text.tokenizers.char import Char
 from dragoman.training.objectives.minimum_risk import MinimumRisk, log_probability, real
-from dragoman.training.objectives.objective import Objective, teacher_forcing
-from dragoman.training.optim import Adam
+from dragoman.training.objectives.teacher_forcing import Objective, teacher_forcing
+from dragoman.training.optim.adam import Adam
+from dragoman.training.optim.flat_parameters import FlatParameters
 
 TEXT = Char.learn([LETTERS], 30)
 PAIRS = [(TEXT.encode(src), TEXT.encode(tgt)) for src, tgt in splits()["train"][:64]]

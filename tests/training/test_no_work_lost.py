@@ -20,10 +20,10 @@ from safetensors.numpy import load_file
 from dragoman.config.load import load
 from dragoman.config.root import Config
 from dragoman.errors import CheckpointError
-from dragoman.training import checkpoint
 from dragoman.training.events import Events, rewind
-from dragoman.training.run import Outcome, Run
-from dragoman.training.validate import Validator, Verdict
+from dragoman.training.run import Run, RunResult
+from dragoman.training.state import checkpoint
+from dragoman.training.validate import ValidationResult, Validator
 
 PART = {"kind": "rnn", "width": 24, "embedding": 24}
 Event = dict[str, Any]
@@ -61,7 +61,7 @@ def settings(data: Path, **training: Any) -> Config:
     return load(None, base=tables)
 
 
-def train(config: Config, out: Path, *listeners: Listener) -> Outcome:
+def train(config: Config, out: Path, *listeners: Listener) -> RunResult:
     return Run(config, out, list(listeners), lambda _: True).train()
 
 
@@ -71,7 +71,7 @@ def weights(out: Path) -> dict[str, bytes]:
 
 
 def saved(out: Path) -> list[int]:
-    return [checkpoint.step_of(folder) for folder in checkpoint.all_of(out / "checkpoints")]
+    return [checkpoint.step_of(folder) for folder in checkpoint.checkpoints_of(out / "checkpoints")]
 
 
 def at(kind: str, step: int, act: Callable[[], object]) -> Listener:
@@ -240,7 +240,7 @@ def test_a_validation_that_is_not_a_number_is_never_the_best(
 ) -> None:
     judge, calls = Validator.__call__, list[int]()
 
-    def once_nan(self: Validator, weights: dict[str, torch.Tensor]) -> Verdict:
+    def once_nan(self: Validator, weights: dict[str, torch.Tensor]) -> ValidationResult:
         calls.append(0)
         verdict = judge(self, weights)
         return verdict._replace(loss=math.nan) if len(calls) in (1, 5) else verdict

@@ -9,11 +9,11 @@ import pytest
 import torch
 from torch import nn
 
-from dragoman.training.accumulate import tree_sum
+from dragoman.training.distributed.tree_sum import tree_sum
 from dragoman.training.events import Events, rewind
-from dragoman.training.flat import FlatParameters
-from dragoman.training.optim import Adam
-from dragoman.training.schedule import constant, cosine, inverse_sqrt, linear
+from dragoman.training.optim.adam import Adam
+from dragoman.training.optim.flat_parameters import FlatParameters
+from dragoman.training.optim.schedule import constant, cosine, inverse_sqrt, linear
 
 
 def parts_of(count: int) -> list[torch.Tensor]:

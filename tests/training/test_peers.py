@@ -12,8 +12,8 @@ import pytest
 import torch.distributed as dist
 
 from dragoman.errors import DataError, TrainingError
-from dragoman.training.parallel import Ranks, connect
-from dragoman.training.peers import Peers
+from dragoman.training.distributed.peers import Peers
+from dragoman.training.distributed.ranks import Ranks, connect
 
 WAIT = timedelta(seconds=30)
 

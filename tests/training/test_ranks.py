@@ -66,7 +66,7 @@ def test_a_killed_rank_is_named_with_the_update_and_what_to_type(found: dict[str
     assert found["killed"]["codes"] == [1, -9]
     said = found["killed"]["said"][0]
     assert "error  Rank 1 is gone: it was killed, or its machine is out of reach.\n" in said
-    assert "  where     rank 0, update 4, at training/parallel.py:" in said
+    assert "  where     rank 0, update 4, at training/distributed/ranks.py:" in said
     assert "then resume: torchrun --nproc-per-node 2 -m dragoman train -o " in said
     assert "Traceback" not in said
 

@@ -17,9 +17,9 @@ from dragoman.config.load import load
 from dragoman.data.recipes.reverse import splits
 from dragoman.durable import MANIFEST, write_folder
 from dragoman.errors import CheckpointError, DataError, DragomanError, UsageError
-from dragoman.training.parallel import Ranks
-from dragoman.training.resume import settings
-from dragoman.training.run import Outcome, Run
+from dragoman.training.distributed.ranks import Ranks
+from dragoman.training.run import Run, RunResult
+from dragoman.training.state.resume import settings
 
 PART = {"kind": "transformer", "layers": 1, "width": 16, "heads": 2, "ffn": 32}
 STOP, UPDATES = 4, 8
@@ -59,7 +59,7 @@ class Corpus:
 
     def run(
         self, tables: Tables | None = None, out: str = "run", stop: int = 0, force: bool = False
-    ) -> Outcome:
+    ) -> RunResult:
         self.events: list[Event] = []
 
         def listen(event: Event) -> None:

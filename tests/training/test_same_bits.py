@@ -15,7 +15,7 @@ from safetensors.numpy import load_file
 from dragoman.config.load import load
 from dragoman.data.recipes.reverse import splits
 from dragoman.errors import UsageError
-from dragoman.training.parallel import Ranks
+from dragoman.training.distributed.ranks import Ranks
 from dragoman.training.run import Run
 
 UPDATES = 14

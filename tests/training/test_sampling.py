@@ -9,12 +9,12 @@ from dragoman.config.objective import ScheduledSamplingPart
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.nn.dropout import noise, uniform
 from dragoman.protocols import Batch, LossSum
-from dragoman.search.choices import drawn
-from dragoman.training import decay
+from dragoman.search.topk import sample_index
 from dragoman.training.build import build_decay
-from dragoman.training.objectives.objective import Objective, teacher_forcing
-from dragoman.training.objectives.own import by_coin, most_probable, sampled
-from dragoman.training.objectives.step_by_step import StepByStep, walk
+from dragoman.training.objectives import sampling_decay as decay
+from dragoman.training.objectives.model_tokens import argmax, mix_with_reference, sampled
+from dragoman.training.objectives.scheduled_sampling import StepwiseObjective, unroll
+from dragoman.training.objectives.teacher_forcing import Objective, teacher_forcing
 from dragoman.training.objectives.two_pass import TwoPassSampling
 from models.pairs import batch_of, model_of
 
@@ -51,8 +51,10 @@ def learned(objective: Objective, model: Seq2Seq, batch: Batch) -> tuple[LossSum
 
 
 @pytest.mark.parametrize("decoder", FAMILIES)
-@pytest.mark.parametrize("objective", [StepByStep, TwoPassSampling])
-def test_reading_the_reference_only_is_teacher_forcing(decoder: str, objective: type[StepByStep]) -> None:
+@pytest.mark.parametrize("objective", [StepwiseObjective, TwoPassSampling])
+def test_reading_the_reference_only_is_teacher_forcing(
+    decoder: str, objective: type[StepwiseObjective]
+) -> None:
     model, batch = model_of(("gru", decoder)).double().eval(), batch_of(LENGTHS)
     expected, right = learned(teacher_forcing, model, batch)
     found, ours = learned(objective(decay.constant(1.0), sampled), model, batch)
@@ -64,7 +66,7 @@ def test_reading_the_reference_only_is_teacher_forcing(decoder: str, objective: 
 @pytest.mark.parametrize("decoder", FAMILIES)
 def test_steps_are_taken_in_bf16(decoder: str) -> None:
     """The fp32 model is what the rounded one must agree with."""
-    batch, objective = batch_of(LENGTHS), StepByStep(decay.constant(1.0), sampled)
+    batch, objective = batch_of(LENGTHS), StepwiseObjective(decay.constant(1.0), sampled)
     exact = objective(model_of(("gru", decoder)).eval(), batch, 1)
     rounded = objective(model_of(("gru", decoder)).bfloat16().eval(), batch, 1)
     assert float(rounded.nll) == pytest.approx(float(exact.nll), rel=0.01)
@@ -80,26 +82,26 @@ def test_reading_its_own_output_only() -> None:
         step = model.step(y, state)
         state, y = step.state, step.log_p[:, 1:].index_fill(1, torch.tensor([1]), -1e9).argmax(dim=1) + 1
     read = batch._replace(tgt_in=torch.stack(inputs, dim=1))
-    ours = StepByStep(decay.constant(0.0), most_probable)(model, batch, 1)
+    ours = StepwiseObjective(decay.constant(0.0), argmax)(model, batch, 1)
     assert torch.allclose(ours.nll, model(read).nll, rtol=1e-6)
     # Two passes: each place reads what follows the reference before it.
     h = model.decoder(model.encoder(batch.src, batch.src_keep), batch.tgt_in, batch.tgt_keep)
-    own = most_probable(model.head, h.flatten(0, 1)).view(2, 5)
+    own = argmax(model.head, h.flatten(0, 1)).view(2, 5)
     read = batch._replace(tgt_in=torch.cat((batch.tgt_in[:, :1], own[:, :-1]), dim=1))
-    ours = TwoPassSampling(decay.constant(0.0), most_probable)(model, batch, 1)
+    ours = TwoPassSampling(decay.constant(0.0), argmax)(model, batch, 1)
     assert torch.allclose(ours.nll, model(read).nll, rtol=1e-6)
 
 
 def test_a_walk_shows_where_it_looked() -> None:
     batch = batch_of(LENGTHS)
-    walked = walk(model_of(("gru", "transformer")), batch, lambda reference, h: reference)
+    walked = unroll(model_of(("gru", "transformer")), batch, lambda reference, h: reference)
     assert walked.attention is not None
     assert torch.allclose(walked.attention.sum(dim=2), torch.ones(3, 6))
 
 
 def test_the_same_update_draws_the_same() -> None:
     model, batch = model_of(("gru", "gru additive fed")).train(), batch_of(LENGTHS)
-    objective = StepByStep(decay.constant(0.5), sampled)
+    objective = StepwiseObjective(decay.constant(0.5), sampled)
 
     def loss(key: int) -> float:
         with noise(key):
@@ -113,7 +115,7 @@ def test_draws_follow_the_distribution() -> None:
     """Evenly spread u give each token its share, exactly; a token without probability is never drawn."""
     p = torch.tensor([0.0, 0.5, 0.0, 0.2, 0.3, 0.0])
     u = (torch.arange(1000) + 0.5) / 1000
-    found = torch.bincount(drawn(p.log().expand(1000, 6), u), minlength=6)
+    found = torch.bincount(sample_index(p.log().expand(1000, 6), u), minlength=6)
     assert found.tolist() == [0, 500, 0, 200, 300, 0]
 
 
@@ -121,7 +123,9 @@ def test_coins_fall_with_their_probability() -> None:
     count = 200_000  # one standard deviation of the share is 0.001
     with noise(1):
         u = uniform(count, torch.device("cpu"))
-        share = by_coin(0.3, torch.ones(count, dtype=torch.long), torch.zeros(count, dtype=torch.long))
+        share = mix_with_reference(
+            0.3, torch.ones(count, dtype=torch.long), torch.zeros(count, dtype=torch.long)
+        )
     assert float(u.min()) >= 0.0
     assert float(u.max()) < 1.0
     assert float(u.mean()) == pytest.approx(0.5, abs=0.005)

@@ -12,10 +12,10 @@ from dragoman.data.collate import collate
 from dragoman.data.loader import GlobalBatch
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.protocols import Batch, LossSum
-from dragoman.training.flat import FlatParameters
-from dragoman.training.optim import Adam
-from dragoman.training.parallel import Ranks
-from dragoman.training.step import Stepper
+from dragoman.training.distributed.ranks import Ranks
+from dragoman.training.optim.adam import Adam
+from dragoman.training.optim.flat_parameters import FlatParameters
+from dragoman.training.step import Updater
 
 BATCH = collate([([5, 6], [7])])
 
@@ -28,7 +28,7 @@ class Vector(Seq2Seq):
         self.x = nn.Parameter(torch.zeros(size))
 
 
-def stepper(gradient: torch.Tensor, clip: float) -> Stepper:
+def stepper(gradient: torch.Tensor, clip: float) -> Updater:
     """An update whose gradient is known."""
     model = Vector(len(gradient))
     flat = FlatParameters(model, torch.float32)
@@ -38,7 +38,7 @@ def stepper(gradient: torch.Tensor, clip: float) -> Stepper:
         loss = (model.x * gradient).sum()
         return LossSum(loss, loss.detach())
 
-    return Stepper(model, flat, adam, Ranks(), seed=1, clip=clip, objective=objective)
+    return Updater(model, flat, adam, Ranks(), seed=1, clip=clip, objective=objective)
 
 
 def test_a_rank_without_work_adds_nothing_to_any_number() -> None:

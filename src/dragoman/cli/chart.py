@@ -52,7 +52,7 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Frame:
+class PlotFrame:
     """Where the axes of a panel are on the page."""
 
     panel: Panel
@@ -108,7 +108,7 @@ def draw(title: str, panels: Sequence[Panel]) -> str:
     colours = colours_of(panels)
     for place, panel in enumerate(panels):
         x, y = place % columns * WIDTH / columns, top + place // columns * HEIGHT
-        frame = Frame(panel, x + LEFT, y + TOP, x + WIDTH / columns - RIGHT, y + HEIGHT - BOTTOM)
+        frame = PlotFrame(panel, x + LEFT, y + TOP, x + WIDTH / columns - RIGHT, y + HEIGHT - BOTTOM)
         parts += axes(frame)
         for line in panel.lines:
             parts += drawn(frame, line, colours[line.label])
@@ -139,7 +139,7 @@ def stroke(line: Line, colour: str) -> str:
     return f'fill="none" stroke="{colour}" stroke-width="2"{dash}'
 
 
-def axes(frame: Frame) -> Iterator[str]:
+def axes(frame: PlotFrame) -> Iterator[str]:
     x, y, left, right, bottom = frame.panel.x, frame.panel.y, frame.left, frame.right, frame.bottom
     title = escape(frame.panel.title)
     yield f'<text x="{left:.0f}" y="{frame.top - 12:.0f}" font-weight="bold">{title}</text>'
@@ -159,7 +159,7 @@ def axes(frame: Frame) -> Iterator[str]:
     yield f'<text transform="{turned}" text-anchor="middle">{escape(y.label)}</text>'
 
 
-def drawn(frame: Frame, line: Line, colour: str) -> Iterator[str]:
+def drawn(frame: PlotFrame, line: Line, colour: str) -> Iterator[str]:
     if line.band:
         sides = list(zip(line.points, line.band, strict=True))
         there = frame.at([(p[0], high) for p, (_, high) in sides])

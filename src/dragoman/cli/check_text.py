@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from dragoman.cli.wording import plural
+from dragoman.cli.format import plural
 from dragoman.data.clean.drift import Drift
 from dragoman.data.clean.leakage import Overlap
 from dragoman.data.clean.report import CheckReport, Finding

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dragoman.cli.wording import duration
+from dragoman.cli.format import duration
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ def total_of(sources: Sequence[str]) -> Total:
 
 def total_of_files(given: Sequence[str | Path]) -> Total | None:
     """Of texts and files; None of what can be read only once, or not at all."""
-    from dragoman.data.readers.stream import open_bytes
+    from dragoman.data.readers.open_file import open_bytes
     from dragoman.errors import DataError
 
     lines = size = 0
@@ -54,7 +54,7 @@ def total_of_files(given: Sequence[str | Path]) -> Total | None:
     return Total(lines, size) if given else None
 
 
-class Count:
+class ProgressCount:
     def __init__(
         self,
         line: LiveLine,
@@ -87,7 +87,7 @@ class Count:
 
 
 def decoded(
-    model: Model, sources: Sequence[str], search: SearchConfig, count: Count, **asked: Any
+    model: Model, sources: Sequence[str], search: SearchConfig, count: ProgressCount, **asked: Any
 ) -> list[Result]:
     """The results of all; where they are counted, in parts of like length, as batches are."""
     part = BATCHES * search.batch_sentences * getattr(model.runtime, "workers", 1)

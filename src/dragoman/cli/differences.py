@@ -25,7 +25,7 @@ def differences(
     sources: Sequence[str], references: Sequence[str], these: Sequence[str], others: Sequence[str]
 ) -> list[Difference]:
     """Where the scores lie farthest apart first."""
-    from dragoman.metrics.sentence import chrf_distance
+    from dragoman.metrics.sentence_distance import chrf_distance
 
     distance = chrf_distance()
     found = []

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from dragoman.cli import steering
-from dragoman.cli.counting import Count, decoded, total_of
+from dragoman.cli.counting import ProgressCount, decoded, total_of
 from dragoman.cli.flagged import SHOWN, report_flagged
+from dragoman.cli.format import plural
+from dragoman.cli.options import steering
 from dragoman.cli.terminal import LiveLine, talk
-from dragoman.cli.wording import plural
 from dragoman.errors import UsageError
 
 if TYPE_CHECKING:
@@ -49,12 +49,12 @@ def read(given: Sequence[str | Path], args: argparse.Namespace) -> Document | No
 
 def run(document: Document, model: Model, search: SearchConfig, args: argparse.Namespace, out: TextIO) -> int:
     """The document with translations where it had none, in the same form."""
-    asked, report, live = steering.asked(args), steering.Report(), LiveLine()
+    asked, report, live = steering.steering_options(args), steering.SteeringReport(), LiveLine()
     flagged: dict[int, tuple[str, ...]] = {}
 
     def translate(sources: Sequence[str]) -> list[str]:
         """Things to keep are kept, asked or not."""
-        count = Count(live, total_of(sources), "unit")
+        count = ProgressCount(live, total_of(sources), "unit")
         results = decoded(model, sources, search, count, **{**asked, "keep": steering.kept(args)})
         for unit, result in enumerate(results, start=1):
             report.add(unit, result)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 SHOWN = 10  # numbers of lines
 
 
-class Cut:
+class CutOutputs:
     """The lines whose output is not whole, by the reason."""
 
     def __init__(self) -> None:

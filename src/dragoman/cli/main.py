@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import NoReturn
 
-from dragoman.cli.arguments import behind_dashes
+from dragoman.cli.options.overrides import behind_dashes
 from dragoman.cli.terminal import STDERR, fitting, harmless
 from dragoman.errors import DragomanError, UsageError
 
@@ -34,6 +34,8 @@ VERBS = {
     "info": "say what a model is; list settings and presets",
     "completion": "print a script for bash, zsh or fish",
 }
+
+MODULES = {"import": "import_model"}  # `import` is a keyword of Python
 
 # What the verbs are called in other programs.
 ELSEWHERE = {
@@ -168,7 +170,7 @@ def dispatch(arguments: list[str]) -> int:
         return 0
     if verb not in VERBS:
         raise unknown(verb)
-    module = importlib.import_module(f"dragoman.cli.{verb}")
+    module = importlib.import_module(f"dragoman.cli.verbs.{MODULES.get(verb, verb)}")
     parser = Parser(
         prog=f"dragoman {verb}",
         description=module.HELP,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dragoman.cli.wording import plural
+from dragoman.cli.format import plural
 from dragoman.config.exportable import reasons
 from dragoman.config.model import ModelConfig
 from dragoman.config.text import TextConfig

@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from dragoman.config.dump import literal
-from dragoman.config.names import Path_, keys_at, kind_of, leaves, sections_at
+from dragoman.config.key_lookup import KeyPath, keys_at, kind_of, leaves, sections_at
 
 NUMBERS = {int: ("a whole number", "whole numbers"), float: ("a number", "numbers"), str: ("text", "names")}
 COUNTS = {1: "one", 2: "two"}
@@ -27,7 +27,7 @@ class Expected(NamedTuple):
     example: str  # as TOML has it; nothing where no value stands for the others
 
 
-def expected_at(path: Path_, kind: str | None) -> Expected:
+def expected_at(path: KeyPath, kind: str | None) -> Expected:
     """Of the setting at this path, in a section of this kind where several may stand there."""
     *section, key = path
     owners = [s for s in sections_at(tuple(section)) if key in s.model_fields]
@@ -86,6 +86,6 @@ def in_range(error: str, context: dict[str, Any]) -> str:
     return f"{words} {int(bound) if bound == int(bound) else bound:,}"
 
 
-def to_type(path: Path_, value: str) -> str:
+def to_type(path: KeyPath, value: str) -> str:
     """A setting as a shell takes it."""
     return shlex.quote(f"{'.'.join(path)}={value}")

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from dragoman.config.dump import literal
 from dragoman.config.expected import expected_at, in_range, to_type
-from dragoman.config.names import Path_, did_you_mean, keys_at, kind_of, nearest, sections_at
+from dragoman.config.key_lookup import KeyPath, did_you_mean, keys_at, kind_of, nearest, sections_at
 from dragoman.errors import ConfigError
 
 Table = dict[str, Any]
@@ -24,7 +24,7 @@ class Places:
         self,
         file: Path | None = None,
         text: str = "",
-        overrides: dict[Path_, str] | None = None,
+        overrides: dict[KeyPath, str] | None = None,
         elsewhere: str = "the command line",
     ) -> None:
         self.file = file
@@ -32,7 +32,7 @@ class Places:
         self.lines = key_lines(text)
         self.overrides = overrides or {}
 
-    def of(self, path: Path_) -> str:
+    def of(self, path: KeyPath) -> str:
         for cut in range(len(path), 0, -1):
             if path[:cut] in self.overrides:
                 return f'"{short(self.overrides[path[:cut]])}" on the command line'
@@ -77,7 +77,7 @@ def explain(error: ValidationError, table: Table, places: Places) -> ConfigError
     return wrong_value(path, given, kind_in(table, path[:-1]), places, in_range(kind, context))
 
 
-def wrong_value(path: Path_, given: Any, kind: str | None, places: Places, bound: str = "") -> ConfigError:
+def wrong_value(path: KeyPath, given: Any, kind: str | None, places: Places, bound: str = "") -> ConfigError:
     """`kind` is that of its section, `bound` what a number that is too large or too small has broken."""
     words, example = expected_at(path, kind)
     name = ".".join(path)
@@ -94,7 +94,7 @@ def wrong_value(path: Path_, given: Any, kind: str | None, places: Places, bound
     )
 
 
-def kind_is_missing(path: Path_, table: Table, places: Places) -> ConfigError:
+def kind_is_missing(path: KeyPath, table: Table, places: Places) -> ConfigError:
     """Settings of a part whose kind nobody said: which kinds have them."""
     given: Any = table
     for key in path:
@@ -123,7 +123,7 @@ def wrong_choice(name: str, given: Any, context: Table, where: str) -> ConfigErr
     )
 
 
-def unknown_key(path: Path_, table: Table, where: str) -> ConfigError:
+def unknown_key(path: KeyPath, table: Table, where: str) -> ConfigError:
     """A key that no section has, or one that another `kind` of this section has."""
     *section, key = path
     name = ".".join(path)
@@ -154,7 +154,7 @@ def kind_in(table: Any, section: Sequence[str]) -> str | None:
     return kind if isinstance(kind, str) else None
 
 
-def real_path(loc: Sequence[str | int], table: Any, *, missing: bool) -> Path_:
+def real_path(loc: Sequence[str | int], table: Any, *, missing: bool) -> KeyPath:
     """pydantic's location without the tags of unions: what the user's table has, or lacks."""
     out: list[str] = []
     node = table
@@ -190,10 +190,10 @@ def as_toml(value: Any) -> str:
         return "…"
 
 
-def key_lines(text: str) -> dict[Path_, int]:
+def key_lines(text: str) -> dict[KeyPath, int]:
     """The line of every key and header. `tomllib` keeps none; multi-line values are no keys of ours."""
-    out: dict[Path_, int] = {}
-    table: Path_ = ()
+    out: dict[KeyPath, int] = {}
+    table: KeyPath = ()
     for number, line in enumerate(text.split("\n"), start=1):
         if header := re.match(r"\s*+\[++([A-Za-z0-9_.\-\s]++)\]++\s*+(#.*)?$", line):
             table = tuple(part.strip() for part in header[1].split("."))

@@ -11,27 +11,27 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from dragoman.config.auto_preset import (
+    AUTO,
+    LEARNED,
+    choose,
+    corpora_of,
+    default_batch_tokens,
+    default_learning_rate,
+    default_vocabulary_size,
+    guess_pairs,
+)
 from dragoman.config.explain import Places, Table, explain, kind_in, short, wrong_value
-from dragoman.config.idle import SEARCHES, refuse, refuse_idle
+from dragoman.config.key_lookup import KeyPath, all_names, did_you_mean, holds_bool, keys_at, nearest
 from dragoman.config.model import ModelConfig
-from dragoman.config.names import Path_, all_names, did_you_mean, holds_bool, keys_at, nearest
 from dragoman.config.paths import from_here
 from dragoman.config.presets import PRESETS
 from dragoman.config.root import Config
 from dragoman.config.search import SearchConfig
 from dragoman.config.section import Section
-from dragoman.config.sizing import (
-    AUTO,
-    LEARNED,
-    choose,
-    corpora_of,
-    guess_pairs,
-    usual_batch,
-    usual_lr,
-    usual_size,
-)
 from dragoman.config.text import TextConfig
 from dragoman.config.training import TrainingConfig, seconds
+from dragoman.config.unused_settings import SEARCHES, refuse, refuse_unused
 from dragoman.cores import cores
 from dragoman.errors import ConfigError, ModelError
 from dragoman.manifest import Read
@@ -65,13 +65,13 @@ def load(
     over, given = parsed(overrides)
     whole, places = merge(table, over), Places(file, text, given, elsewhere)
     config = validate(whole, places)
-    refuse_idle(config, over or table, places)  # an override may well put out of use what a file says
+    refuse_unused(config, over or table, places)  # an override may well put out of use what a file says
     return config
 
 
-def parsed(overrides: Sequence[str]) -> tuple[Table, dict[Path_, str]]:
+def parsed(overrides: Sequence[str]) -> tuple[Table, dict[KeyPath, str]]:
     """The table that overrides make, and which of them is at each place."""
-    given: dict[Path_, str] = {}
+    given: dict[KeyPath, str] = {}
     over: Table = {}
     for override in overrides:
         path, value = parse_override(override)
@@ -193,7 +193,7 @@ def refuse_deep(value: Any, where: str) -> None:
         )
 
 
-def refuse_true_as_number(table: Table, path: Path_, places: Places) -> None:
+def refuse_true_as_number(table: Table, path: KeyPath, places: Places) -> None:
     """Python counts True as 1; a reader of `lr = true` does not."""
     for key, value in table.items():
         inner = (*path, key)
@@ -254,12 +254,12 @@ def with_usual(table: Table, pairs: int) -> Table:
     text, training = table.get("text", {}), table.get("training", {})
     if isinstance(text, dict) and not {"size", "file", "src", "tgt"} & text.keys():
         kind = text.get("kind", TextConfig.model_fields["kind"].default)
-        size = usual_size(pairs) if kind in LEARNED else None
+        size = default_vocabulary_size(pairs) if kind in LEARNED else None
         table = {**table, "text": {**text, "size": size}} if size else table
     model = table.get("model")
-    lr = usual_lr(model.get("encoder")) if isinstance(model, dict) else None
+    lr = default_learning_rate(model.get("encoder")) if isinstance(model, dict) else None
     if isinstance(training, dict):
-        usual = {"batch_tokens": usual_batch(pairs), **({"lr": lr} if lr else {})}
+        usual = {"batch_tokens": default_batch_tokens(pairs), **({"lr": lr} if lr else {})}
         table = {**table, "training": {**usual, **training}}
     return table
 
@@ -274,7 +274,7 @@ def with_objective(table: Table) -> Table:
     return {**table, "training": {**training, "objective": {"kind": kind, **objective}}}
 
 
-def parse_override(text: str) -> tuple[Path_, Any]:
+def parse_override(text: str) -> tuple[KeyPath, Any]:
     key, sign, raw = text.partition("=")
     if not sign or not re.fullmatch(r"[a-z_]+(\.[a-z_]+)*", key):
         raise ConfigError(
@@ -293,7 +293,7 @@ def parse_override(text: str) -> tuple[Path_, Any]:
     return path, value
 
 
-def check_path(path: Path_, text: str, where: str) -> None:
+def check_path(path: KeyPath, text: str, where: str) -> None:
     for depth, key in enumerate(path):
         keys = keys_at(path[:depth])
         if key not in keys:
@@ -307,5 +307,5 @@ def check_path(path: Path_, text: str, where: str) -> None:
             )
 
 
-def nest(path: Path_, value: Any) -> Table:
+def nest(path: KeyPath, value: Any) -> Table:
     return {path[0]: nest(path[1:], value) if len(path) > 1 else value}

@@ -9,7 +9,7 @@ from pydantic import Field
 from dragoman.config.section import Section
 
 
-class Looking(Section):
+class AttentionTerms(Section):
     """What may be asked of the attention; the target is then walked one step at a time."""
 
     coverage: float = Field(
@@ -24,7 +24,7 @@ class Looking(Section):
         return self.coverage > 0 or self.alignment > 0
 
 
-class Sampling(Section):
+class SamplingOptions(Section):
     """How often a step reads the model's own output instead of the reference."""
 
     decay: Literal["constant", "linear", "exponential", "inverse_sigmoid"] = Field(
@@ -39,19 +39,19 @@ class Sampling(Section):
     )
 
 
-class TeacherForcingPart(Looking):
+class TeacherForcingPart(AttentionTerms):
     """Every step reads the reference."""
 
     kind: Literal["teacher_forcing"] = "teacher_forcing"
 
 
-class ScheduledSamplingPart(Looking, Sampling):
+class ScheduledSamplingPart(AttentionTerms, SamplingOptions):
     """A step reads the reference or the model's own output, one step at a time (Bengio et al. 2015)."""
 
     kind: Literal["scheduled_sampling"] = "scheduled_sampling"
 
 
-class TwoPassSamplingPart(Sampling):
+class TwoPassSamplingPart(SamplingOptions):
     """The same in two passes over the whole target (Mihaylova & Martins 2019): fast for Transformers."""
 
     kind: Literal["two_pass_sampling"] = "two_pass_sampling"

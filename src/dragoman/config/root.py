@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from dragoman.config.data import DataConfig
 from dragoman.config.model import ModelConfig
-from dragoman.config.objective import Looking
+from dragoman.config.objective import AttentionTerms
 from dragoman.config.parts.convolution import KalchbrennerPart
 from dragoman.config.parts.head import AdaptiveHeadPart
 from dragoman.config.search import SearchConfig
@@ -66,7 +66,7 @@ class Config(Section):
     @model_validator(mode="after")
     def _looking_needs_attention(self) -> Config:
         objective, decoder = self.training.objective, self.model.decoder
-        if isinstance(objective, Looking) and objective.looks and not decoder.attends:
+        if isinstance(objective, AttentionTerms) and objective.looks and not decoder.attends:
             raise ValueError(
                 f"training.objective looks at the attention, which the {decoder.name} decoder does not have; "
                 "choose a decoder with attention, or set the weights of training.objective to 0"
@@ -87,7 +87,11 @@ class Config(Section):
     @model_validator(mode="after")
     def _alignment_needs_a_state_a_token(self) -> Config:
         objective, encoder = self.training.objective, self.model.encoder
-        if isinstance(objective, Looking) and objective.alignment and isinstance(encoder, KalchbrennerPart):
+        if (
+            isinstance(objective, AttentionTerms)
+            and objective.alignment
+            and isinstance(encoder, KalchbrennerPart)
+        ):
             raise ValueError(
                 f"training.objective.alignment needs a state for each source token, and the {encoder.name} "
                 "encoder leaves one for all; choose another encoder, or set it to 0"

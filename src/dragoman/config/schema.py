@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from dragoman.config.dump import literal
-from dragoman.config.names import sections_of
+from dragoman.config.key_lookup import sections_of
 from dragoman.config.root import Config
 
 

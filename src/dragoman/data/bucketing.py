@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.order import Draw, mix, mix_each, permute
+from dragoman.data.permutation import KeyPurpose, hash64, hash64_each, permute
 
 WINDOW = 16384
 
@@ -29,7 +29,7 @@ def batches(
     cost = np.maximum(src_len, tgt_len)[places] + 1
     edges = [*cut(cost, batch_tokens, micro_batches), len(places)]
     found = []
-    for at in permute(np.arange(len(edges) - 1), len(edges) - 1, mix(key, Draw.BATCHES)):
+    for at in permute(np.arange(len(edges) - 1), len(edges) - 1, hash64(key, KeyPurpose.BATCHES)):
         rows = slice(edges[at], edges[at + 1])
         found.append(np.split(places[rows], split(cost[rows], micro_batches)))
     return found
@@ -40,7 +40,7 @@ def by_length(src_len: Places, tgt_len: Places, key: int) -> Places:
 
     The second runs up and down in turn, so that neighbours stay alike where the first changes.
     """
-    tie = mix_each(mix(key, Draw.TIES), np.arange(len(src_len), dtype=np.uint64))
+    tie = hash64_each(hash64(key, KeyPurpose.TIES), np.arange(len(src_len), dtype=np.uint64))
     longer = np.maximum(src_len, tgt_len)
     return np.lexsort((tie, np.where(longer % 2, src_len - tgt_len, tgt_len - src_len), longer))
 

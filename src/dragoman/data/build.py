@@ -13,14 +13,14 @@ from typing import Any
 
 from dragoman.config.data import Corpus, DataConfig
 from dragoman.config.text import TextConfig
-from dragoman.data.clean.clean import clean
-from dragoman.data.clean.sides import are_turned, language_names
-from dragoman.data.garbage import uncollected
+from dragoman.data.clean.cleaner import clean
+from dragoman.data.clean.sides import are_swapped, language_names
+from dragoman.data.gc_pause import gc_paused
 from dragoman.data.holdout import HeldOut, hold_out, read_held_out, write_held_out
 from dragoman.data.identity import (
-    Given,
     Identity,
     Rows,
+    SourceFile,
     hash_of,
     refuse_other_rows,
     refuse_other_sources,
@@ -28,30 +28,30 @@ from dragoman.data.identity import (
     refuse_other_vocabulary,
 )
 from dragoman.data.pair import Pair
-from dragoman.data.prepare import Wanted, prepare
-from dragoman.data.readers.bad import OnBad, Skipped
-from dragoman.data.readers.build import open_pairs
+from dragoman.data.prepare import PairFilter, prepare
+from dragoman.data.readers.bad_line import OnBad, Skipped
+from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.data.sources import Sources, is_current
 from dragoman.data.store.layout import contents, digest, fingerprint
-from dragoman.data.store.reader import Reader, open_current
+from dragoman.data.store.reader import StoreReader, open_current
 from dragoman.durable import verify_folder, write_folder
 from dragoman.errors import DataError
 from dragoman.manifest import MANIFEST
 from dragoman.text.build import learn
 from dragoman.text.build import load as load_text
 from dragoman.text.build import save as save_text
-from dragoman.text.pair import TextPair
+from dragoman.text.tokenizer_pair import TokenizerPair
 
-WATCHED = 10_000  # validation pairs held in memory at most
+MAX_VALIDATION_PAIRS = 10_000  # validation pairs held in memory at most
 ORIGIN = "origin"  # a file that says what a folder was made from
 
-Progress = Callable[[str, int, int], None]  # corpus, pairs and bytes of text done so far
+OnCorpusProgress = Callable[[str, int, int], None]  # corpus, pairs and bytes of text done so far
 
 
 @dataclass(frozen=True)
 class TrainingData:
-    text: TextPair
-    stores: list[Reader]
+    text: TokenizerPair
+    stores: list[StoreReader]
     weights: list[float]
     valid: list[Pair]
     skipped: Skipped
@@ -84,7 +84,7 @@ class TrainingData:
         }
 
 
-class Leaked:
+class LeakedPairs:
     """Counts the validation pairs that go by in training, to the letter: `check` also finds those that differ
     in case or punctuation, which costs more than making the stores may."""
 
@@ -100,34 +100,34 @@ class Leaked:
             yield pair
 
 
-@uncollected()
+@gc_paused()
 def build_data(
     data: DataConfig,
     text: TextConfig,
     folder: Path,
     *,
     seed: int,
-    progress: Progress | None = None,
+    progress: OnCorpusProgress | None = None,
     began: Identity | None = None,
 ) -> TrainingData:
     """Made once in `folder`; used again as long as content and settings are the same. `began` is what an
     unfinished run there began with: anything else is refused before it is used."""
     on_bad = skipped = Skipped(is_strict=not data.skip_bad)
     sources = Sources(folder / "sources.json")
-    given = given_now(data, sources)
+    given = source_files(data, sources)
     held_out = None if data.valid else build_held_out(data, given, folder / "held-out", seed, on_bad)
     watched = pairs_of(data.valid, on_bad) if data.valid else iter(held_out.valid if held_out else ())
-    valid = list(islice(watched, WATCHED))
+    valid = list(islice(watched, MAX_VALIDATION_PAIRS))
     if began:
         refuse_other_valid(began, valid, data.valid.files if data.valid else ())
     held_by = held_out and (data.hold_out, seed)
     units = text.model_dump(mode="json", exclude={"file": True, "src": {"file"}, "tgt": {"file"}})
-    origin = digest([digests(given), units, given_pieces(text, sources), held_by])
+    origin = digest([digests(given), units, sentencepiece_files(text, sources), held_by])
     texts = build_text(data, text, folder / "text", origin, held_out, on_bad, began)
     vocabulary = vocabulary_of(folder / "text")
     if began:
         refuse_other_vocabulary(began, vocabulary, str(folder / "text"))
-    stores, leaked = [], Leaked(valid if data.valid else ())
+    stores, leaked = [], LeakedPairs(valid if data.valid else ())
     for number, corpus in enumerate(data.train):
         how = [data.max_length, data.shard_pairs, data.clean, data.skip_bad, held_by]
         made_from = fingerprint(given[number].content, vocabulary, how)
@@ -143,10 +143,10 @@ def build_data(
     return TrainingData(texts, stores, weights, valid, skipped, identity, leaked.count)
 
 
-def refuse_turned(data: DataConfig) -> None:
+def refuse_swapped(data: DataConfig) -> None:
     """Files whose names say that they are the other way round than those of training."""
     for held in (data.valid, data.test):
-        if held and are_turned(held.files, data.train[0].files):
+        if held and are_swapped(held.files, data.train[0].files):
             shown, theirs = (" → ".join(language_names(files)) for files in (held.files, data.train[0].files))
             raise DataError(
                 f"These files are {shown} by their names, and those of training are {theirs}.",
@@ -165,13 +165,13 @@ def refuse_other_data(data: DataConfig, folder: Path, began: Identity) -> None:
         except DataError:  # two files of different lengths
             return None
 
-    refuse_other_sources(began, given_now(data, Sources(folder / "sources.json")), count)
+    refuse_other_sources(began, source_files(data, Sources(folder / "sources.json")), count)
 
 
-def given_now(data: DataConfig, sources: Sources) -> list[Given]:
-    refuse_turned(data)
+def source_files(data: DataConfig, sources: Sources) -> list[SourceFile]:
+    refuse_swapped(data)
     return [
-        Given(
+        SourceFile(
             list(corpus.files),
             sources.all_of(corpus.files),
             corpus.weight,
@@ -181,16 +181,16 @@ def given_now(data: DataConfig, sources: Sources) -> list[Given]:
     ]
 
 
-def digests(given: Sequence[Given]) -> list[list[str]]:
+def digests(given: Sequence[SourceFile]) -> list[list[str]]:
     return [corpus.content for corpus in given]
 
 
-def given_pieces(text: TextConfig, sources: Sources) -> list[str]:
+def sentencepiece_files(text: TextConfig, sources: Sources) -> list[str]:
     """The content of SentencePiece models that are used as they are."""
     return [sources.sha256(units.file) for units in (text.src_units, text.tgt_units) if units.file]
 
 
-def rows_of(store: Reader) -> Rows:
+def rows_of(store: StoreReader) -> Rows:
     manifest = store.manifest
     return Rows(manifest.counts["read"], len(store), manifest.src_tokens, manifest.tgt_tokens)
 
@@ -201,7 +201,7 @@ def vocabulary_of(folder: Path) -> dict[str, str]:
 
 
 def build_held_out(
-    data: DataConfig, given: Sequence[Given], folder: Path, seed: int, on_bad: OnBad
+    data: DataConfig, given: Sequence[SourceFile], folder: Path, seed: int, on_bad: OnBad
 ) -> HeldOut:
     """Kept, since the choice takes two passes over all pairs."""
     origin = digest([digests(given), data.hold_out, seed, data.skip_bad])
@@ -226,7 +226,7 @@ def build_text(
     held_out: HeldOut | None,
     on_bad: OnBad,
     began: Identity | None,
-) -> TextPair:
+) -> TokenizerPair:
     is_ready = is_current(folder, origin)
     if began:  # the vocabulary of an unfinished run, and no other
         is_ready = verify_folder(folder) is None and vocabulary_of(folder) == began.vocabulary
@@ -253,18 +253,18 @@ def build_store(
     data: DataConfig,
     corpus: Corpus,
     pairs: Iterator[Pair],
-    text: TextPair,
+    text: TokenizerPair,
     folder: Path,
     made_from: str,
     skip: Callable[[Pair], bool] | None,
-    progress: Progress | None,
-) -> Reader:
+    progress: OnCorpusProgress | None,
+) -> StoreReader:
     name = " ".join(corpus.files)
     return prepare(
         pairs,
         text,
         folder,
-        wanted=Wanted(data.max_length, skip),
+        wanted=PairFilter(data.max_length, skip),
         origin=name,
         shard_pairs=data.shard_pairs,
         fingerprint=made_from,

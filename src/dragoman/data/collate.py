@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from dragoman.data.padding import Ids, pad
+from dragoman.data.padding import IdRow, pad
 from dragoman.protocols import Batch
 from dragoman.shapes import Bool, Int, Tensor
 from dragoman.text.specials import BOS, PAD
 
-IdPair = tuple[Ids, Ids]
+IdPair = tuple[IdRow, IdRow]
 
 
 def collate(pairs: Sequence[IdPair]) -> Batch:
@@ -25,7 +25,7 @@ def collate(pairs: Sequence[IdPair]) -> Batch:
 
 
 def collate_sources(
-    rows: Sequence[Ids], length: int | None = None
+    rows: Sequence[IdRow], length: int | None = None
 ) -> tuple[Int[Tensor, "B S"], Bool[Tensor, "B S"]]:
     """As long as the longest with its </s>, unless a length is given."""
     src, keep = pad(rows, length)

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.data.clean.leakage import Key, key
-from dragoman.data.clean.normal import hash64, normal
+from dragoman.data.clean.normalise import hash64, normalise
 from dragoman.data.clean.rules import is_empty
 from dragoman.data.pair import Pair
 from dragoman.errors import DataError
 
-SHARE = 20  # at most one pair in so many is held out
-LABELS = (
+MIN_PAIRS_PER_HELD_OUT = 20  # at most one pair in so many is held out
+LABEL_SHARE = (
     4  # a side whose held-out texts stand in more than one training pair in so many holds labels, not texts
 )
 
@@ -43,7 +43,7 @@ class HeldOut:
 def hold_out(pairs: Pairs, count: int, seed: int) -> HeldOut:
     """`count` pairs, one in 20 at most and one at least; reads the pairs twice."""
     chosen, total = choose(pairs(), count, seed)
-    return apart(pairs, chosen[: max(1, min(count, total // SHARE))])
+    return exclude_overlaps(pairs, chosen[: max(1, min(count, total // MIN_PAIRS_PER_HELD_OUT))])
 
 
 def choose(pairs: Iterable[Pair], count: int, seed: int) -> tuple[list[Pair], int]:
@@ -56,7 +56,7 @@ def choose(pairs: Iterable[Pair], count: int, seed: int) -> tuple[list[Pair], in
         if is_empty(pair):
             continue
         total += 1
-        place = hash64(f"{normal(pair.src)}\n{normal(pair.tgt)}", salt)
+        place = hash64(f"{normalise(pair.src)}\n{normalise(pair.tgt)}", salt)
         if place in kept or (len(largest) == count and place > -largest[0]):
             continue
         kept[place] = pair
@@ -66,7 +66,7 @@ def choose(pairs: Iterable[Pair], count: int, seed: int) -> tuple[list[Pair], in
     return [kept[place] for place in sorted(kept)], total
 
 
-def apart(pairs: Pairs, chosen: Iterable[Pair]) -> HeldOut:
+def exclude_overlaps(pairs: Pairs, chosen: Iterable[Pair]) -> HeldOut:
     """Hold these pairs out, and whatever shares a side with them unless that side holds labels."""
     held = held_apart(sorted(chosen, key=lambda pair: pair.line))
     left = source_shared = target_shared = 0
@@ -83,7 +83,7 @@ def apart(pairs: Pairs, chosen: Iterable[Pair]) -> HeldOut:
             expected="at least two different pairs with text on both sides",
             hint="Give validation files of your own: --valid val.src val.tgt",
         )
-    return held_apart(held.valid, source_shared * LABELS > left, target_shared * LABELS > left)
+    return held_apart(held.valid, source_shared * LABEL_SHARE > left, target_shared * LABEL_SHARE > left)
 
 
 def held_apart(

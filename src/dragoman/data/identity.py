@@ -19,7 +19,7 @@ HINT = (
 
 
 @dataclass(frozen=True)
-class Given:
+class SourceFile:
     """A corpus: its files as they are named, their content, and its weight in the mixture."""
 
     files: list[str]
@@ -45,7 +45,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Identity:
-    given: list[Given]
+    given: list[SourceFile]
     rows: list[Rows]
     valid_pairs: int
     valid: str  # a hash of them
@@ -56,7 +56,7 @@ class Identity:
 
 
 def from_json(facts: Mapping[str, Any]) -> Identity:
-    given = [Given(**corpus) for corpus in facts["given"]]
+    given = [SourceFile(**corpus) for corpus in facts["given"]]
     return Identity(**{**facts, "given": given, "rows": [Rows(**rows) for rows in facts["rows"]]})
 
 
@@ -64,7 +64,9 @@ def hash_of(pairs: Sequence[Pair]) -> str:
     return digest([[pair.src, pair.tgt] for pair in pairs])
 
 
-def refuse_other_sources(was: Identity, now: Sequence[Given], count: Callable[[int], int | None]) -> None:
+def refuse_other_sources(
+    was: Identity, now: Sequence[SourceFile], count: Callable[[int], int | None]
+) -> None:
     """`count` reads a corpus and says how many pairs it has, for the message; None where it has none."""
     if len(now) != len(was.given):
         raise other(
@@ -83,7 +85,7 @@ def refuse_other_sources(was: Identity, now: Sequence[Given], count: Callable[[i
             raise other(f"The weight of {names} was {before.weight:g}, is {given.weight:g}.", names)
 
 
-def other_files(given: Given, before: Given, pairs_before: int, pairs: int | None) -> DataError:
+def other_files(given: SourceFile, before: SourceFile, pairs_before: int, pairs: int | None) -> DataError:
     changed = [
         file for file, digest in zip(given.files, given.sha256, strict=True) if digest not in before.sha256
     ] or given.files

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from dragoman.data.bucketing import Places, batches, by_length, cut, window_size
 from dragoman.data.collate import IdPair, collate
-from dragoman.data.mixture import Order, Rows
-from dragoman.data.order import Draw, mix
+from dragoman.data.mixture import ExampleOrder, Rows
+from dragoman.data.permutation import KeyPurpose, hash64
 from dragoman.data.prefetch import prefetch
-from dragoman.data.store.reader import Reader
+from dragoman.data.store.reader import StoreReader
 from dragoman.errors import UsageError
 from dragoman.protocols import Batch
-from dragoman.text.pair import TextPair
+from dragoman.text.tokenizer_pair import TokenizerPair
 
 
 class GlobalBatch(NamedTuple):
@@ -48,7 +48,7 @@ class Loader:
 
     def __init__(
         self,
-        stores: Sequence[Reader],
+        stores: Sequence[StoreReader],
         weights: Sequence[float],
         *,
         batch_tokens: int,
@@ -56,7 +56,7 @@ class Loader:
         seed: int,
         rank: int = 0,
         ranks: int = 1,
-        resegment: TextPair | None = None,
+        resegment: TokenizerPair | None = None,
     ) -> None:
         if micro_batches % ranks and ranks % micro_batches:  # with more ranks than micro-batches, some rest
             raise UsageError(
@@ -66,7 +66,7 @@ class Loader:
                 hint=f"training.micro_batches={-(-micro_batches // ranks) * ranks}",
             )
         self.stores = stores
-        self.order = Order([len(store) for store in stores], weights, seed)
+        self.order = ExampleOrder([len(store) for store in stores], weights, seed)
         self.batch_tokens = batch_tokens
         self.micro_batches = micro_batches
         self.seed = seed
@@ -116,7 +116,7 @@ class Loader:
             window.tgt_len,
             batch_tokens=self.batch_tokens,
             micro_batches=self.micro_batches,
-            key=mix(self.seed, Draw.WINDOW, number),
+            key=hash64(self.seed, KeyPurpose.WINDOW, number),
         )
 
     def global_batch(self, window: Window, parts: list[Places], start: int) -> GlobalBatch:
@@ -154,7 +154,7 @@ class Loader:
         pairs = iter(found)
         return [list(islice(pairs, len(part))) for part in parts]
 
-    def redraw(self, text: TextPair, window: Window, parts: Sequence[Places]) -> list[list[IdPair]]:
+    def redraw(self, text: TokenizerPair, window: Window, parts: Sequence[Places]) -> list[list[IdPair]]:
         """The ids of examples, segmented anew by a draw that only seed and example number decide."""
         return [
             [
@@ -164,13 +164,13 @@ class Loader:
             for part, pairs in zip(parts, self.read(window, parts), strict=True)
         ]
 
-    def redrawn(self, text: TextPair, pair: IdPair, example: int) -> IdPair:
-        rng = random.Random(mix(self.seed, Draw.PIECES, example))
+    def redrawn(self, text: TokenizerPair, pair: IdPair, example: int) -> IdPair:
+        rng = random.Random(hash64(self.seed, KeyPurpose.PIECES, example))
         src, tgt = (np.asarray(ids).tolist() for ids in pair)
         return text.src.resegment(src, rng), text.tgt.resegment(tgt, rng)
 
 
-def fixed_batches(store: Reader, batch_tokens: int) -> Iterator[tuple[Batch, NDArray[np.int64]]]:
+def fixed_batches(store: StoreReader, batch_tokens: int) -> Iterator[tuple[Batch, NDArray[np.int64]]]:
     """Every row once, like lengths together, always the same; with the row numbers. For validation."""
     src_len, tgt_len = store.lengths(np.arange(len(store)))
     rows = by_length(src_len, tgt_len, key=0)

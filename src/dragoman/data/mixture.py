@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.order import Draw, mix, mix_each, permute
+from dragoman.data.permutation import KeyPurpose, hash64, hash64_each, permute
 from dragoman.errors import DataError
 
 BLOCK = 1024
@@ -17,7 +17,7 @@ BLOCK = 1024
 Rows = NDArray[np.int64]
 
 
-class Order:
+class ExampleOrder:
     """The n-th example of a run, for any n, with nothing remembered.
 
     In every block of 1024 examples each corpus has its exact share, in places drawn by the block's key;
@@ -48,13 +48,15 @@ class Order:
         for c, size in enumerate(self.sizes):
             mine = corpus == c
             epoch, place = np.divmod(draw[mine], size)
-            row[mine] = permute(place, size, mix_each(mix(self.seed, Draw.EPOCH, c), epoch.astype(np.uint64)))
+            row[mine] = permute(
+                place, size, hash64_each(hash64(self.seed, KeyPurpose.EPOCH, c), epoch.astype(np.uint64))
+            )
         return corpus, row
 
     def draws(self, first: int, last: int) -> tuple[Rows, Rows]:
         """For the blocks first … last − 1: the corpus at each place, and the how-manieth draw from it."""
         blocks = np.arange(first, last, dtype=np.uint64)
-        keys = np.repeat(mix_each(mix(self.seed, Draw.PLACES), blocks), BLOCK)
+        keys = np.repeat(hash64_each(hash64(self.seed, KeyPurpose.PLACES), blocks), BLOCK)
         slots = permute(np.tile(np.arange(BLOCK), blocks.size), BLOCK, keys).reshape(-1, BLOCK)
         corpus = np.empty_like(slots)
         draw = np.empty_like(slots)

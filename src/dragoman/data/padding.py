@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from dragoman.text.specials import EOS, PAD
 
-Ids = Sequence[int] | NDArray[np.integer]
+IdRow = Sequence[int] | NDArray[np.integer]
 
 
-def pad(rows: Sequence[Ids], length: int | None = None) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def pad(rows: Sequence[IdRow], length: int | None = None) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Each row and its </s>, then <pad>, as long as the longest unless told; and which places are real."""
     lengths = np.array([len(row) for row in rows])
     place = np.arange(length or lengths.max() + 1)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-SHOWN = 60  # characters of a text in a message
-KEPT = 300  # and in a report
+MESSAGE_CHARACTERS = 60  # characters of a text in a message
+REPORT_CHARACTERS = 300  # and in a report
 
 
 class Pair(NamedTuple):
@@ -16,7 +16,7 @@ class Pair(NamedTuple):
 
 def excerpt(pair: Pair) -> Pair:
     """A pair to remember: a line may have a million characters."""
-    return Pair(pair.src[:KEPT], pair.tgt[:KEPT], pair.line)
+    return Pair(pair.src[:REPORT_CHARACTERS], pair.tgt[:REPORT_CHARACTERS], pair.line)
 
 
 def quoted(pair: Pair) -> str:
@@ -25,5 +25,5 @@ def quoted(pair: Pair) -> str:
 
 
 def quote(text: str) -> str:
-    shown = text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+    shown = text if len(text) <= MESSAGE_CHARACTERS else text[: MESSAGE_CHARACTERS - 1] + "…"
     return '"' + "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in shown) + '"'

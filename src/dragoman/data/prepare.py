@@ -12,20 +12,20 @@ from typing import NamedTuple
 
 from dragoman.data.blocks import blocks
 from dragoman.data.pair import Pair
-from dragoman.data.store.reader import Reader
-from dragoman.data.store.writer import Writer
+from dragoman.data.store.reader import StoreReader
+from dragoman.data.store.writer import StoreWriter
 from dragoman.errors import DataError
-from dragoman.text.pair import TextPair
 from dragoman.text.tokenizer import Ids
+from dragoman.text.tokenizer_pair import TokenizerPair
 
 THREADS = 2  # one encodes while the other hands over its ids; SentencePiece has threads of its own
 AHEAD = 3  # blocks read but not yet written
 
-Progress = Callable[[int, int], None]  # pairs and bytes of text done so far
+OnProgress = Callable[[int, int], None]  # pairs and bytes of text done so far
 Skip = Callable[[Pair], bool]
 
 
-class Wanted(NamedTuple):
+class PairFilter(NamedTuple):
     """Which pairs to keep."""
 
     max_length: int  # tokens a side
@@ -42,22 +42,22 @@ class Encoded(NamedTuple):
 
 def prepare(
     pairs: Iterable[Pair],
-    text: TextPair,
+    text: TokenizerPair,
     folder: Path,
     *,
-    wanted: Wanted,
+    wanted: PairFilter,
     origin: str,
     shard_pairs: int,
     fingerprint: str,
-    progress: Progress | None = None,
-) -> Reader:
+    progress: OnProgress | None = None,
+) -> StoreReader:
     """Encode, drop what cannot be learnt from, write. `manifest.counts` says what was dropped and why."""
     counts = {"read": 0, "skipped": 0, "empty": 0, "too_long": 0, "kept": 0}
     size = 0
     vocabulary = max(text.src.size, text.tgt.size)
     work = partial(encode, text=text, wanted=wanted)
     with (
-        Writer(
+        StoreWriter(
             folder, vocabulary=vocabulary, shard_pairs=shard_pairs, fingerprint=fingerprint, counts=counts
         ) as writer,
         closing(in_threads(work, blocks(pairs))) as encoded,
@@ -70,7 +70,7 @@ def prepare(
                 progress(counts["read"], size)
         if not counts["kept"]:
             raise nothing_left(origin, counts, wanted.max_length)
-    return Reader(folder)
+    return StoreReader(folder)
 
 
 def in_threads(
@@ -87,7 +87,7 @@ def in_threads(
             yield waiting.popleft().result()
 
 
-def encode(block: list[Pair], text: TextPair, wanted: Wanted) -> Encoded:
+def encode(block: list[Pair], text: TokenizerPair, wanted: PairFilter) -> Encoded:
     most, skip = wanted
     shown = [pair for pair in block if not skip(pair)] if skip else block
     src_ids = text.src.encode_batch([pair.src for pair in shown])

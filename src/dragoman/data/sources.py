@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from dragoman.data.readers.stream import opened, readable
+from dragoman.data.readers.open_file import opened, readable
 from dragoman.durable import make_parents, verify_folder, write_file
 from dragoman.errors import DataError
 

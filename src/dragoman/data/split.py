@@ -8,9 +8,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-from dragoman.data.holdout import SHARE, Pairs, apart, choose
+from dragoman.data.holdout import MIN_PAIRS_PER_HELD_OUT, Pairs, choose, exclude_overlaps
 from dragoman.data.pair import Pair
-from dragoman.data.readers.build import form, text_suffix
+from dragoman.data.readers.open_pairs import form, text_suffix
 from dragoman.errors import DataError
 
 
@@ -22,16 +22,16 @@ class Part(NamedTuple):
 def split(pairs: Pairs, files: Sequence[Path], count: int, seed: int, folder: Path) -> dict[str, Part]:
     """Write the three parts into `folder`, in the form of `files`."""
     chosen, total = choose(pairs(), 2 * count, seed)
-    each = min(count, total // SHARE)
+    each = min(count, total // MIN_PAIRS_PER_HELD_OUT)
     if not each:
         raise DataError(
             f"{total:,} pairs are too few to split.",
             where=" ".join(map(str, files)),
-            expected=f"at least {SHARE}",
+            expected=f"at least {MIN_PAIRS_PER_HELD_OUT}",
             hint="Train on all of them, and write a few more to judge by.",
         )
-    valid = apart(pairs, chosen[:each])
-    test = apart(pairs, [pair for pair in chosen[each:] if not valid.skips(pair)][:each])
+    valid = exclude_overlaps(pairs, chosen[:each])
+    test = exclude_overlaps(pairs, [pair for pair in chosen[each:] if not valid.skips(pair)][:each])
     train = (pair for pair in pairs() if not valid.skips(pair) and not test.skips(pair))
     names = {part: part_files(part, files, folder) for part in ("train", "valid", "test")}
     refuse_overwriting(name for part in names.values() for name in part)

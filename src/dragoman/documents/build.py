@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.data.readers.lines import other_encoding, recode, refuse_other_formats
-from dragoman.data.readers.stream import opened
+from dragoman.data.readers.open_file import opened
 from dragoman.documents import po, srt, tmx, xliff
 from dragoman.documents.slots import Filled, Found, Translate, fill
 from dragoman.errors import DataError

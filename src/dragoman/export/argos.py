@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from dragoman.durable import sync
 from dragoman.errors import ModelError
-from dragoman.export.ctranslate2 import Quantization, refuse
-from dragoman.export.folder import Exported, fill_proven
-from dragoman.export.splitter import splitter
-from dragoman.inference.folder import find_model
+from dragoman.export.ct2 import Exported, fill_proven
+from dragoman.export.ct2_spec import Quantization, refuse
+from dragoman.export.sentence_splitter import splitter
+from dragoman.inference.find_model import find_model
 from dragoman.models.bundle import Bundle, load_bundle
 from dragoman.models.folder import CARD, PACKAGE, TEXT, open_folder
 

@@ -15,16 +15,16 @@ from dragoman.config.root import Config
 from dragoman.config.search import SearchConfig
 from dragoman.data.blocks import blocks
 from dragoman.data.pair import Pair
-from dragoman.data.readers.build import open_pairs
+from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.errors import DataError, DragomanError, ModelError, UsageError
-from dragoman.inference.folder import find_model
-from dragoman.inference.translator import Translator
+from dragoman.inference.find_model import find_model
+from dragoman.inference.runtimes.torch import TorchRuntime
 from dragoman.models.bundle import Bundle, load_bundle, new_model, save_bundle
 from dragoman.models.folder import CARD, open_folder
-from dragoman.text.lowercase import Lowercase
-from dragoman.text.pair import TextPair
-from dragoman.text.sentencepiece import SentencePiece
 from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.tokenizer_pair import TokenizerPair
+from dragoman.text.tokenizers.lowercase import Lowercase
+from dragoman.text.tokenizers.sentencepiece import SentencePiece
 
 COMPARED = 64  # sources, before and after
 NOTE = """
@@ -126,7 +126,7 @@ def corpora(config: Config, files: Sequence[str]) -> tuple[Corpora, str]:
     return pairs, "its training texts"
 
 
-def used(text: TextPair, pairs: Iterable[Pair]) -> tuple[Counts, Counts]:
+def used(text: TokenizerPair, pairs: Iterable[Pair]) -> tuple[Counts, Counts]:
     """How often each entry stands in the texts of its side."""
     src, tgt = np.zeros(text.src.size, np.int64), np.zeros(text.tgt.size, np.int64)
     for block in blocks(pairs):
@@ -139,7 +139,7 @@ def used(text: TextPair, pairs: Iterable[Pair]) -> tuple[Counts, Counts]:
     return src, tgt
 
 
-def cuts(text: TextPair, src: Counts, tgt: Counts, *, separate: bool) -> tuple[Cut, Cut]:
+def cuts(text: TokenizerPair, src: Counts, tgt: Counts, *, separate: bool) -> tuple[Cut, Cut]:
     if text.joint and not separate:
         both = cut(text.src, src + tgt)
         return both, both
@@ -170,7 +170,7 @@ def refuse_other_cut(src: Cut, tgt: Cut, pairs: Iterable[Pair]) -> None:
 
 def cut_bundle(bundle: Bundle, src: Cut, tgt: Cut) -> Bundle:
     joint = src is tgt
-    text = TextPair(src.new, tgt.new, joint, bundle.text.lowercase, bundle.text.sampling)
+    text = TokenizerPair(src.new, tgt.new, joint, bundle.text.lowercase, bundle.text.sampling)
     config = bundle.config
     if bundle.text.joint and not joint:
         tied = "target" if config.model.tied == "all" else config.model.tied
@@ -193,7 +193,7 @@ def outputs(before: Bundle, after: Bundle, pairs: Iterable[Pair]) -> tuple[int, 
     """How many sources were translated by both, and how many outputs of greedy search are the same."""
     sources = [pair.src for pair in islice(pairs, COMPARED)]
     greedy = SearchConfig(kind="greedy", max_length=before.config.search.max_length)
-    old, new = (Translator(bundle)(sources, greedy) for bundle in (before, after))
+    old, new = (TorchRuntime(bundle)(sources, greedy) for bundle in (before, after))
     same = sum(a.text == b.text for a, b in zip(old, new, strict=True))
     return len(sources), same
 

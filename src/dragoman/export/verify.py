@@ -13,11 +13,11 @@ import torch
 from dragoman.config.search import SearchConfig
 from dragoman.data.collate import collate, collate_sources
 from dragoman.errors import ModelError
-from dragoman.export.samples import Row, Sentences, every_token
-from dragoman.inference.abilities import Call, missing
-from dragoman.inference.light import Light
-from dragoman.inference.runtime import Engine
-from dragoman.inference.translator import Translator
+from dragoman.export.probe_sentences import Row, Sentences, every_token
+from dragoman.inference.runtimes.capabilities import Request, unsupported
+from dragoman.inference.runtimes.exported import ExportRuntime
+from dragoman.inference.runtimes.runtime import Engine
+from dragoman.inference.runtimes.torch import TorchRuntime
 from dragoman.models.bundle import Bundle
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.protocols import State, Step, Stepper
@@ -145,12 +145,12 @@ def compare(
 
 def compare_as_run(bundle: Bundle, engine: Engine, samples: Sentences) -> Agreement | None:
     """The outputs that a user gets: texts in, texts out, by the model's own settings."""
-    if missing(engine.name, Call(bundle.config.search, {})):
+    if unsupported(engine.name, Request(bundle.config.search, {})):
         return None
-    light = Light(engine, bundle.config, bundle.text, bundle.calibration)
+    light = ExportRuntime(engine, bundle.config, bundle.text, bundle.calibration)
     texts = [bundle.text.src.decode(row) for row in samples.rows]
     found = Agreement(len(texts))
-    for source, mine, theirs in zip(texts, Translator(bundle)(texts), light(texts), strict=True):
+    for source, mine, theirs in zip(texts, TorchRuntime(bundle)(texts), light(texts), strict=True):
         if mine.text == theirs.text:
             found.same += 1
             found.worst = max(found.worst, abs(mine.score - theirs.score))

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from dragoman.importing.files import LARGEST_VOCABULARY, opened, read, read_text, refusal
-from dragoman.importing.found import (
+from dragoman.importing.foreign_model import (
     LONGEST,
     NEVER,
     Entries,
@@ -27,7 +27,7 @@ from dragoman.importing.found import (
     units,
 )
 from dragoman.models.bundle import tensors
-from dragoman.models.header import LONGEST as LONGEST_HEADER
+from dragoman.models.header import MAX_HEADER_BYTES as LONGEST_HEADER
 from dragoman.models.header import entries as header_of
 from dragoman.text.specials import BOS, EOS, PAD, UNK
 

@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from dragoman.importing import yml
-from dragoman.importing.arrays import Arrays, read_npz
+from dragoman.importing import marian_yaml as yml
 from dragoman.importing.files import LARGEST_SETTINGS, LARGEST_VOCABULARY, read_pieces, read_text, refusal
-from dragoman.importing.found import (
+from dragoman.importing.foreign_model import (
     LONGEST,
     NEVER,
     Entries,
@@ -28,8 +27,9 @@ from dragoman.importing.found import (
     text_of,
     units,
 )
-from dragoman.text.given import GivenPieces
+from dragoman.importing.npz import Arrays, read_npz
 from dragoman.text.specials import EOS, PAD, UNK
+from dragoman.text.tokenizers.external_sentencepiece import ExternalSentencePiece
 
 SETTINGS = "special:model.yml"
 SPECIALS = {PAD: "<pad>", UNK: "<unk>", EOS: "</s>"}
@@ -141,7 +141,7 @@ def refuse(settings: Mapping[str, yml.Value], file: Path) -> None:
 def vocabulary(file: Path) -> list[str]:
     """Entries in the order of their ids."""
     if file.suffix == ".spm":
-        return GivenPieces.read(file, read=read_pieces).every_piece
+        return ExternalSentencePiece.read(file, read=read_pieces).every_piece
     try:
         found = yml.vocabulary(read_text(file, LARGEST_VOCABULARY))
     except ValueError as error:

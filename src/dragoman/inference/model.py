@@ -9,24 +9,24 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
+from dragoman.arguments import known_keywords, path_of, paths_of, text_of, texts_of, wrong_type
 from dragoman.config.load import with_changes
 from dragoman.config.search import SearchConfig
 from dragoman.errors import MissingExtra, UsageError
-from dragoman.inference.abilities import Call, missing
-from dragoman.inference.asked import Asked
-from dragoman.inference.calling import known_keywords, path_of, paths_of, text_of, texts_of, wrong
-from dragoman.inference.engines import is_installed, open_light, runnable
-from dragoman.inference.folder import find_model
+from dragoman.inference.find_model import find_model
 from dragoman.inference.result import Result
-from dragoman.inference.runtime import Name, Runtime
-from dragoman.inference.same_bits import ask_for_same_bits, has_same_bits
+from dragoman.inference.runtimes.capabilities import Request, unsupported
+from dragoman.inference.runtimes.exports import is_installed, open_export_runtime, pick_runtime
+from dragoman.inference.runtimes.reproducibility import is_batch_invariant, request_reproducible_mkl
+from dragoman.inference.runtimes.runtime import Runtime, RuntimeName
 from dragoman.models.folder import WEIGHTS, open_folder
+from dragoman.steering.options import SteeringOptions
 
 if TYPE_CHECKING:
-    from dragoman.inference.translator import Translator
+    from dragoman.inference.runtimes.torch import TorchRuntime
 
-BLOCK = 1024  # texts of an iterator that are read ahead and sorted by length
-Choice = SearchConfig | Mapping[str, Any]  # a whole [search], or what to change of the model's own
+READ_AHEAD = 1024  # texts of an iterator that are read ahead and sorted by length
+SearchOptions = SearchConfig | Mapping[str, Any]  # a whole [search], or what to change of the model's own
 
 
 class Model:
@@ -47,44 +47,44 @@ class Model:
     def __call__(
         self,
         texts: str,
-        search: Choice | None = None,
+        search: SearchOptions | None = None,
         *,
         details: bool = False,
         trace: bool = False,
-        **asked: Unpack[Asked],
+        **asked: Unpack[SteeringOptions],
     ) -> Result: ...
 
     @overload
     def __call__(
         self,
         texts: list[str] | tuple[str, ...],
-        search: Choice | None = None,
+        search: SearchOptions | None = None,
         *,
         details: bool = False,
         trace: bool = False,
-        **asked: Unpack[Asked],
+        **asked: Unpack[SteeringOptions],
     ) -> list[Result]: ...
 
     @overload
     def __call__(
         self,
         texts: Iterator[str],
-        search: Choice | None = None,
+        search: SearchOptions | None = None,
         *,
         details: bool = False,
         trace: bool = False,
-        **asked: Unpack[Asked],
+        **asked: Unpack[SteeringOptions],
     ) -> Iterator[Result]: ...
 
-    @known_keywords(*Asked.__annotations__)
+    @known_keywords(*SteeringOptions.__annotations__)
     def __call__(
         self,
         texts: str | list[str] | tuple[str, ...] | Iterator[str],
-        search: Choice | None = None,
+        search: SearchOptions | None = None,
         *,
         details: bool = False,
         trace: bool = False,
-        **asked: Unpack[Asked],
+        **asked: Unpack[SteeringOptions],
     ) -> Result | list[Result] | Iterator[Result]:
         """`search` changes the model's own. An iterator is read as its results are, some texts at a time.
 
@@ -93,19 +93,19 @@ class Model:
         outputs.
         """
         config = self._search(search)
-        run = partial(self._able(Call(config, asked, trace)), search=config, details=details, trace=trace)
+        run = partial(self._able(Request(config, asked, trace)), search=config, details=details, trace=trace)
         if isinstance(texts, str):
             return run([texts], **asked)[0]
         if isinstance(texts, Iterator):
-            return (result for some in blocks(texts) for result in run(texts_of(some), **asked))
+            return (result for some in read_ahead(texts) for result in run(texts_of(some), **asked))
         return run(texts_of(texts), **asked)
 
     @known_keywords()
-    def stream(self, text: str, search: Choice | None = None, *, prefix: str = "") -> Iterator[str]:
+    def stream(self, text: str, search: SearchOptions | None = None, *, prefix: str = "") -> Iterator[str]:
         """The output of greedy search in parts, each as soon as it is known."""
         config = self._search(search).model_copy(update={"kind": "greedy", "n_best": 1})
         begins = text_of(prefix or "", "prefix")
-        return self._able(Call(config, {})).stream(text_of(text, "text"), config, prefix=begins)
+        return self._able(Request(config, {})).stream(text_of(text, "text"), config, prefix=begins)
 
     @cached_property
     def same_bits(self) -> bool:
@@ -113,21 +113,21 @@ class Model:
 
         Tried once, on texts that are made up, in this process and with its threads as they are now.
         """
-        return has_same_bits(self.runtime)
+        return is_batch_invariant(self.runtime)
 
     @cached_property
-    def translator(self) -> Translator:
+    def translator(self) -> TorchRuntime:
         """The runtime of torch, loaded where it is not the one."""
         if self.runtime.name == "torch":
-            return cast("Translator", self.runtime)
+            return cast("TorchRuntime", self.runtime)
         return open_torch(self.folder, same_bits=self.asks_same_bits)
 
-    def _able(self, call: Call) -> Runtime:
+    def _able(self, call: Request) -> Runtime:
         """Its own runtime, which says what it cannot do, where torch cannot help."""
         may_help = not self.is_forced and (self.folder / WEIGHTS).is_file() and is_installed("torch")
-        return self.translator if may_help and missing(self.runtime.name, call) else self.runtime
+        return self.translator if may_help and unsupported(self.runtime.name, call) else self.runtime
 
-    def _search(self, search: Choice | None) -> SearchConfig:
+    def _search(self, search: SearchOptions | None) -> SearchConfig:
         match search:
             case None:
                 return self.runtime.search
@@ -135,7 +135,7 @@ class Model:
                 return search
             case Mapping():
                 return with_changes(self.runtime.search, search)
-        raise wrong(
+        raise wrong_type(
             "search", search, "a dict of settings of [search], or a SearchConfig", 'search={"size": 1}'
         )
 
@@ -143,8 +143,8 @@ class Model:
         return f"Model({str(self.folder)!r})"
 
 
-def blocks(texts: Iterator[str]) -> Iterator[list[str]]:
-    while some := list(islice(texts, BLOCK)):
+def read_ahead(texts: Iterator[str]) -> Iterator[list[str]]:
+    while some := list(islice(texts, READ_AHEAD)):
         yield some
 
 
@@ -152,7 +152,7 @@ def blocks(texts: Iterator[str]) -> Iterator[list[str]]:
 def load(
     path: str | Path,
     *,
-    runtime: Name | None = None,
+    runtime: RuntimeName | None = None,
     ensemble: Sequence[str | Path] = (),
     reverse: str | Path | None = None,
     workers: int = 1,
@@ -170,7 +170,7 @@ def load(
     back = None if reverse is None else path_of(reverse, "reverse")
     refuse_no_count(workers)
     is_forced, is_alone = runtime is not None, not others and back is None
-    chosen: Name = runtime or (runnable(folder) if is_alone else None) or "torch"
+    chosen: RuntimeName = runtime or (pick_runtime(folder) if is_alone else None) or "torch"
     if chosen == "torch":
         translator = open_torch(folder, others, back, workers, same_bits=same_bits)
         return Model(folder, translator, is_forced=is_forced)
@@ -188,12 +188,12 @@ def load(
             expected="workers of torch",
             hint='Ask for the runtime "torch", or leave the workers out.',
         )
-    return Model(folder, open_light(folder, chosen), is_forced=is_forced, asks_same_bits=same_bits)
+    return Model(folder, open_export_runtime(folder, chosen), is_forced=is_forced, asks_same_bits=same_bits)
 
 
 def refuse_no_count(workers: object) -> None:
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-        raise wrong("workers", workers, "how many processes: 1, 2, 3 …", "Give 1 or more.")
+        raise wrong_type("workers", workers, "how many processes: 1, 2, 3 …", "Give 1 or more.")
 
 
 def open_torch(
@@ -203,7 +203,7 @@ def open_torch(
     workers: int = 1,
     *,
     same_bits: bool = False,
-) -> Translator:
+) -> TorchRuntime:
     if not (is_installed("torch") and is_installed("jaxtyping")):
         raise MissingExtra(
             "This needs PyTorch, which is not installed.",
@@ -211,7 +211,7 @@ def open_torch(
             expected="an export in the folder, such as ct2/, or PyTorch",
             hint='pip install "dragoman[train]"; or, where it is: dragoman export MODEL --to ct2',
         )
-    if not (folder / WEIGHTS).exists() and runnable(folder):
+    if not (folder / WEIGHTS).exists() and pick_runtime(folder):
         raise UsageError(
             "This folder is an export: the weights that PyTorch reads are not in it.",
             where=str(folder),
@@ -219,12 +219,12 @@ def open_torch(
             hint="Give the folder that dragoman train -o wrote.",
         )
     if same_bits:
-        ask_for_same_bits()
+        request_reproducible_mkl()
     more = [find_model(other) for other in ensemble], None if reverse is None else find_model(reverse)
     open_folder(folder)  # what is wrong with it is known before torch is imported
-    translator: Translator
+    translator: TorchRuntime
     if workers > 1:
-        translator = import_module("dragoman.inference.crew").load_crew(workers, folder, *more)
+        translator = import_module("dragoman.inference.runtimes.workers").load_pool(workers, folder, *more)
     else:
-        translator = import_module("dragoman.inference.translator").load_translator(folder, *more)
+        translator = import_module("dragoman.inference.runtimes.torch").load_torch_runtime(folder, *more)
     return translator

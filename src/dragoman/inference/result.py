@@ -5,10 +5,13 @@ from __future__ import annotations
 from html import escape
 from typing import Any, NamedTuple
 
-from dragoman.inference.spans import Span
+from dragoman.inference.quality.spans import CharSpan
 from dragoman.search.trace import Trace
+from dragoman.steering.report import ConstraintOutcome
 
-Words = tuple[tuple[int, int], ...]  # (number of the source's word, number of the output's word), from 0
+WordAlignment = tuple[
+    tuple[int, int], ...
+]  # (number of the source's word, number of the output's word), from 0
 
 
 class Alternative(NamedTuple):
@@ -31,18 +34,8 @@ class Token(NamedTuple):
     log_p: float
     entropy: float | None
     confidence: float | None
-    at: Span
-    source: Span | None
-
-
-class Term(NamedTuple):
-    """One thing that was asked of an output."""
-
-    kind: str  # "term", "kept" or "forbidden"
-    source: str  # what stands in the source; what is forbidden
-    target: tuple[str, ...]  # one of these was asked for
-    met: bool
-    why: str = ""  # it is not met, or not as the model wrote it
+    at: CharSpan
+    source: CharSpan | None
 
 
 class Result(NamedTuple):
@@ -61,10 +54,10 @@ class Result(NamedTuple):
     flags: tuple[str, ...] = ()
     confidence: float | None = None
     details: tuple[Token, ...] | None = None
-    alignment: Words | None = None
+    alignment: WordAlignment | None = None
     alternatives: tuple[Alternative, ...] = ()
     trace: Trace | None = None
-    terms: tuple[Term, ...] = ()  # what was asked of this output, and whether it is met
+    terms: tuple[ConstraintOutcome, ...] = ()  # what was asked of this output, and whether it is met
     ran_away: bool = False
 
     def asdict(self) -> dict[str, Any]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dragoman.data.readers.build import open_pairs
-from dragoman.inference.calling import known_keywords, paths_of
+from dragoman.arguments import known_keywords, paths_of
+from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.inference.model import Model, load
-from dragoman.metrics.report import Report
+from dragoman.metrics.report import ScoreReport
 from dragoman.metrics.report import score as measure
 
 
@@ -17,7 +17,7 @@ def score(
     *test: str | Path,
     languages: tuple[str, str] | None = None,
     lowercase: bool = False,
-) -> Report:
+) -> ScoreReport:
     """Translate the source side of a test set and measure the result against its target side.
 
     `languages` are those of both sides, in a file that has several. With `lowercase` capitals do not count.

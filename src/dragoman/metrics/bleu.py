@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sacrebleu.metrics.bleu import BLEU
 
 from dragoman.metrics.corpus_score import CorpusScore
-from dragoman.metrics.sacre import corpus_score
+from dragoman.metrics.sacrebleu_bootstrap import corpus_score
 
 
 def metric(*, lowercase: bool = False) -> BLEU:

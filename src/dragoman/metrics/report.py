@@ -9,12 +9,12 @@ from typing import Any
 from dragoman.errors import DataError
 from dragoman.metrics import bleu, chrf
 from dragoman.metrics.corpus_score import CorpusScore
-from dragoman.metrics.edit import cer, wer
-from dragoman.metrics.exact import exact_match
+from dragoman.metrics.error_rates import cer, wer
+from dragoman.metrics.exact_match import exact_match
 
 
 @dataclass(frozen=True)
-class Report:
+class ScoreReport:
     """All run from 0 to 100: `exact_match`, `wer` and `cer` are in percent. Error rates may be larger."""
 
     scores: dict[str, CorpusScore]
@@ -72,7 +72,7 @@ def signatures(*, lowercase: bool = False) -> dict[str, str]:
     return found
 
 
-def score(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Report:
+def score(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> ScoreReport:
     check(hypotheses, references)
     outputs, wanted = (as_compared(side, lowercase=lowercase) for side in (hypotheses, references))
     scores = {
@@ -82,7 +82,7 @@ def score(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bo
         "wer": wer(outputs, wanted).score(),
         "cer": cer(outputs, wanted).score(),
     }
-    return Report(scores, len(references))
+    return ScoreReport(scores, len(references))
 
 
 def as_compared(texts: Sequence[str], *, lowercase: bool) -> list[str]:

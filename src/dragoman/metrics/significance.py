@@ -9,11 +9,11 @@ from sacrebleu.metrics.base import Metric
 
 from dragoman.metrics import bleu, chrf
 from dragoman.metrics.bootstrap import p_value
-from dragoman.metrics.edit import cer, wer
-from dragoman.metrics.exact import exact_match
-from dragoman.metrics.ratio import Ratio
+from dragoman.metrics.error_rates import cer, wer
+from dragoman.metrics.exact_match import exact_match
+from dragoman.metrics.ratio_metric import RatioMetric
 from dragoman.metrics.report import check
-from dragoman.metrics.sacre import bootstrapped
+from dragoman.metrics.sacrebleu_bootstrap import bootstrapped
 
 
 class Comparison(NamedTuple):
@@ -51,6 +51,6 @@ def _by_sacrebleu(
     return Comparison(name, float(before.score), float(after.score), p)
 
 
-def _by_counts(name: str, system: Ratio, baseline: Ratio) -> Comparison:
+def _by_counts(name: str, system: RatioMetric, baseline: RatioMetric) -> Comparison:
     p = p_value(system.samples() - baseline.samples(), system.percent - baseline.percent)
     return Comparison(name, baseline.percent, system.percent, p)

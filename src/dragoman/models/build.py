@@ -10,9 +10,9 @@ from dragoman.config.model import DecoderPart, EncoderPart, ModelConfig
 from dragoman.config.parts.convolution import ConvPart, KalchbrennerPart
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart
 from dragoman.config.parts.transformer import TransformerPart
-from dragoman.models.families import convolution, recurrent, transformer
-from dragoman.models.families.embedding import Spelling, build_embedding
-from dragoman.models.families.head import build_head
+from dragoman.models.builders import convolution, recurrent, transformer
+from dragoman.models.builders.embedding import Spelling, build_embedding
+from dragoman.models.builders.head import build_head
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.nn.embedding import Matrix
 from dragoman.protocols import Decoder, Encoder

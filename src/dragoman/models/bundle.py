@@ -29,12 +29,12 @@ from dragoman.models.folder import (
     refuse_oversized,
     refuse_swollen,
 )
-from dragoman.models.header import Entry, entries
+from dragoman.models.header import TensorEntry, entries
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.text.build import load as load_text
 from dragoman.text.build import save as save_text
-from dragoman.text.pair import TextPair
-from dragoman.text.spelling import spell
+from dragoman.text.tokenizer_pair import TokenizerPair
+from dragoman.text.vocabulary_characters import characters_of_entries
 
 KINDS = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 
@@ -42,7 +42,7 @@ KINDS = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16
 @dataclass(frozen=True)
 class Bundle:
     config: Config
-    text: TextPair
+    text: TokenizerPair
     model: Seq2Seq
     calibration: Calibration | None = None
 
@@ -60,7 +60,7 @@ class Bundle:
 def save_bundle(
     folder: Path,
     config: Config,
-    text: TextPair,
+    text: TokenizerPair,
     weights: Mapping[str, torch.Tensor],
     card: str,
     calibration: Calibration | None = None,
@@ -108,15 +108,19 @@ def add_calibration(folder: Path, calibration: Calibration) -> None:
     write_folder(folder, fill)
 
 
-def new_model(config: Config, text: TextPair) -> Seq2Seq:
+def new_model(config: Config, text: TokenizerPair) -> Seq2Seq:
     return build_model(
         config.model,
         text.src.size,
         text.tgt.size,
         smoothing=config.training.label_smoothing,
         seed=config.training.seed,
-        src_spelling=spell(text.src) if config.model.src_embedding.kind == "characters" else (),
-        tgt_spelling=spell(text.tgt) if config.model.tgt_embedding.kind == "characters" else (),
+        src_spelling=characters_of_entries(text.src)
+        if config.model.src_embedding.kind == "characters"
+        else (),
+        tgt_spelling=characters_of_entries(text.tgt)
+        if config.model.tgt_embedding.kind == "characters"
+        else (),
     )
 
 
@@ -134,7 +138,7 @@ def tensors(raw: bytearray, file: Path) -> dict[str, torch.Tensor]:
     return {name: view(raw, entry) for name, entry in found.items()}
 
 
-def view(raw: bytearray, entry: Entry) -> torch.Tensor:
+def view(raw: bytearray, entry: TensorEntry) -> torch.Tensor:
     if not entry.numbers:
         return torch.empty(entry.shape, dtype=KINDS[entry.kind])
     flat = torch.frombuffer(raw, dtype=KINDS[entry.kind], count=entry.numbers, offset=entry.begin)

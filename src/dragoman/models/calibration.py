@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from dragoman.errors import ModelError
 from dragoman.manifest import Read
 from dragoman.metrics.calibration import logistic, monotone
-from dragoman.search.runaway import OutputBounds
+from dragoman.search.repetition import OutputBounds
 
 FILE = "calibration.json"
 

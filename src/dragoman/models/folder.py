@@ -14,7 +14,7 @@ from dragoman.config.model import ModelConfig
 from dragoman.config.parameters import largest_table, least_parameters
 from dragoman.errors import ModelError
 from dragoman.manifest import MANIFEST, Manifest
-from dragoman.models.header import LONGEST
+from dragoman.models.header import MAX_HEADER_BYTES
 
 WEIGHTS, SETTINGS, TEXT, CARD, PROOF = "weights.safetensors", "settings.toml", "text", "card.md", "proof.json"
 EXPORTS = {"ct2": "model.bin", "onnx": "step.onnx"}  # folders beside the weights, and a file of each
@@ -91,7 +91,7 @@ def made_from(export: Manifest) -> str:
 
 def refuse_swollen(manifest: Manifest, model: ModelConfig, *entries: int) -> None:
     """Weights that are far more than the settings have use for: they would be read before that is seen."""
-    size, most = manifest.facts(WEIGHTS).bytes, BYTES * least_parameters(model, *entries) + LONGEST
+    size, most = manifest.facts(WEIGHTS).bytes, BYTES * least_parameters(model, *entries) + MAX_HEADER_BYTES
     if size > most:
         raise ModelError(
             f"The weights are those of a far larger model than the settings: {size:,} bytes.",

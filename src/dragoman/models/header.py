@@ -11,12 +11,12 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-LONGEST = 1 << 24  # bytes of a header
+MAX_HEADER_BYTES = 1 << 24  # bytes of a header
 SIZES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}  # bytes of a number
 DEEPEST = 8  # axes
 
 
-class Entry(NamedTuple):
+class TensorEntry(NamedTuple):
     kind: str  # a key of SIZES
     shape: tuple[int, ...]
     begin: int  # bytes, in the file
@@ -27,14 +27,14 @@ class Entry(NamedTuple):
         return math.prod(self.shape)
 
 
-def entries(raw: bytes | bytearray, size: int | None = None) -> dict[str, Entry]:
+def entries(raw: bytes | bytearray, size: int | None = None) -> dict[str, TensorEntry]:
     """ValueError where the file is not a whole one of tensors of numbers, one behind the other.
 
     Where only its beginning was read, `size` is that of the file.
     """
     size = len(raw) if size is None else size
     length = int.from_bytes(raw[:8], "little")
-    if len(raw) < 8 or length > min(LONGEST, len(raw) - 8):
+    if len(raw) < 8 or length > min(MAX_HEADER_BYTES, len(raw) - 8):
         raise ValueError("its header is cut off or too long")
     try:
         header = json.loads(raw[8 : 8 + length].decode("utf-8"))
@@ -51,7 +51,7 @@ def entries(raw: bytes | bytearray, size: int | None = None) -> dict[str, Entry]
     return found
 
 
-def _entries(header: dict[str, Any], start: int) -> Iterator[tuple[str, Entry]]:
+def _entries(header: dict[str, Any], start: int) -> Iterator[tuple[str, TensorEntry]]:
     for name, facts in header.items():
         if name == "__metadata__":
             continue
@@ -59,7 +59,7 @@ def _entries(header: dict[str, Any], start: int) -> Iterator[tuple[str, Entry]]:
         numbers = [*shape, begin, end]
         if kind not in SIZES or len(shape) > DEEPEST or not all(type(n) is int and n >= 0 for n in numbers):
             raise ValueError(f"{name[:40]} is no tensor of numbers")
-        entry = Entry(kind, tuple(shape), start + begin, start + end)
+        entry = TensorEntry(kind, tuple(shape), start + begin, start + end)
         if end - begin != SIZES[kind] * entry.numbers:
             raise ValueError(f"{name[:40]} has {end - begin:,} bytes, which do not make its shape")
         yield name, entry

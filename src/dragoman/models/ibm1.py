@@ -11,52 +11,54 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-LARGEST = 4_000_000  # entries: 48 MB
-LEAST = 1e-4  # a smaller t(y | x) is as good as 0
+MAX_ENTRIES = 4_000_000  # entries: 48 MB
+MIN_PROBABILITY = 1e-4  # a smaller t(y | x) is as good as 0
 
-Ids = NDArray[np.int64]
+IdMatrix = NDArray[np.int64]
 Keep = NDArray[np.bool_]
 Reals = NDArray[np.float64]
 
 
-class Sentences(NamedTuple):
+class PaddedPairs(NamedTuple):
     """Padded pairs, as numbers. Real source tokens include </s>; real target tokens do not."""
 
-    src: Ids  # (B, S)
+    src: IdMatrix  # (B, S)
     src_keep: Keep
-    tgt: Ids  # (B, T)
+    tgt: IdMatrix  # (B, T)
     tgt_keep: Keep
 
 
-class Table(NamedTuple):
+class TranslationTable(NamedTuple):
     """t(y | x). A pair is the key x · V + y; keys ascend, and those that are not there have t = 0."""
 
-    keys: Ids
+    keys: IdMatrix
     t: NDArray[np.float32]
 
-    def places(self, keys: Ids) -> tuple[Ids, Keep]:
+    def places(self, keys: IdMatrix) -> tuple[IdMatrix, Keep]:
         """Where each key stands, if it does."""
         place = np.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)
         return place, self.keys[place] == keys
 
-    def __call__(self, keys: Ids) -> Reals:
+    def __call__(self, keys: IdMatrix) -> Reals:
         place, there = self.places(keys)
         return np.where(there, self.t[place], np.float32(0)).astype(np.float64)
 
 
-def pair_keys(pairs: Sentences, V: int) -> Ids:
+def pair_keys(pairs: PaddedPairs, V: int) -> IdMatrix:
     """(B, T, S): the key of each target token with each source token."""
     return pairs.src[:, None, :] * V + pairs.tgt[:, :, None]
 
 
-def posterior(t: Reals, pairs: Sentences) -> Reals:
+def posterior(t: Reals, pairs: PaddedPairs) -> Reals:
     """p(a_j = i | x, y) = t(y_j | x_i) / Σ_i' t(y_j | x_i'); 0 for a token that nothing explains."""
     t = t * pairs.src_keep[:, None, :] * pairs.tgt_keep[:, :, None]
     total = t.sum(axis=2, keepdims=True)
     return np.divide(t, total, out=np.zeros_like(t), where=total > 0)
 
 
-def learn(read: Callable[[], Iterable[Sentences]], V: int, iterations: int, largest: int = LARGEST) -> Table:
+def learn(
+    read: Callable[[], Iterable[PaddedPairs]], V: int, iterations: int, largest: int = MAX_ENTRIES
+) -> TranslationTable:
     """`read` gives the corpus anew for each iteration; V is the size of the target vocabulary."""
     table = normalised(*first_counts(read(), V, largest), V)
     for _ in range(iterations - 1):
@@ -70,9 +72,9 @@ def learn(read: Callable[[], Iterable[Sentences]], V: int, iterations: int, larg
     return table
 
 
-def first_counts(corpus: Iterable[Sentences], V: int, largest: int) -> tuple[Ids, Reals]:
+def first_counts(corpus: Iterable[PaddedPairs], V: int, largest: int) -> tuple[IdMatrix, Reals]:
     """Expected counts where all t are alike. Of too many pairs those with the most counts stay."""
-    keys: Ids = np.empty(0, np.int64)
+    keys: IdMatrix = np.empty(0, np.int64)
     counts: Reals = np.empty(0)
     for pairs in corpus:
         found = pair_keys(pairs, V)
@@ -85,14 +87,14 @@ def first_counts(corpus: Iterable[Sentences], V: int, largest: int) -> tuple[Ids
     return keys, counts
 
 
-def summed(places: Ids, weights: Reals, size: int) -> Reals:
+def summed(places: IdMatrix, weights: Reals, size: int) -> Reals:
     """The sum of the weights at each place."""
     return np.bincount(places, weights=weights, minlength=size).astype(np.float64, copy=False)
 
 
-def normalised(keys: Ids, counts: Reals, V: int) -> Table:
+def normalised(keys: IdMatrix, counts: Reals, V: int) -> TranslationTable:
     """t(y | x) = count(x, y) / Σ_y' count(x, y'), without what is as good as 0."""
     x = keys // V
     total = np.bincount(x, weights=counts)
     t = counts / np.maximum(total[x], np.finfo(np.float64).tiny)
-    return Table(keys[t >= LEAST], t[t >= LEAST].astype(np.float32))
+    return TranslationTable(keys[t >= MIN_PROBABILITY], t[t >= MIN_PROBABILITY].astype(np.float32))

@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from dragoman.nn.fp32_sums import embedding
-from dragoman.nn.stack import Stack
+from dragoman.nn.module_list import TypedModuleList
 from dragoman.shapes import Float, Int, Tensor
 
 NONE = 0  # the number of no character, behind the end of a word
@@ -74,9 +74,9 @@ class CharacterCNN(nn.Module):
         spelling = F.pad(spelling, (0, max(self.shortest - spelling.shape[1], 0)))
         self.register_buffer("spelling", spelling, persistent=False)  # it follows from the vocabulary
         self.characters = nn.Embedding(int(spelling.max()) + 1, features, padding_idx=NONE)
-        self.filters = Stack(Filters(features, width, width * filters) for width in widths)
+        self.filters = TypedModuleList(Filters(features, width, width * filters) for width in widths)
         count = filters * sum(widths)
-        self.highways = Stack(Highway(count) for _ in range(highways))
+        self.highways = TypedModuleList(Highway(count) for _ in range(highways))
         self.P = nn.Linear(count, size, bias=False)
         nn.init.normal_(self.P.weight, std=(count * size) ** -0.5)  # vectors as long as the rows of a table
 

@@ -46,7 +46,7 @@ class Learned(nn.Module):
 
 
 @runtime_checkable
-class Relation(Protocol):
+class RelativePositions(Protocol):
     """How the scores of self-attention know where query and key stand."""
 
     def turn(self, x: Float[Tensor, "B H T K"], start: int) -> Float[Tensor, "B H T K"]:
@@ -56,7 +56,7 @@ class Relation(Protocol):
         """What is added to the scores; the first query stands at the place of key number `first`."""
 
 
-class Unrelated(nn.Module):
+class NoRelativePositions(nn.Module):
     """Scores know no places: positions were added to the tokens."""
 
     def turn(self, x: Float[Tensor, "B H T K"], start: int) -> Float[Tensor, "B H T K"]:

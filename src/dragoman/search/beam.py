@@ -19,21 +19,21 @@ import torch
 
 from dragoman.errors import UsageError
 from dragoman.protocols import State, Step, Stepper
-from dragoman.search.company import staying
+from dragoman.search.batch_invariance import rows_to_keep
 from dragoman.search.coverage import coverage_penalty
-from dragoman.search.expand import Candidates, continuations, diverse_continuations
+from dragoman.search.expand import BeamCandidates, continuations, diverse_continuations
 from dragoman.search.greedy_path import Continuations, GreedyPath
-from dragoman.search.guard import LoopWatch
 from dragoman.search.hypothesis import Hypothesis, best_of
-from dragoman.search.loops import LoopBounds
+from dragoman.search.processors.loop_guard import LoopWatch
+from dragoman.search.repetition import LoopBounds
 from dragoman.search.scores import Normalise, length_normalised, refuse_nan
 from dragoman.search.stopping import Stop, StopRule
-from dragoman.search.trace import Recorder, Row
+from dragoman.search.trace import CandidateRow, Recorder
 from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import BOS, EOS
 
 
-class Beam(NamedTuple):
+class BeamState(NamedTuple):
     """The open hypotheses. `tokens` begin with <s>; `seen` is Σ_t α_t of each, where a penalty needs it."""
 
     sentences: list[int]
@@ -99,7 +99,7 @@ class BeamSearch:
         )
 
     def search(
-        self, stepper: Stepper, beam: Beam, groups: Sequence[Sequence[Group]], path: GreedyPath | None
+        self, stepper: Stepper, beam: BeamState, groups: Sequence[Sequence[Group]], path: GreedyPath | None
     ) -> None:
         """Fills the groups of each sentence."""
         for length in range(1, self.max_length + 1):
@@ -120,21 +120,21 @@ class BeamSearch:
             still = [any(group.is_open for group in row) for row in mine]
             if not any(still):
                 break
-            beam = advance(beam, chosen, step.state, staying(still))
+            beam = advance(beam, chosen, step.state, rows_to_keep(still))
 
-    def begin(self, stepper: Stepper, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Beam:
+    def begin(self, stepper: Stepper, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> BeamState:
         B, W = len(src), self.size
         log_p = torch.full((B, W), -torch.inf, device=src.device)
         log_p[:, :: W // self.groups] = 0.0  # all begin alike: one in each group is enough
         tokens = torch.full((B, W, 1), BOS, device=src.device)
         watch = LoopWatch.begin(src, keep, W, self.loops) if self.loops else None
-        return Beam(list(range(B)), tokens, log_p, stepper.start(src, keep, W), keep, None, watch)
+        return BeamState(list(range(B)), tokens, log_p, stepper.start(src, keep, W), keep, None, watch)
 
     def follow(
         self,
         path: GreedyPath,
         sentences: Sequence[int],
-        candidates: Candidates,
+        candidates: BeamCandidates,
         length: int,
         groups: Sequence[Sequence[Group]],
     ) -> None:
@@ -145,17 +145,17 @@ class BeamSearch:
                 is_last = length == self.max_length
                 path.follow(sentence, Continuations(*values), self.size // self.groups, is_last=is_last)
 
-    def greedy(self, stepper: Stepper, start: Beam, lost: Sequence[int]) -> list[Group]:
+    def greedy(self, stepper: Stepper, start: BeamState, lost: Sequence[int]) -> list[Group]:
         """What a beam of one finds for these sentences; nothing for the others."""
         groups = [[Group(is_open=sentence in lost)] for sentence in start.sentences]
-        places = staying([group.is_open for (group,) in groups])
+        places = rows_to_keep([group.is_open for (group,) in groups])
         rows = torch.tensor(places, device=start.log_p.device)
         state = start.state.keep_sentences(rows, rows * self.size)
-        beam = Beam(places, start.tokens[rows, :1], start.log_p[rows, :1], state, start.keep[rows], None)
+        beam = BeamState(places, start.tokens[rows, :1], start.log_p[rows, :1], state, start.keep[rows], None)
         self.of_one().search(stepper, beam, groups, None)
         return [group for (group,) in groups]
 
-    def look(self, beam: Beam, step: Step) -> Beam:
+    def look(self, beam: BeamState, step: Step) -> BeamState:
         if not self.coverage:
             return beam
         if step.attention is None:
@@ -167,13 +167,13 @@ class BeamSearch:
         seen = step.attention.view(*beam.log_p.shape, -1)
         return beam._replace(seen=seen if beam.seen is None else beam.seen + seen)
 
-    def expand(self, log_p: Float[Tensor, "B W"], step: Float[Tensor, "N V"]) -> Candidates:
+    def expand(self, log_p: Float[Tensor, "B W"], step: Float[Tensor, "N V"]) -> BeamCandidates:
         if self.groups == 1:
             return continuations(log_p, step)
         return diverse_continuations(log_p, step, self.groups, self.diversity)
 
     def set_aside(
-        self, beam: Beam, candidates: Candidates, length: int, groups: Sequence[Sequence[Group]]
+        self, beam: BeamState, candidates: BeamCandidates, length: int, groups: Sequence[Sequence[Group]]
     ) -> None:
         """What ends among the best of each group, as many as it has places; at the last step all of these."""
         width = self.size // self.groups
@@ -194,7 +194,9 @@ class BeamSearch:
         for i, g in {(i, g) for i, g, _ in where.tolist()}:
             groups[i][g].found = sorted(groups[i][g].found, key=lambda h: -h.score)[:width]
 
-    def close(self, beam: Beam, chosen: Candidates, length: int, groups: Sequence[Sequence[Group]]) -> None:
+    def close(
+        self, beam: BeamState, chosen: BeamCandidates, length: int, groups: Sequence[Sequence[Group]]
+    ) -> None:
         """Closes the groups whose best can no longer change; one that can write nothing gives what it had."""
         width = self.size // self.groups
         rule = StopRule(self.stop, width, min(self.n_best or width, width), self.max_length, self.normalise)
@@ -208,7 +210,12 @@ class BeamSearch:
                     group.found = self.stuck(beam, length - 1, place, g)
 
     def stop_loops(
-        self, beam: Beam, watch: LoopWatch, chosen: Candidates, length: int, groups: Sequence[Sequence[Group]]
+        self,
+        beam: BeamState,
+        watch: LoopWatch,
+        chosen: BeamCandidates,
+        length: int,
+        groups: Sequence[Sequence[Group]],
     ) -> LoopWatch:
         """Closes the groups in which each hypothesis that is open has a loop."""
         B, W = beam.log_p.shape
@@ -224,7 +231,9 @@ class BeamSearch:
                 group.found = sorted(group.found, key=lambda h: -h.score)[: self.size // self.groups]
         return watch
 
-    def opened(self, beam: Beam, chosen: Candidates, length: int, place: int, group: int) -> list[Hypothesis]:
+    def opened(
+        self, beam: BeamState, chosen: BeamCandidates, length: int, place: int, group: int
+    ) -> list[Hypothesis]:
         """The continuations that were chosen, as they are."""
         log_p, parent, token = (x[place, group] for x in chosen)
         scores = self.scores(beam, torch.full_like(parent, place), parent, log_p, length)
@@ -232,7 +241,7 @@ class BeamSearch:
         rows = zip(before, token.tolist(), scores, log_p.tolist(), strict=True)
         return [Hypothesis((*y, last), score, p, False) for y, last, score, p in rows if p > -torch.inf]
 
-    def stuck(self, beam: Beam, length: int, place: int, group: int) -> list[Hypothesis]:
+    def stuck(self, beam: BeamState, length: int, place: int, group: int) -> list[Hypothesis]:
         """The open hypotheses as they are, where none has a token to go on with."""
         width = self.size // self.groups
         parent = torch.arange(group * width, (group + 1) * width, device=beam.log_p.device)
@@ -243,7 +252,7 @@ class BeamSearch:
 
     def scores(
         self,
-        beam: Beam,
+        beam: BeamState,
         place: Int[Tensor, " N"],
         parent: Int[Tensor, " N"],
         log_p: Float[Tensor, " N"],
@@ -259,8 +268,8 @@ class BeamSearch:
     def record(
         self,
         recorder: Recorder,
-        beam: Beam,
-        candidates: Candidates,
+        beam: BeamState,
+        candidates: BeamCandidates,
         length: int,
         groups: Sequence[Sequence[Group]],
     ) -> None:
@@ -271,7 +280,7 @@ class BeamSearch:
                 if group.is_open:
                     scores = self.scores(beam, torch.full_like(parent, place), parent, log_p, length)
                     columns = (log_p.tolist(), scores, parent.tolist(), token.tolist())
-                    rows = [Row(*values) for values in zip(*columns, strict=True)]
+                    rows = [CandidateRow(*values) for values in zip(*columns, strict=True)]
                     recorder.step(sentence, self.first_group + g, length, rows, width, g * width)
 
 
@@ -290,7 +299,7 @@ def beam_search(
     return BeamSearch(size, max_length, normalise, stop)(stepper, src, keep)
 
 
-def advance(beam: Beam, chosen: Candidates, state: State, places: list[int]) -> Beam:
+def advance(beam: BeamState, chosen: BeamCandidates, state: State, places: list[int]) -> BeamState:
     """The chosen continuations become the open hypotheses of the sentences that go on."""
     B, W = beam.log_p.shape
     log_p, parent, token = (x.flatten(1) for x in chosen)
@@ -300,7 +309,7 @@ def advance(beam: Beam, chosen: Candidates, state: State, places: list[int]) -> 
         log_p, parent, token = log_p[sentences], parent[sentences], token[sentences]
     rows = (sentences.unsqueeze(1) * W + parent).flatten()
     tokens = torch.cat((beam.tokens.flatten(0, 1)[rows], token.view(-1, 1)), dim=1)
-    return Beam(
+    return BeamState(
         [beam.sentences[place] for place in places],
         tokens.unflatten(0, (-1, W)),
         log_p,

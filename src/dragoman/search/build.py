@@ -9,17 +9,17 @@ from functools import partial, reduce
 from dragoman.config.search import SearchConfig
 from dragoman.protocols import Stepper
 from dragoman.search.beam import BeamSearch
-from dragoman.search.constrained import constrained_search
-from dragoman.search.constraints import Constraint, Edges
 from dragoman.search.ensemble import Average, mean_of_log_p, mean_of_p
 from dragoman.search.greedy import greedy_search
-from dragoman.search.guard import LoopGuard
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.loops import LoopBounds
+from dragoman.search.lexical.constraints import Constraint, TokenBoundaries
+from dragoman.search.lexical.search import constrained_search
+from dragoman.search.processors.loop_guard import LoopGuard
+from dragoman.search.processors.min_length import MinLength
+from dragoman.search.processors.no_repeat_ngram import NoRepeatNgram
+from dragoman.search.repetition import LoopBounds
 from dragoman.search.sample import SampleSearch
 from dragoman.search.scores import Normalise, gnmt_normalised, length_normalised
-from dragoman.search.steering.length import AtLeast
-from dragoman.search.steering.repetition import NoRepeat
 from dragoman.search.trace import Recorder
 from dragoman.shapes import Tensor
 
@@ -55,7 +55,7 @@ def is_beam(config: SearchConfig) -> bool:
 def build_constrained(
     config: SearchConfig,
     constraints: Sequence[Sequence[Constraint]],
-    edges: Edges,
+    edges: TokenBoundaries,
     loops: LoopBounds | None = None,
 ) -> Search:
     """For a batch whose outputs must hold these."""
@@ -80,9 +80,9 @@ def build_rules(config: SearchConfig, loops: LoopBounds | None) -> Callable[[Ste
     """None where there is no rule."""
     rules: list[Callable[[Stepper], Stepper]] = []
     if config.no_repeat_ngram:
-        rules.append(partial(NoRepeat, n=config.no_repeat_ngram))
+        rules.append(partial(NoRepeatNgram, n=config.no_repeat_ngram))
     if config.min_length:
-        rules.append(partial(AtLeast, n=config.min_length))
+        rules.append(partial(MinLength, n=config.min_length))
     if loops:
         rules.append(partial(LoopGuard, loops=loops))
     return (lambda stepper: reduce(lambda s, rule: rule(s), rules, stepper)) if rules else None

@@ -29,16 +29,16 @@ class Ensemble:
         self.average = average
 
     def start(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], width: int) -> State:
-        return together([stepper.start(src, keep, width) for stepper in self.steppers])
+        return join_states([stepper.start(src, keep, width) for stepper in self.steppers])
 
     def step(self, y: Int[Tensor, " N"], state: State) -> Step:
         states = [State(fixed, moving) for fixed, moving in zip(state.fixed, state.moving, strict=True)]
         steps = [stepper.step(y, mine) for stepper, mine in zip(self.steppers, states, strict=True)]
         log_p = self.average(torch.stack([step.log_p for step in steps]))
-        return Step(log_p, together([step.state for step in steps]), mean_attention(steps))
+        return Step(log_p, join_states([step.state for step in steps]), mean_attention(steps))
 
 
-def together(states: Sequence[State]) -> State:
+def join_states(states: Sequence[State]) -> State:
     return State(tuple(state.fixed for state in states), tuple(state.moving for state in states))
 
 

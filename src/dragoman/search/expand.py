@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import torch
 
-from dragoman.search.choices import best_sums
+from dragoman.search.topk import topk_sums
 from dragoman.shapes import Float, Int, Tensor
 from dragoman.text.specials import EOS
 
 
-class Candidates(NamedTuple):
+class BeamCandidates(NamedTuple):
     """The best continuations in each group of each sentence, best first; `parent` is one of the sentence's W.
 
     There are twice as many as a group has places: at most half of them end.
@@ -21,22 +21,22 @@ class Candidates(NamedTuple):
     parent: Int[Tensor, "B G C"]
     token: Int[Tensor, "B G C"]
 
-    def open(self) -> Candidates:
+    def open(self) -> BeamCandidates:
         """The best that do not end, as many as a group has places."""
         rank = (self.token == EOS).int().argsort(dim=-1, stable=True)[..., : self.token.shape[-1] // 2]
-        return Candidates(*(x.gather(-1, rank) for x in self))
+        return BeamCandidates(*(x.gather(-1, rank) for x in self))
 
 
-def continuations(p: Float[Tensor, "B W"], log_p: Float[Tensor, "N V"]) -> Candidates:
+def continuations(p: Float[Tensor, "B W"], log_p: Float[Tensor, "N V"]) -> BeamCandidates:
     """The best of Σ log p over all W hypotheses and all tokens."""
     V = log_p.shape[-1]
-    value, index = best_sums(p, log_p, 2 * p.shape[1])
-    return Candidates(value.unsqueeze(1), (index // V).unsqueeze(1), (index % V).unsqueeze(1))
+    value, index = topk_sums(p, log_p, 2 * p.shape[1])
+    return BeamCandidates(value.unsqueeze(1), (index // V).unsqueeze(1), (index % V).unsqueeze(1))
 
 
 def diverse_continuations(
     p: Float[Tensor, "B W"], log_p: Float[Tensor, "N V"], groups: int, diversity: float
-) -> Candidates:
+) -> BeamCandidates:
     """Each group chooses by Σ log p − λ · (how often the groups before it chose that token at this step).
 
     Diverse beam search with Hamming diversity (Vijayakumar et al. 2016). λ chooses; Σ log p stays as it is.
@@ -46,9 +46,9 @@ def diverse_continuations(
     said = log_p.new_zeros(B, 1, V)
     parts: list[tuple[Tensor, ...]] = []
     for mine, log_q in zip(p.split(width, dim=1), log_p.view(B, W, V).split(width, dim=1), strict=True):
-        value, index = best_sums(mine, (log_q - diversity * said).flatten(0, 1), 2 * width)
+        value, index = topk_sums(mine, (log_q - diversity * said).flatten(0, 1), 2 * width)
         token, parent = index % V, index // V
         paid = diversity * said.squeeze(1).gather(1, token)
         parts.append((value + paid, parent + len(parts) * width, token))
         said.squeeze(1).scatter_add_(1, token[:, :width], torch.ones_like(paid[:, :width]))
-    return Candidates(*(torch.stack(x, dim=1) for x in zip(*parts, strict=True)))
+    return BeamCandidates(*(torch.stack(x, dim=1) for x in zip(*parts, strict=True)))

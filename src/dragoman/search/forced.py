@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from dragoman.protocols import Step, Stepper
 from dragoman.shapes import Bool, Float, Int, Tensor
@@ -35,10 +37,10 @@ def forced(
 
     A sentence may have several, as many as every other one, side by side.
     """
-    y, real = padded(outputs, src.device)
+    y, real = pad_outputs(outputs, src.device)
     log_p, entropy = (torch.zeros(y.shape, device=src.device) for _ in range(2))
     looks: list[Tensor] = []
-    for t, step in enumerate(along(stepper, src, keep, y)):
+    for t, step in enumerate(forced_steps(stepper, src, keep, y)):
         log_p[:, t] = step.log_p.gather(1, y[:, t : t + 1]).squeeze(1)
         entropy[:, t] = torch.special.entr(step.log_p.exp()).sum(dim=1)  # 0 log 0 is 0
         if step.attention is not None:
@@ -47,7 +49,7 @@ def forced(
     return Forced(log_p.masked_fill(~real, 0), entropy.masked_fill(~real, 0), attention)
 
 
-def along(
+def forced_steps(
     stepper: Stepper, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], y: Int[Tensor, "N T"]
 ) -> Iterator[Step]:
     """The step before each column of y."""
@@ -59,7 +61,7 @@ def along(
         previous, state = written, step.state
 
 
-def padded(
+def pad_outputs(
     outputs: Sequence[Sequence[int]], device: torch.device
 ) -> tuple[Int[Tensor, "N T"], Bool[Tensor, "N T"]]:
     """Rows of one length, and which of their places are real."""
@@ -67,3 +69,23 @@ def padded(
     rows = [torch.tensor(list(row), dtype=torch.long, device=device) for row in outputs]
     y = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)  # with <pad>, which is 0
     return y, torch.arange(y.shape[1], device=device) < lengths.unsqueeze(1)
+
+
+# Sources, which of their tokens are real, and a reference for each, with its </s>
+References = tuple[Tensor, Tensor, Sequence[Sequence[int]]]
+
+
+@torch.no_grad()
+def top1_confidence(
+    stepper: Stepper, batches: Iterable[References]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Before each token of the references: max_v p(v), and whether that v is the token."""
+    sure: list[Tensor] = []
+    right: list[Tensor] = []
+    for src, keep, references in batches:
+        y, real = pad_outputs(references, src.device)
+        for t, step in enumerate(forced_steps(stepper, src, keep, y)):
+            best = step.log_p.max(dim=1)
+            sure.append(best.values.exp()[real[:, t]])
+            right.append((best.indices == y[:, t])[real[:, t]])
+    return torch.cat(sure).double().cpu().numpy(), torch.cat(right).cpu().numpy()

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import torch
 
 from dragoman.protocols import Stepper
-from dragoman.search.choices import allowed, best, most_probable_token
-from dragoman.search.company import staying
+from dragoman.search.batch_invariance import rows_to_keep
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.scores import Normalise, length_normalised, refuse_nan
-from dragoman.search.trace import Recorder, Row
+from dragoman.search.topk import argmax, mask_never_written, topk
+from dragoman.search.trace import CandidateRow, Recorder
 from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import BOS, EOS
 
@@ -36,7 +36,7 @@ def greedy_search(
     state = stepper.start(src, keep, 1)
     for length in range(1, max_length + 1):
         step = stepper.step(y, state)
-        y = most_probable_token(step.log_p)
+        y = argmax(step.log_p)
         p = step.log_p.gather(1, y.unsqueeze(1)).squeeze(1)
         for place, (token, value) in enumerate(zip(y.tolist(), p.tolist(), strict=True)):
             sentence = sentences[place]
@@ -50,7 +50,7 @@ def greedy_search(
         if not any(still):
             break
         state = step.state
-        places = staying(still)
+        places = rows_to_keep(still)
         if len(places) < len(sentences):
             kept = torch.tensor(places, device=y.device)
             state, y = state.keep_sentences(kept, kept), y[kept]
@@ -66,7 +66,7 @@ def greedy_tokens(
     y, state = torch.full((len(src),), BOS, device=src.device), stepper.start(src, keep, 1)
     for _ in range(max_length):
         step = stepper.step(y, state)
-        y, state = allowed(step.log_p).argmax(-1), step.state
+        y, state = mask_never_written(step.log_p).argmax(-1), step.state
         refuse_nan(step.log_p[0, y[0]].item())
         yield int(y[0])
         if y[0] == EOS:
@@ -84,7 +84,11 @@ def hypothesis(tokens: list[int], log_p: float, normalise: Normalise) -> Hypothe
     return Hypothesis(tuple(tokens[:-1] if finished else tokens), score, log_p, finished)
 
 
-def candidates(log_p: Float[Tensor, " V"], before: float, length: int, normalise: Normalise) -> list[Row]:
-    value, token = best(allowed(log_p.unsqueeze(0)), RECORDED)
+def candidates(
+    log_p: Float[Tensor, " V"], before: float, length: int, normalise: Normalise
+) -> list[CandidateRow]:
+    value, token = topk(mask_never_written(log_p.unsqueeze(0)), RECORDED)
     totals = [before + v for v in value[0].tolist()]
-    return [Row(p, normalise(p, length), 0, y) for p, y in zip(totals, token[0].tolist(), strict=True)]
+    return [
+        CandidateRow(p, normalise(p, length), 0, y) for p, y in zip(totals, token[0].tolist(), strict=True)
+    ]

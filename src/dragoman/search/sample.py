@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from dragoman.nn.dropout import uniform
 from dragoman.protocols import Stepper
-from dragoman.search.choices import allowed, drawn, most_probable, nucleus
-from dragoman.search.company import staying
+from dragoman.search.batch_invariance import rows_to_keep
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.scores import Normalise, length_normalised, refuse_nan
+from dragoman.search.topk import keep_top_k, keep_top_p, mask_never_written, sample_index
 from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import BOS, EOS, PAD
 
@@ -34,9 +34,9 @@ class Samples(NamedTuple):
     log_p: Float[Tensor, " N"]  # Σ log p, by the model
 
 
-def by_stream(log_p: Float[Tensor, "N V"], rows: Int[Tensor, " N"], step: int) -> Int[Tensor, " N"]:
+def by_rank_stream(log_p: Float[Tensor, "N V"], rows: Int[Tensor, " N"], step: int) -> Int[Tensor, " N"]:
     """From the model's distribution, by the stream of random numbers that training draws from."""
-    return drawn(log_p, uniform(len(rows), log_p.device))
+    return sample_index(log_p, uniform(len(rows), log_p.device))
 
 
 @torch.inference_mode()
@@ -47,7 +47,7 @@ def sample(
     *,
     size: int,
     max_length: int,
-    choose: Choose = by_stream,
+    choose: Choose = by_rank_stream,
 ) -> Samples:
     """`size` outputs of each sentence."""
     rows = torch.arange(len(src) * size, device=src.device)  # those in the batch
@@ -58,12 +58,12 @@ def sample(
     while length < max_length and bool(is_open.any()):
         step = stepper.step(y, state)
         state = step.state
-        y = choose(allowed(step.log_p), rows, length).masked_fill(~is_open, PAD)
+        y = choose(mask_never_written(step.log_p), rows, length).masked_fill(~is_open, PAD)
         log_p[rows] += step.log_p.gather(1, y.unsqueeze(1)).squeeze(1).where(is_open, 0.0)
         tokens[rows, length] = y
         is_open, length = is_open & (y != EOS), length + 1
         still = is_open.view(-1, size).any(dim=1).tolist()
-        places = staying(still)
+        places = rows_to_keep(still)
         if len(places) < len(still):
             kept = torch.tensor(places, device=y.device)
             some = (kept.unsqueeze(1) * size + torch.arange(size, device=y.device)).flatten()
@@ -97,7 +97,7 @@ class SampleSearch:
     def choose(
         self, log_p: Float[Tensor, "N V"], rows: Int[Tensor, " N"], step: int, *, keys: Keys
     ) -> Int[Tensor, " N"]:
-        return drawn(self.shaped(log_p), uniform_at(keys[rows.cpu().numpy()], step).to(log_p.device))
+        return sample_index(self.shaped(log_p), uniform_at(keys[rows.cpu().numpy()], step).to(log_p.device))
 
     def shaped(self, log_p: Float[Tensor, "N V"]) -> Float[Tensor, "N V"]:
         """log p / τ, up to a constant; then only what is within the k best, and within the nucleus."""
@@ -105,8 +105,8 @@ class SampleSearch:
         refuse_nan(float(most.max()))
         log_p = log_p - most
         log_p = log_p / max(self.temperature, COLDEST) if self.temperature != 1.0 else log_p
-        log_p = log_p if self.top_k is None else most_probable(log_p, self.top_k)
-        return log_p if self.top_p == 1.0 else nucleus(log_p, self.top_p)
+        log_p = log_p if self.top_k is None else keep_top_k(log_p, self.top_k)
+        return log_p if self.top_p == 1.0 else keep_top_p(log_p, self.top_p)
 
     def hypothesis(self, tokens: list[int], log_p: float) -> Hypothesis:
         finished = tokens[-1:] == [EOS]

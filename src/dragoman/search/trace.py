@@ -8,13 +8,13 @@ from typing import Any, Literal, NamedTuple
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.text.specials import EOS
 
-Fate = Literal["open", "ended", "pruned"]  # open to the next step, or to the end of the search
+Status = Literal["open", "ended", "pruned"]  # open to the next step, or to the end of the search
 NO_PLACE = "better ones fill the beam"
 TOO_LOW = "it ends, but below the beam"
 ROOT = 0  # the number of <s>, with which all begin
 
 
-class Row(NamedTuple):
+class CandidateRow(NamedTuple):
     """A candidate as a search sees it. `place` is where its parent stands in the beam."""
 
     log_p: float
@@ -33,7 +33,7 @@ class Candidate(NamedTuple):
     token: int
     log_p: float
     score: float
-    fate: Fate
+    fate: Status
     why: str  # it was pruned
 
 
@@ -57,7 +57,7 @@ class Recorder:
         self._beams: dict[tuple[int, int], dict[int, int]] = {}  # who stands where, by sentence and group
 
     def step(
-        self, sentence: int, group: int, step: int, rows: Sequence[Row], width: int, first: int = 0
+        self, sentence: int, group: int, step: int, rows: Sequence[CandidateRow], width: int, first: int = 0
     ) -> None:
         """`rows` stand best first; the first `width` of them that do not end go on, to the places from
         `first` on."""
@@ -85,7 +85,7 @@ class Recorder:
         return out
 
     @staticmethod
-    def _fate(row: Row, within: bool, has_place: bool) -> tuple[Fate, str]:
+    def _fate(row: CandidateRow, within: bool, has_place: bool) -> tuple[Status, str]:
         if row.token == EOS:
             return ("ended", "") if within else ("pruned", TOO_LOW)
         return ("open", "") if has_place else ("pruned", NO_PLACE)

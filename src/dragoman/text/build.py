@@ -13,18 +13,17 @@ from dragoman.config.section import Section
 from dragoman.config.text import Kind, TextConfig, Units
 from dragoman.errors import DataError, ModelError
 from dragoman.manifest import Read
-from dragoman.text.bpe import Bpe
-from dragoman.text.byte import Byte
-from dragoman.text.char import Char
-from dragoman.text.given import GivenPieces
-from dragoman.text.learning import learn_pieces
-from dragoman.text.lowercase import Lowercase
-from dragoman.text.pair import TextPair
-from dragoman.text.sample import sample
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.text.unigram import Unigram
+from dragoman.text.tokenizer_pair import TokenizerPair
+from dragoman.text.tokenizers.bpe import Bpe
+from dragoman.text.tokenizers.byte import Byte
+from dragoman.text.tokenizers.char import Char
+from dragoman.text.tokenizers.external_sentencepiece import ExternalSentencePiece
+from dragoman.text.tokenizers.lowercase import Lowercase
+from dragoman.text.tokenizers.train_sentencepiece import sample, train_sentencepiece
+from dragoman.text.tokenizers.unigram import Unigram
+from dragoman.text.tokenizers.word import Word
 from dragoman.text.utf8 import utf8
-from dragoman.text.word import Word
 
 VERSION = 1
 
@@ -42,7 +41,7 @@ class TextFile(Section):
     tgt: Kind
 
 
-def learn(config: TextConfig, src_lines: Lines, tgt_lines: Lines) -> TextPair:
+def learn(config: TextConfig, src_lines: Lines, tgt_lines: Lines) -> TokenizerPair:
     """The tokenizers of both sides, from at most `sample_lines` lines of each."""
     src_sample = _sample(src_lines(), config)
     tgt_sample = _sample(tgt_lines(), config)
@@ -52,7 +51,7 @@ def learn(config: TextConfig, src_lines: Lines, tgt_lines: Lines) -> TextPair:
     else:
         src = _learn(src_sample, config.src_units, config)
         tgt = _learn(tgt_sample, config.tgt_units, config)
-    return TextPair(src, tgt, config.is_joint, config.lowercase, config.sampling)
+    return TokenizerPair(src, tgt, config.is_joint, config.lowercase, config.sampling)
 
 
 def _sample(lines: Iterable[str], config: TextConfig) -> list[str]:
@@ -72,9 +71,9 @@ def _learn(lines: Sequence[str], units: Units, config: TextConfig) -> Tokenizer:
     tokenizer: Tokenizer
     match units.kind:
         case "bpe":
-            tokenizer = Bpe(learn_pieces(lines, "bpe", units.size), config.sampling)
+            tokenizer = Bpe(train_sentencepiece(lines, "bpe", units.size), config.sampling)
         case "unigram":
-            tokenizer = Unigram(learn_pieces(lines, "unigram", units.size), config.sampling)
+            tokenizer = Unigram(train_sentencepiece(lines, "unigram", units.size), config.sampling)
         case "word":
             tokenizer = Word.learn(lines, units.size)
         case "char":
@@ -83,11 +82,11 @@ def _learn(lines: Sequence[str], units: Units, config: TextConfig) -> Tokenizer:
             tokenizer = Byte()
         case "sentencepiece":
             assert units.file is not None
-            tokenizer = GivenPieces.read(Path(units.file))
+            tokenizer = ExternalSentencePiece.read(Path(units.file))
     return Lowercase(tokenizer) if config.lowercase else tokenizer
 
 
-def save(pair: TextPair, folder: Path) -> None:
+def save(pair: TokenizerPair, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     facts = {
         "version": VERSION,
@@ -105,14 +104,14 @@ def save(pair: TextPair, folder: Path) -> None:
         pair.tgt.save(folder, "tgt")
 
 
-def load(folder: Path, read: Read = Path.read_bytes) -> TextPair:
+def load(folder: Path, read: Read = Path.read_bytes) -> TokenizerPair:
     facts = _read(folder / "text.json", read)
     if facts.joint:
         src = tgt = _load(folder, "joint", facts.src, facts, read)
     else:
         src = _load(folder, "src", facts.src, facts, read)
         tgt = _load(folder, "tgt", facts.tgt, facts, read)
-    return TextPair(src, tgt, facts.joint, facts.lowercase, facts.sampling)
+    return TokenizerPair(src, tgt, facts.joint, facts.lowercase, facts.sampling)
 
 
 def _load(folder: Path, name: str, kind: Kind, facts: TextFile, read: Read) -> Tokenizer:
@@ -129,7 +128,7 @@ def _load(folder: Path, name: str, kind: Kind, facts: TextFile, read: Read) -> T
         case "byte":
             tokenizer = Byte()
         case "sentencepiece":
-            tokenizer = GivenPieces.load(folder, name, read)
+            tokenizer = ExternalSentencePiece.load(folder, name, read)
     return Lowercase(tokenizer) if facts.lowercase else tokenizer
 
 

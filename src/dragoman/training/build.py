@@ -5,27 +5,27 @@ from __future__ import annotations
 from typing import assert_never
 
 from dragoman.config.objective import (
-    Looking,
+    AttentionTerms,
     MinimumRiskPart,
     ObjectivePart,
-    Sampling,
+    SamplingOptions,
     ScheduledSamplingPart,
     TeacherForcingPart,
     TwoPassSamplingPart,
 )
 from dragoman.config.training import TrainingConfig
-from dragoman.metrics.sentence import DISTANCES
+from dragoman.metrics.sentence_distance import DISTANCES
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.training import decay
-from dragoman.training.flat import FlatParameters
-from dragoman.training.objectives.looking import Astray, seen_twice
+from dragoman.training.objectives import sampling_decay as decay
+from dragoman.training.objectives.attention_losses import GuidedAlignmentLoss, coverage_loss
 from dragoman.training.objectives.minimum_risk import MinimumRisk
-from dragoman.training.objectives.objective import Objective, teacher_forcing
-from dragoman.training.objectives.own import Own, most_probable, sampled
-from dragoman.training.objectives.step_by_step import StepByStep, Term
+from dragoman.training.objectives.model_tokens import NextToken, argmax, sampled
+from dragoman.training.objectives.scheduled_sampling import StepwiseObjective, Term
+from dragoman.training.objectives.teacher_forcing import Objective, teacher_forcing
 from dragoman.training.objectives.two_pass import TwoPassSampling
-from dragoman.training.optim import Adam
-from dragoman.training.schedule import Schedule, constant, cosine, inverse_sqrt, linear
+from dragoman.training.optim.adam import Adam
+from dragoman.training.optim.flat_parameters import FlatParameters
+from dragoman.training.optim.schedule import Schedule, constant, cosine, inverse_sqrt, linear
 
 
 def build_schedule(config: TrainingConfig, updates: int) -> Schedule:
@@ -53,22 +53,22 @@ def build_adam(config: TrainingConfig, flat: FlatParameters) -> Adam:
     )
 
 
-OWN: dict[str, Own] = {"sample": sampled, "argmax": most_probable}
+NEXT_TOKEN: dict[str, NextToken] = {"sample": sampled, "argmax": argmax}
 
 
 def build_objective(
-    part: ObjectivePart, text: Tokenizer, longest: int, astray: Astray | None = None
+    part: ObjectivePart, text: Tokenizer, longest: int, astray: GuidedAlignmentLoss | None = None
 ) -> Objective:
     """`text` and `longest` are those of outputs; `astray` knows the alignments, where they are asked for."""
     match part:
         case TeacherForcingPart(looks=False):
             return teacher_forcing
         case TeacherForcingPart():
-            return StepByStep(decay.constant(1.0), sampled, build_terms(part, astray))
+            return StepwiseObjective(decay.constant(1.0), sampled, build_terms(part, astray))
         case ScheduledSamplingPart():
-            return StepByStep(build_decay(part), OWN[part.own], build_terms(part, astray))
+            return StepwiseObjective(build_decay(part), NEXT_TOKEN[part.own], build_terms(part, astray))
         case TwoPassSamplingPart():
-            return TwoPassSampling(build_decay(part), OWN[part.own])
+            return TwoPassSampling(build_decay(part), NEXT_TOKEN[part.own])
         case MinimumRiskPart():
             distance = DISTANCES[part.metric]()
             return MinimumRisk(distance, text, part.samples, part.alpha, part.after, longest)
@@ -76,13 +76,13 @@ def build_objective(
             assert_never(part)
 
 
-def build_terms(part: Looking, astray: Astray | None) -> list[tuple[float, Term]]:
+def build_terms(part: AttentionTerms, astray: GuidedAlignmentLoss | None) -> list[tuple[float, Term]]:
     """What is asked of the attention, and how much it weighs."""
-    terms: list[tuple[float, Term]] = [(part.coverage, seen_twice)] if part.coverage else []
+    terms: list[tuple[float, Term]] = [(part.coverage, coverage_loss)] if part.coverage else []
     return [*terms, (part.alignment, astray)] if astray else terms
 
 
-def build_decay(part: Sampling) -> decay.Decay:
+def build_decay(part: SamplingOptions) -> decay.Decay:
     """The formulas' letters from the update at which p is one half."""
     match part.decay:
         case "constant":

@@ -23,7 +23,7 @@ from dragoman.config.parts.transformer import TransformerPart
 from dragoman.config.paths import from_folder
 from dragoman.config.root import Config
 from dragoman.config.search import SearchConfig
-from dragoman.data.readers.build import open_lines, open_pairs
+from dragoman.data.readers.open_pairs import open_lines, open_pairs
 from dragoman.errors import DataError, UsageError
 from dragoman.inference.model import Model, load
 from dragoman.inference.result import Result
@@ -31,9 +31,9 @@ from dragoman.manifest import MANIFEST
 
 BLOCK = 2048  # sources between two saves
 SOURCE, TARGET, STATE = "distilled.src", "distilled.tgt", "distilled.json"
-ODD = {"truncated", "repetition", "too_long", "too_short"}  # outputs that a student should not learn
+DEGENERATE = {"truncated", "repetition", "too_long", "too_short"}  # outputs that a student should not learn
 LAYERS = 2  # of the student's decoder: it runs once a token, the encoder once a sentence
-OTHER = "transformer-tiny"  # the student of a teacher that is no Transformer
+FALLBACK_STUDENT = "transformer-tiny"  # the student of a teacher that is no Transformer
 
 HEAD = """\
 # A student of {teacher}: the same encoder and a decoder of {layers} layers, which runs once for each token.
@@ -62,7 +62,7 @@ class Distilled(NamedTuple):
     target_bytes: int = 0
 
 
-Tell = Callable[[Distilled, int], None]  # how far, of how many
+OnProgress = Callable[[Distilled, int], None]  # how far, of how many
 
 
 def distil(
@@ -72,7 +72,7 @@ def distil(
     sources: Sequence[str] = (),
     real: bool = False,
     force: bool = False,
-    tell: Tell = lambda done, total: None,
+    tell: OnProgress = lambda done, total: None,
 ) -> Distilled:
     """A folder to train a student in; one that is begun is gone on with.
 
@@ -155,7 +155,7 @@ def begin(folder: Path, origin: str, *, force: bool) -> Distilled:
 
 
 def write(
-    model: Model, search: SearchConfig, texts: Texts, folder: Path, done: Distilled, tell: Tell
+    model: Model, search: SearchConfig, texts: Texts, folder: Path, done: Distilled, tell: OnProgress
 ) -> Distilled:
     """Block by block; what was written after the last save is cut off, so that no pair stands twice."""
     with (folder / SOURCE).open("ab") as source, (folder / TARGET).open("ab") as target:
@@ -188,7 +188,11 @@ def nothing_kept(teacher: str | Path, done: Distilled) -> DataError:
 
 def is_fit(source: str, result: Result) -> bool:
     lines = source + result.text
-    return bool(source.strip() and result.text.strip()) and "\n" not in lines and not ODD & {*result.flags}
+    return (
+        bool(source.strip() and result.text.strip())
+        and "\n" not in lines
+        and not DEGENERATE & {*result.flags}
+    )
 
 
 def save(file: Path, done: Distilled) -> None:
@@ -212,7 +216,7 @@ def student_of(config: Config, folder: Path, real: bool) -> Config:
         return config.model_copy(update={"data": data, "model": model})
     tied = "all" if config.text.is_joint else "target"
     table = {"data": data.model_dump(exclude_none=True), "text": config.text.model_dump(exclude_none=True)}
-    return validate({**table, "model": {"preset": OTHER, "tied": tied}})
+    return validate({**table, "model": {"preset": FALLBACK_STUDENT, "tied": tied}})
 
 
 def there(corpus: Corpus | None) -> Corpus | None:

@@ -10,12 +10,16 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-VALIDATIONS = 20  # of a run, where their distance is not set
-SHARE = 0.1  # of the time, at most, that validating and saving may take before they become rarer
-AFTER = 4.0  # the end of a run takes as long as so many validations: one more, two comparisons, calibration
-UNSEEN = 0.05  # of a budget, kept for the end until a validation was timed
-EARLIEST = 10.0  # seconds to the first validation
-LEAST = 0.1  # of the time, at least, is for updates, however long preparation and validation take
+DEFAULT_VALIDATIONS = 20  # of a run, where their distance is not set
+MAX_VALIDATION_SHARE = (
+    0.1  # of the time, at most, that validating and saving may take before they become rarer
+)
+END_VALIDATIONS = (
+    4.0  # the end of a run takes as long as so many validations: one more, two comparisons, calibration
+)
+UNMEASURED_END_SHARE = 0.05  # of a budget, kept for the end until a validation was timed
+MIN_FIRST_VALIDATION = 10.0  # seconds to the first validation
+MIN_UPDATE_SHARE = 0.1  # of the time, at least, is for updates, however long preparation and validation take
 
 
 @dataclass
@@ -36,7 +40,7 @@ class UpdateCount:
         return self.last
 
     def is_due(self, step: int, clock: float) -> bool:
-        return (step - self.first) % max(1, self.updates // VALIDATIONS) == 0
+        return (step - self.first) % max(1, self.updates // DEFAULT_VALIDATIONS) == 0
 
     def is_over(self, step: int, clock: float) -> bool:
         return step >= self.last
@@ -61,12 +65,12 @@ class TimeBudget:
 
     @classmethod
     def plan(cls, clock: float, until: float, seconds_per_update: float) -> TimeBudget:
-        until = max(until, clock / (1 - LEAST))
+        until = max(until, clock / (1 - MIN_UPDATE_SHARE))
         room = until - clock
-        end = until - UNSEEN * room
+        end = until - UNMEASURED_END_SHARE * room
         updates = max(1, round((end - clock) / seconds_per_update))
         # An untrained model writes nonsense to the longest length: a short run must not begin with that.
-        first_look = min(max(room / VALIDATIONS, EARLIEST), room / 4)
+        first_look = min(max(room / DEFAULT_VALIDATIONS, MIN_FIRST_VALIDATION), room / 4)
         return cls(updates, until, clock, end, clock + first_look)
 
     def position(self, step: int, clock: float) -> float:
@@ -86,8 +90,8 @@ class TimeBudget:
     def looked(self, clock: float, cost: float) -> None:
         """Validating and saving took `cost` seconds until `clock`. When are they next, when is the end?"""
         room = self.until - self.start
-        self.end = max(self.until - AFTER * cost, self.start + LEAST * room)
-        interval = max(room / VALIDATIONS, cost / SHARE)
+        self.end = max(self.until - END_VALIDATIONS * cost, self.start + MIN_UPDATE_SHARE * room)
+        interval = max(room / DEFAULT_VALIDATIONS, cost / MAX_VALIDATION_SHARE)
         # The last validation comes with the end: none shortly before it.
         self.next_look = clock + interval if clock + 1.5 * interval < self.end else self.end
 

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 
 from dragoman.data.loader import GlobalBatch
 from dragoman.errors import TrainingError
-from dragoman.training.checkpoint import Progress
 from dragoman.training.length import from_json
 from dragoman.training.milestones import Milestones
-from dragoman.training.step import Updated
+from dragoman.training.state.checkpoint import TrainingState
+from dragoman.training.step import UpdateResult
 
-SKIPPED = 10  # updates in a row that may be skipped for a gradient that is not finite
+MAX_SKIPPED = 10  # updates in a row that may be skipped for a gradient that is not finite
 
 
 class Loop(Milestones):
-    def run(self, progress: Progress) -> str:
+    def run(self, progress: TrainingState) -> str:
         """Why it ended: "done", "early" (no progress any more), "finish" or "asked" (to stop)."""
         batches = self.loader.batches(progress.position)
         try:
@@ -28,7 +28,7 @@ class Loop(Milestones):
         finally:
             batches.close()
 
-    def one_update(self, batches: Iterator[GlobalBatch], progress: Progress) -> str:
+    def one_update(self, batches: Iterator[GlobalBatch], progress: TrainingState) -> str:
         start = time.perf_counter()
         batch = next(batches)  # waiting for data is a part of the time
         step = progress.step + 1
@@ -52,7 +52,7 @@ class Loop(Milestones):
         self.length = from_json(length)
         return str(reason)
 
-    def note(self, batch: GlobalBatch, updated: Updated, step: int, lr: float, seconds: float) -> None:
+    def note(self, batch: GlobalBatch, updated: UpdateResult, step: int, lr: float, seconds: float) -> None:
         self.events.tell(
             "step",
             step=step,
@@ -70,12 +70,12 @@ class Loop(Milestones):
         if slow := self.pace(seconds):
             self.events.tell("slow", step=step, **slow)
 
-    def guard(self, updated: Updated, progress: Progress) -> None:
+    def guard(self, updated: UpdateResult, progress: TrainingState) -> None:
         """A gradient that is not finite never reaches the weights; many in a row end the run."""
         progress.skipped = 0 if updated.applied else progress.skipped + 1
-        if progress.skipped >= SKIPPED:
+        if progress.skipped >= MAX_SKIPPED:
             raise TrainingError(
-                f"The loss was not a finite number for {SKIPPED} updates in a row.",
+                f"The loss was not a finite number for {MAX_SKIPPED} updates in a row.",
                 where=f"update {progress.step}; events.jsonl has the examples of each of them",
                 expected="a learning rate at which the model learns",
                 hint=f"training.lr={self.config.lr / 4:g} and the same command with --force",

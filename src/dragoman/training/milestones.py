@@ -11,18 +11,18 @@ from typing import Any
 from dragoman.config.training import TrainingConfig
 from dragoman.data.loader import Loader
 from dragoman.errors import CheckpointError
-from dragoman.training import checkpoint
-from dragoman.training.checkpoint import Progress
 from dragoman.training.events import Events
 from dragoman.training.length import Length, TimeBudget
+from dragoman.training.optim.schedule import Schedule
 from dragoman.training.pace import Clock, PaceWatch
-from dragoman.training.schedule import Schedule
 from dragoman.training.signals import StopRequest
-from dragoman.training.step import Stepper
-from dragoman.training.validate import Validator, Verdict
+from dragoman.training.state import checkpoint
+from dragoman.training.state.checkpoint import TrainingState
+from dragoman.training.step import Updater
+from dragoman.training.validate import ValidationResult, Validator
 
 
-def is_stuck(progress: Progress, config: TrainingConfig) -> bool:
+def is_out_of_patience(progress: TrainingState, config: TrainingConfig) -> bool:
     """No validation was the best one for as long as patience lasts."""
     return 0 < config.patience <= progress.since_best
 
@@ -35,7 +35,7 @@ class Milestones:
     length: Length
     clock: Clock
     pace: PaceWatch
-    stepper: Stepper
+    stepper: Updater
     schedule: Schedule
     loader: Loader
     validator: Validator
@@ -43,11 +43,13 @@ class Milestones:
     home: Path  # of the checkpoints
     asked: StopRequest
     unsaved: CheckpointError | None = field(default=None, init=False)  # why the last save failed
-    validated: tuple[int, Verdict] | None = field(default=None, init=False)  # the last one, and its update
+    validated: tuple[int, ValidationResult] | None = field(
+        default=None, init=False
+    )  # the last one, and its update
     now: float = field(default=0.0, init=False)  # by the clock of the first rank, the same on all
     cost: float = field(default=0.0, init=False)  # seconds of the last validation, with saving
 
-    def tell_start(self, progress: Progress, notes: list[str], **facts: Any) -> None:
+    def tell_start(self, progress: TrainingState, notes: list[str], **facts: Any) -> None:
         length = self.length
         self.events.tell(
             "resume" if progress.step else "start",
@@ -62,11 +64,11 @@ class Milestones:
             **facts,
         )
 
-    def over(self, progress: Progress, now: float) -> str:
+    def over(self, progress: TrainingState, now: float) -> str:
         """Also asked before the first update: a run may have been killed after its last."""
         if self.length.is_over(progress.step, now):
             return "done"
-        return "early" if is_stuck(progress, self.config) else ""
+        return "early" if is_out_of_patience(progress, self.config) else ""
 
     def is_checkpoint(self, step: int) -> bool:
         every = self.config.checkpoint_every
@@ -83,7 +85,7 @@ class Milestones:
         every = self.config.validate_every
         return step % every == 0 if every else self.is_checkpoint(step)
 
-    def look(self, progress: Progress, *, stop: bool) -> tuple[str, dict[str, Any]]:
+    def look(self, progress: TrainingState, *, stop: bool) -> tuple[str, dict[str, Any]]:
         """What the first rank does between two updates: why it is the end, or "", and the run's length."""
         step, start = progress.step, self.clock()
         is_regular = self.is_checkpoint(step)
@@ -106,7 +108,7 @@ class Milestones:
         """Regular checkpoints."""
         return max(self.config.keep, self.config.average)
 
-    def validate(self, progress: Progress) -> None:
+    def validate(self, progress: TrainingState) -> None:
         flat = self.stepper.flat
         verdict = self.validator(flat.views(flat.master))
         self.validated = progress.step, verdict
@@ -128,7 +130,7 @@ class Milestones:
             seconds=round(verdict.seconds, 2),
         )
 
-    def save(self, progress: Progress) -> None:
+    def save(self, progress: TrainingState) -> None:
         start = time.perf_counter()
         progress.seconds, progress.length = self.clock(), self.length.to_json()
         try:

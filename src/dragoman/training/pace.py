@@ -11,8 +11,8 @@ from typing import Any
 from dragoman.cores import cores
 
 WINDOW = 10  # updates that are looked at together
-SEVERAL = 2.5  # times as long as planned is told
-IDLE = 0.75  # of the processor time it could have: with less, others have the rest
+SLOW_FACTOR = 2.5  # times as long as planned is told
+MIN_PROCESSOR_SHARE = 0.75  # of the processor time it could have: with less, others have the rest
 
 
 class Clock:
@@ -61,11 +61,17 @@ class PaceWatch:
         passed = max(time.perf_counter() - self._clock, 1e-9)
         had = (time.process_time() - self._processor) / (passed * self._threads)
         self._begin()
-        if self._told or not self._planned or self.seconds < SEVERAL * self._planned:
+        if self._told or not self._planned or self.seconds < SLOW_FACTOR * self._planned:
             return None
         self._told = True
         facts = {"planned": self._planned, "seconds": self.seconds, "threads": self._threads}
-        return {**facts, "had": round(had, 2), "others": had < IDLE, "load": load(), "cores": cores()}
+        return {
+            **facts,
+            "had": round(had, 2),
+            "others": had < MIN_PROCESSOR_SHARE,
+            "load": load(),
+            "cores": cores(),
+        }
 
 
 def load() -> float | None:

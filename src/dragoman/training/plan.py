@@ -11,16 +11,16 @@ from pathlib import Path
 
 import torch
 
+from dragoman.allocator import peak_bytes
 from dragoman.config.training import TrainingConfig, seconds
 from dragoman.data.loader import Loader
-from dragoman.memory import peak_bytes
 from dragoman.training.length import Length, TimeBudget, UpdateCount
-from dragoman.training.step import LATE, Stepper
+from dragoman.training.step import AFTER_ALL_WARMUPS, Updater
 
-LONGEST = 8.0  # seconds of timing, once the fewest are timed
+MAX_TIMING_SECONDS = 8.0  # seconds of timing, once the fewest are timed
 FEWEST_TIMED, MOST_TIMED = 5, 12  # updates, after the first, which also pays for memory and kernels
-PART = 0.1  # of a budget, at most, is spent on timing
-UPDATING = 0.90  # share of the time that goes to updates; the rest is for validation, saving and the end
+MAX_BUDGET_SHARE = 0.1  # of a budget, at most, is spent on timing
+UPDATE_SHARE = 0.90  # share of the time that goes to updates; the rest is for validation, saving and the end
 EPOCHS, FEWEST, MOST = 60, 1_000, 50_000  # where neither updates nor a budget are given
 
 NVIDIA = Path("/proc/driver/nvidia/version")
@@ -46,7 +46,7 @@ class Plan:
 
     @property
     def seconds(self) -> float:
-        return self.budget or self.updates * self.seconds_per_update / UPDATING
+        return self.budget or self.updates * self.seconds_per_update / UPDATE_SHARE
 
     @property
     def range(self) -> tuple[float, float]:
@@ -55,7 +55,7 @@ class Plan:
         if self.budget:
             return self.budget, self.budget
         updating = self.updates * self.seconds_per_update
-        return updating * max(0.2, 1 - self.spread), updating / UPDATING * 1.3 * (1 + self.spread)
+        return updating * max(0.2, 1 - self.spread), updating / UPDATE_SHARE * 1.3 * (1 + self.spread)
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Timing:
     updates: int
 
 
-def time_updates(stepper: Stepper, loader: Loader, budget: float | None) -> Timing:
+def time_updates(stepper: Updater, loader: Loader, budget: float | None) -> Timing:
     """Run the first updates for real, then take them back.
 
     The clock of the first rank says when it is enough, and its word rides behind the gradient: by clocks of
@@ -81,10 +81,10 @@ def time_updates(stepper: Stepper, loader: Loader, budget: float | None) -> Timi
         start = time.perf_counter()
         batch = next(batches)
         expected = sum(taken) * (number + 1) / max(1, number)
-        is_enough = number >= FEWEST_TIMED and expected > LONGEST
-        is_costly = budget is not None and number > 0 and expected > PART * budget
+        is_enough = number >= FEWEST_TIMED and expected > MAX_TIMING_SECONDS
+        is_costly = budget is not None and number > 0 and expected > MAX_BUDGET_SHARE * budget
         stop = (is_enough or is_costly) and stepper.ranks.is_first
-        updated = stepper.update(batch, LATE + number, lr=0.0, stop=stop)
+        updated = stepper.update(batch, AFTER_ALL_WARMUPS + number, lr=0.0, stop=stop)
         taken.append(time.perf_counter() - start)
         if number > 0:
             tokens, rows = tokens + batch.tokens, rows + batch.next_position - batch.position

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from dragoman.config.dump import to_toml
-from dragoman.config.objective import Looking
+from dragoman.config.objective import AttentionTerms
 from dragoman.config.paths import from_folder
 from dragoman.config.root import Config
 from dragoman.config.training import seconds
@@ -24,23 +24,24 @@ from dragoman.data.loader import Loader
 from dragoman.durable import make_parents, recover, remove_folder, sweep, write_file
 from dragoman.errors import CheckpointError, UsageError
 from dragoman.models.bundle import new_model
-from dragoman.training import checkpoint
-from dragoman.training.align import learned_table
 from dragoman.training.build import build_adam, build_objective, build_schedule
-from dragoman.training.checkpoint import Progress
+from dragoman.training.distributed.ranks import Ranks, connect
 from dragoman.training.events import Events, Listener, rewind, unsaved
-from dragoman.training.finish import finish
-from dragoman.training.flat import FlatParameters
 from dragoman.training.length import from_json
-from dragoman.training.lock import locked
 from dragoman.training.loop import Loop
-from dragoman.training.objectives.looking import Astray
+from dragoman.training.objectives.attention_losses import GuidedAlignmentLoss
+from dragoman.training.objectives.word_alignment import load_or_train_ibm1
+from dragoman.training.optim.flat_parameters import FlatParameters
 from dragoman.training.pace import Clock, PaceWatch
-from dragoman.training.parallel import Ranks, connect
 from dragoman.training.plan import Plan, Timing, make_plan, planned_length, time_updates
 from dragoman.training.precision import resolve
-from dragoman.training.resume import (
-    Begun,
+from dragoman.training.select_model import select_and_save
+from dragoman.training.signals import FINISH, Interrupted, StopRequest, stop_on_signals
+from dragoman.training.state import checkpoint
+from dragoman.training.state.checkpoint import TrainingState
+from dragoman.training.state.lock import locked
+from dragoman.training.state.resume import (
+    UnfinishedRun,
     facts,
     find,
     is_over,
@@ -49,20 +50,19 @@ from dragoman.training.resume import (
     refuse_other_settings,
     resume,
 )
-from dragoman.training.signals import FINISH, Interrupted, StopRequest, stop_on_signals
-from dragoman.training.step import Stepper
+from dragoman.training.step import Updater
 from dragoman.training.validate import Validator
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunResult:
     reason: str  # "done", "early", "asked" or "planned"
     step: int
     signal: int | None  # that asked to stop
 
 
 @contextmanager
-def as_many_threads(count: int) -> Iterator[None]:
+def use_threads(count: int) -> Iterator[None]:
     """Of torch, meanwhile: the process may be another's."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
@@ -82,9 +82,9 @@ class Run:
     confirm: Callable[[Plan], bool]
     clock: Clock = field(default_factory=Clock)
 
-    def train(self, *, force: bool = False, more: str | None = None, finish: bool = False) -> Outcome:
+    def train(self, *, force: bool = False, more: str | None = None, finish: bool = False) -> RunResult:
         """`more` lengthens a run that has a model; `finish` makes one of what was learned so far."""
-        with as_many_threads(threads(self.config.training.threads)):
+        with use_threads(threads(self.config.training.threads)):
             ranks = connect(timeout=self.config.training.timeout, again=self._again())
             try:
                 with self._folder(ranks):
@@ -124,7 +124,7 @@ class Run:
             finally:
                 (self.out / FINISH).unlink(missing_ok=True)
 
-    def _with_micro_batches(self, ranks: Ranks, begun: Begun | None) -> Run:
+    def _with_micro_batches(self, ranks: Ranks, begun: UnfinishedRun | None) -> Run:
         """With the number of micro-batches that the run began with, unless another is asked for."""
         training = self.config.training
         parts = training.parts(ranks.count)
@@ -141,8 +141,8 @@ class Run:
         return replace(self, config=self.config.model_copy(update={"training": training}))
 
     def _train(
-        self, ranks: Ranks, begun: Begun | None, force: bool, more: str | None, finish: bool
-    ) -> Outcome:
+        self, ranks: Ranks, begun: UnfinishedRun | None, force: bool, more: str | None, finish: bool
+    ) -> RunResult:
         events = Events(None, self.listeners if ranks.is_first else [])
         events.tell("reading")
         data = self.data(ranks, events, begun)
@@ -161,7 +161,7 @@ class Run:
             events.tell("timing")
             new = self._begin(data, stepper, loader)
             if new is None:
-                return Outcome("planned", 0, None)
+                return RunResult("planned", 0, None)
             (progress, pace), notes = new, []
         if ranks.is_first:
             if force:  # only now: a plan that is refused leaves the old run as it was
@@ -176,11 +176,13 @@ class Run:
                 loop.tell_start(progress, notes, pairs=data.pairs, out=str(self.out))
                 reason = "finish" if finish else loop.run(progress)
                 reason = ranks.from_first("the end", partial(self._end, data, loop, progress, asked, reason))
-                return Outcome(reason, progress.step, asked.signal)
+                return RunResult(reason, progress.step, asked.signal)
         finally:
             events.close()
 
-    def _begin(self, data: TrainingData, stepper: Stepper, loader: Loader) -> tuple[Progress, float] | None:
+    def _begin(
+        self, data: TrainingData, stepper: Updater, loader: Loader
+    ) -> tuple[TrainingState, float] | None:
         """A run of the length that is planned, and what an update should take; None where someone says no."""
         budget, ranks = self.config.training.budget, stepper.ranks
         timing = time_updates(stepper, loader, seconds(budget) if budget else None)
@@ -188,9 +190,9 @@ class Run:
         if length is None:
             return None
         known = facts(self.config, ranks, from_json(length).updates, data.identity)
-        return Progress(run=known, length=length), timing.seconds_per_update
+        return TrainingState(run=known, length=length), timing.seconds_per_update
 
-    def _plan(self, data: TrainingData, stepper: Stepper, timing: Timing) -> dict[str, Any] | None:
+    def _plan(self, data: TrainingData, stepper: Updater, timing: Timing) -> dict[str, Any] | None:
         """How long it goes on, or None where the person who saw the plan says no."""
         length = planned_length(self.config.training, timing, data.pairs, self.clock())
         plan = make_plan(
@@ -208,9 +210,9 @@ class Run:
     def _loop(
         self,
         data: TrainingData,
-        stepper: Stepper,
+        stepper: Updater,
         loader: Loader,
-        progress: Progress,
+        progress: TrainingState,
         events: Events,
         asked: StopRequest,
         pace: float | None,
@@ -231,13 +233,13 @@ class Run:
         )
 
     def _end(
-        self, data: TrainingData, loop: Loop, progress: Progress, asked: StopRequest, reason: str
+        self, data: TrainingData, loop: Loop, progress: TrainingState, asked: StopRequest, reason: str
     ) -> str:
         """Finished; or stopped, also while finishing: the last checkpoint finishes to the same model."""
         try:
             if reason != "asked":
                 with asked.at_once():
-                    finish(self.config, self.out, data, loop, progress, reason)
+                    select_and_save(self.config, self.out, data, loop, progress, reason)
                 return reason
         except Interrupted:
             pass
@@ -249,7 +251,7 @@ class Run:
         return "asked"
 
     def _resumable(self, error: CheckpointError, ranks: Ranks) -> CheckpointError:
-        folders = checkpoint.all_of(self.out / "checkpoints")
+        folders = checkpoint.checkpoints_of(self.out / "checkpoints")
         place = f"from update {checkpoint.step_of(folders[-1]):,}" if folders else "from the start"
         command = self._again() if ranks.count > 1 else shlex.join(["dragoman", "train", "-o", str(self.out)])
         return CheckpointError(
@@ -259,7 +261,7 @@ class Run:
             hint=f"Make room, then resume {place}: {command}",
         )
 
-    def data(self, ranks: Ranks, events: Events, begun: Begun | None = None) -> TrainingData:
+    def data(self, ranks: Ranks, events: Events, begun: UnfinishedRun | None = None) -> TrainingData:
         config = self.config.data.model_copy(update={"max_length": self.config.longest_side})
         began = begun.data if begun else None
 
@@ -282,7 +284,7 @@ class Run:
 
         return ranks.in_turn("the preparation of the data", build)
 
-    def stepper(self, data: TrainingData, ranks: Ranks) -> Stepper:
+    def stepper(self, data: TrainingData, ranks: Ranks) -> Updater:
         config = self.config.training
         model = new_model(self.config, data.text)
         flat = FlatParameters(model, resolve(config.precision))
@@ -290,15 +292,15 @@ class Run:
             config.objective, data.text.tgt, self.config.search.max_length, self.astray(data, ranks)
         )
         adam = build_adam(config, flat)
-        return Stepper(model, flat, adam, ranks, config.seed, config.clip, objective, self.clock)
+        return Updater(model, flat, adam, ranks, config.seed, config.clip, objective, self.clock)
 
-    def astray(self, data: TrainingData, ranks: Ranks) -> Astray | None:
+    def astray(self, data: TrainingData, ranks: Ranks) -> GuidedAlignmentLoss | None:
         """What knows the word alignments, where they guide the attention."""
         objective, V = self.config.training.objective, data.text.tgt.size
-        if not isinstance(objective, Looking) or not objective.alignment:
+        if not isinstance(objective, AttentionTerms) or not objective.alignment:
             return None
-        learn = partial(learned_table, data.stores, V, self.out / "store" / "alignment")
-        return Astray(ranks.in_turn("word alignments", learn), V)
+        learn = partial(load_or_train_ibm1, data.stores, V, self.out / "store" / "alignment")
+        return GuidedAlignmentLoss(ranks.in_turn("word alignments", learn), V)
 
     def loader(self, data: TrainingData, ranks: Ranks) -> Loader:
         config = self.config.training
@@ -325,7 +327,7 @@ class Run:
             remove_folder(self.out / name)
         (self.out / "events.jsonl").unlink(missing_ok=True)
 
-    def _refuse(self, begun: Begun | None, more: str | None, finish: bool) -> None:
+    def _refuse(self, begun: UnfinishedRun | None, more: str | None, finish: bool) -> None:
         """What cannot be done with the run that is here, or that is not."""
         out, has_model = shlex.quote(str(self.out)), (self.out / "model").exists()
         if more and not more.isdecimal():

@@ -15,20 +15,22 @@ from dragoman.models.seq2seq import Seq2Seq
 from dragoman.nn.dropout import noise
 from dragoman.protocols import Batch, LossSum
 from dragoman.shapes import Float, Tensor
-from dragoman.training.accumulate import norm_in_chunks, tree_sum
-from dragoman.training.flat import FlatParameters
-from dragoman.training.objectives.objective import Objective, teacher_forcing
-from dragoman.training.optim import Adam
-from dragoman.training.parallel import Ranks
+from dragoman.training.distributed.ranks import Ranks
+from dragoman.training.distributed.tree_sum import norm_in_chunks, tree_sum
+from dragoman.training.objectives.teacher_forcing import Objective, teacher_forcing
+from dragoman.training.optim.adam import Adam
+from dragoman.training.optim.flat_parameters import FlatParameters
 
 # Behind the gradient in one flat tensor: Σ loss, Σ nll, how many ranks want to stop, the clock of the first
 # rank, and which update it is.
 EXTRA = 5
 MARKS = 2**16  # updates that are told apart: fp32 holds 256 times that number exactly
-LATE = 10**9  # for updates that are timed: by then all that sets in later, such as sampling, has set in
+AFTER_ALL_WARMUPS = (
+    10**9
+)  # for updates that are timed: by then all that sets in later, such as sampling, has set in
 
 
-class Updated(NamedTuple):
+class UpdateResult(NamedTuple):
     loss: float  # per target token, smoothed
     nll: float  # per target token
     norm: float  # of the gradient, before clipping
@@ -38,7 +40,7 @@ class Updated(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Stepper:
+class Updater:
     """Everything an update needs that stays the same over a run."""
 
     model: Seq2Seq
@@ -50,7 +52,7 @@ class Stepper:
     objective: Objective = teacher_forcing
     clock: Callable[[], float] = time.perf_counter
 
-    def update(self, batch: GlobalBatch, step: int, lr: float, stop: bool = False) -> Updated:
+    def update(self, batch: GlobalBatch, step: int, lr: float, stop: bool = False) -> UpdateResult:
         self.model.train()
         mine = tree_sum(self._parts(batch, step, stop)) if batch.micro else self._nothing(stop)
         mine[-2] = self.clock() if self.ranks.is_first else 0.0
@@ -65,7 +67,7 @@ class Stepper:
                 gradient.mul_(self.clip / norm)
             self.adam.step(gradient, lr)
             self.flat.publish()
-        return Updated(loss / batch.tokens, nll / batch.tokens, norm, applied, stops > 0, clock)
+        return UpdateResult(loss / batch.tokens, nll / batch.tokens, norm, applied, stops > 0, clock)
 
     def _parts(self, batch: GlobalBatch, step: int, stop: bool) -> Iterator[Float[Tensor, " Q"]]:
         """Gradient and sums of each micro-batch of this rank."""
@@ -92,4 +94,4 @@ class Stepper:
 
 
 def name_of(step: int) -> str:
-    return f"update {step:,}" if step < LATE else f"timed update {step - LATE + 1}"
+    return f"update {step:,}" if step < AFTER_ALL_WARMUPS else f"timed update {step - AFTER_ALL_WARMUPS + 1}"

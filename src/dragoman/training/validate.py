@@ -14,16 +14,16 @@ from dragoman.config.root import Config
 from dragoman.data.collate import collate
 from dragoman.data.pair import Pair
 from dragoman.errors import DataError
-from dragoman.inference.judge import learn_bounds
-from dragoman.inference.translator import Translator
+from dragoman.inference.quality.checks import learn_output_bounds
+from dragoman.inference.runtimes.torch import TorchRuntime
 from dragoman.metrics.report import values
 from dragoman.models.bundle import Bundle, new_model
-from dragoman.text.pair import TextPair
+from dragoman.text.tokenizer_pair import TokenizerPair
 
-ROWS = 64
+VALID_BATCH_ROWS = 64
 
 
-class Verdict(NamedTuple):
+class ValidationResult(NamedTuple):
     loss: float  # per token, not smoothed: log perplexity
     metrics: dict[str, float]  # bleu, chrf, exact_match of the decoded pairs
     sample: dict[str, str]
@@ -47,7 +47,7 @@ def unusable(data: DataConfig, limit: int) -> DataError:
 class Validator:
     """Knows a model of its own, so that training's state is never touched."""
 
-    def __init__(self, config: Config, text: TextPair, pairs: Sequence[Pair]) -> None:
+    def __init__(self, config: Config, text: TokenizerPair, pairs: Sequence[Pair]) -> None:
         self.text = text
         self.model = new_model(config, text).eval()
         limit = config.longest_side
@@ -59,13 +59,14 @@ class Validator:
             raise unusable(config.data, limit)
         in_order = sorted(usable, key=lambda item: (len(item[1][1]), len(item[1][0])))
         self.batches = [
-            collate([i for _, i in in_order[k : k + ROWS]]) for k in range(0, len(in_order), ROWS)
+            collate([i for _, i in in_order[k : k + VALID_BATCH_ROWS]])
+            for k in range(0, len(in_order), VALID_BATCH_ROWS)
         ]
         self.decoded = [p for p, _ in usable[: config.training.valid_decode]]
-        self.bounds = learn_bounds(text, [i for _, i in usable])
-        self.translator = Translator(Bundle(config, text, self.model), bounds=self.bounds)
+        self.bounds = learn_output_bounds(text, [i for _, i in usable])
+        self.translator = TorchRuntime(Bundle(config, text, self.model), bounds=self.bounds)
 
-    def __call__(self, weights: Mapping[str, torch.Tensor]) -> Verdict:
+    def __call__(self, weights: Mapping[str, torch.Tensor]) -> ValidationResult:
         start = time.perf_counter()
         with torch.no_grad():
             for name, p in self.model.named_parameters():
@@ -73,7 +74,7 @@ class Validator:
             nll = math.fsum(float(self.model(batch).nll) for batch in self.batches)
         tokens = sum(int(batch.tgt_keep.sum()) for batch in self.batches)
         metrics, sample = self.decode() if self.decoded else ({}, {})
-        return Verdict(nll / tokens, metrics, sample, time.perf_counter() - start)
+        return ValidationResult(nll / tokens, metrics, sample, time.perf_counter() - start)
 
     def decode(self) -> tuple[dict[str, float], dict[str, str]]:
         outputs = [result.text for result in self.translator([pair.src for pair in self.decoded])]

@@ -6,25 +6,25 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dragoman.data.blocks import blocks
-from dragoman.data.clean.clean import Cleaner
+from dragoman.data.clean.cleaner import Cleaner
 from dragoman.data.clean.drift import DriftDetector
 from dragoman.data.clean.leakage import Leakage, key
-from dragoman.data.clean.ratio import Ratio
+from dragoman.data.clean.length_ratio import LengthRatio
 from dragoman.data.clean.report import CheckReport, Finding
 from dragoman.data.clean.rules import has_control, is_copy
-from dragoman.data.clean.sides import Lengths, Words, are_turned
+from dragoman.data.clean.sides import Lengths, Words, are_swapped
 from dragoman.data.pair import Pair
-from dragoman.data.readers.bad import PASSED_OVER, BadLine
-from dragoman.data.readers.build import open_pairs
+from dragoman.data.readers.bad_line import PASSED_OVER, BadLine
+from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.errors import DataError
 from dragoman.text.languages import Languages
 
-Files = Sequence[str | Path]
+FilePaths = Sequence[str | Path]
 MOST_FAULTS = 10_000  # of a file with fewer pairs: it is something else, and each costs time
 
 
 def check(
-    files: Files, *, valid: Files = (), test: Files = (), languages: Languages | None = None
+    files: FilePaths, *, valid: FilePaths = (), test: FilePaths = (), languages: Languages | None = None
 ) -> CheckReport:
     """Look at everything; faults that training would refuse are collected, not raised.
 
@@ -40,7 +40,7 @@ def check(
     }
     ratio = survey(files, report, languages, words["train"])
     report.turned = [
-        name for name in leakages if are_turned(held[name], files) or words[name].is_turned(words["train"])
+        name for name in leakages if are_swapped(held[name], files) or words[name].is_turned(words["train"])
     ]
     cleaner = Cleaner(ratio)
     findings = {"empty": report.empty, "duplicates": report.duplicates, "lengths": report.lengths}
@@ -56,9 +56,9 @@ def check(
     return report
 
 
-def survey(files: Files, report: CheckReport, languages: Languages | None, words: Words) -> Ratio:
+def survey(files: FilePaths, report: CheckReport, languages: Languages | None, words: Words) -> LengthRatio:
     """The first pass: count, gather the faults, learn the usual length ratio and words, look for drift."""
-    ratio, detector, lengths = Ratio(), DriftDetector(), Lengths()
+    ratio, detector, lengths = LengthRatio(), DriftDetector(), Lengths()
     for block in blocks(faulty(files, report, languages)):
         report.pairs += len(block)
         for pair in block:
@@ -73,7 +73,7 @@ def survey(files: Files, report: CheckReport, languages: Languages | None, words
     return ratio
 
 
-def faulty(files: Files, report: CheckReport, languages: Languages | None) -> Iterator[Pair]:
+def faulty(files: FilePaths, report: CheckReport, languages: Languages | None) -> Iterator[Pair]:
     """The pairs of some files; their faults go into the report."""
     pairs = faults = 0
 

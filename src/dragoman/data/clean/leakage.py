@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dragoman.data.clean.normal import hash64, normal
-from dragoman.data.pair import KEPT, Pair
+from dragoman.data.clean.normalise import hash64, normalise
+from dragoman.data.pair import REPORT_CHARACTERS, Pair
 
 SHOWN = 3
 
@@ -44,7 +44,7 @@ class Overlap:
 
 
 def key(pair: Pair) -> Key:
-    return Key(hash64(normal(pair.src)), hash64(normal(pair.tgt)), pair.line)
+    return Key(hash64(normalise(pair.src)), hash64(normalise(pair.tgt)), pair.line)
 
 
 class Leakage:
@@ -62,7 +62,7 @@ class Leakage:
         self.unseen_tgt.discard(train.tgt)
         line = self.unseen.pop((train.src, train.tgt), None)
         if line is not None and len(self.twins) < SHOWN:
-            self.twins.append(Twin(line, train.line, src[:KEPT]))
+            self.twins.append(Twin(line, train.line, src[:REPORT_CHARACTERS]))
 
     def overlap(self) -> Overlap:
         return Overlap(

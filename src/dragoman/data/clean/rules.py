@@ -6,7 +6,7 @@ import re
 
 from dragoman.data.pair import Pair
 
-LONGEST = 4000  # characters of a side; more is a document, not a sentence
+MAX_SIDE_CHARACTERS = 4000  # characters of a side; more is a document, not a sentence
 
 # C0 and C1 controls but the tab, and the controls that turn the direction of text around unseen
 CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -17,7 +17,7 @@ def is_empty(pair: Pair) -> bool:
 
 
 def is_too_long(pair: Pair) -> bool:
-    return len(pair.src) > LONGEST or len(pair.tgt) > LONGEST
+    return len(pair.src) > MAX_SIDE_CHARACTERS or len(pair.tgt) > MAX_SIDE_CHARACTERS
 
 
 def is_copy(pair: Pair) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dragoman.data.pair import Pair
-from dragoman.data.readers.build import text_suffix
+from dragoman.data.readers.open_pairs import text_suffix
 
 ENOUGH = 200  # pairs from which something can be told
 UNRELATED = 0.15  # a correlation of lengths below it: of translations it is 0.8 and more
@@ -86,7 +86,7 @@ def language_names(files: Sequence[str | Path]) -> list[str]:
     return names if len(names) == 2 and are_codes and names[0] != names[1] else []
 
 
-def are_turned(files: Sequence[str | Path], train: Sequence[str | Path]) -> bool:
+def are_swapped(files: Sequence[str | Path], train: Sequence[str | Path]) -> bool:
     """Whether the names of two files say that they are the other way round."""
     names = language_names(files)
     return bool(names) and names[::-1] == language_names(train)

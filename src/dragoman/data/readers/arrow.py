@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.data.pair import Pair
-from dragoman.data.readers.bad import OnBad, bad_line
+from dragoman.data.readers.bad_line import OnBad, bad_line
 from dragoman.data.readers.inline import Inline, too_long
-from dragoman.data.readers.stream import BOMB_RATIO, opened
+from dragoman.data.readers.open_file import BOMB_RATIO, opened
 from dragoman.errors import DataError, MissingExtra
 from dragoman.text.languages import Languages, columns_of
 

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from dragoman.data.pair import Pair
-from dragoman.data.readers.bad import BadLine, OnBad, bad_line
+from dragoman.data.readers.bad_line import BadLine, OnBad, bad_line
 from dragoman.data.readers.lines import LIMIT, MOST_BETWEEN, Lines, read_lines
 from dragoman.errors import DataError
 from dragoman.text.languages import Languages, columns_of, is_heading, which

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dragoman.data.readers.bad import BadLine, bad_line
+from dragoman.data.readers.bad_line import BadLine, bad_line
 from dragoman.data.readers.lines import LIMIT
 from dragoman.data.readers.markup import End, Event, Start, Text
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from dragoman.data.pair import Pair
-from dragoman.data.readers.bad import BadLine, OnBad, bad_line
+from dragoman.data.readers.bad_line import BadLine, OnBad, bad_line
 from dragoman.data.readers.lines import read_lines
 from dragoman.text.languages import SOURCES, TARGETS, Languages, code, place_of
 

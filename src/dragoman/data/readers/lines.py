@@ -8,8 +8,8 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
-from dragoman.data.readers.bad import BadLine, bad_line
-from dragoman.data.readers.stream import open_bytes
+from dragoman.data.readers.bad_line import BadLine, bad_line
+from dragoman.data.readers.open_file import open_bytes
 from dragoman.errors import DataError
 
 LIMIT = 1 << 20  # bytes of a line

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 from xml.parsers import expat
 
-from dragoman.data.readers.stream import open_bytes
+from dragoman.data.readers.open_file import open_bytes
 from dragoman.errors import DataError
 
 CHUNK = 1 << 16  # bytes that are parsed at a time

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from dragoman.data.pair import Pair
-from dragoman.data.readers.bad import BadLine, OnBad, bad_line
+from dragoman.data.readers.bad_line import BadLine, OnBad, bad_line
 from dragoman.data.readers.inline import too_long
 from dragoman.data.readers.lines import LIMIT, MOST_BETWEEN, read_lines
 from dragoman.errors import DataError
@@ -53,7 +53,7 @@ def read_po(file: Path, on_bad: OnBad) -> Iterator[Pair]:
             text = line.strip()
             begins = text.startswith(("msgctxt", "msgid ", "msgid\t", "#"))
             if entry.is_translated and (begins or not text):
-                yield from told(file, entry, on_bad)
+                yield from checked_pair(file, entry, on_bad)
                 entry, field = Entry(), ""
             if text.startswith("#,") and "fuzzy" in text:
                 entry.is_fuzzy = True
@@ -72,10 +72,10 @@ def read_po(file: Path, on_bad: OnBad) -> Iterator[Pair]:
             if entry.size > LIMIT:  # no tool writes it, and to look for its end takes time
                 raise too_long(file, entry.line).error
             entry.fields.setdefault(field, []).append(unescaped(text[1:-1]))
-    yield from told(file, entry, on_bad)
+    yield from checked_pair(file, entry, on_bad)
 
 
-def told(file: Path, entry: Entry, on_bad: OnBad) -> Iterator[Pair]:
+def checked_pair(file: Path, entry: Entry, on_bad: OnBad) -> Iterator[Pair]:
     if not entry.is_translated or not entry.field("msgid"):  # nothing, or the header
         return
     if entry.is_fuzzy:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dragoman.data.pair import Pair
-from dragoman.data.readers.bad import OnBad, bad_line
+from dragoman.data.readers.bad_line import OnBad, bad_line
 from dragoman.data.readers.inline import Inline, too_long
 from dragoman.data.readers.lines import LIMIT
 from dragoman.data.readers.markup import Start, Text, read_xml

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from dragoman.data.pair import Pair
-from dragoman.data.readers.bad import BadLine, OnBad, bad_line
+from dragoman.data.readers.bad_line import BadLine, OnBad, bad_line
 from dragoman.data.readers.lines import read_lines
 from dragoman.text.languages import Languages, columns_of, is_heading, which
 

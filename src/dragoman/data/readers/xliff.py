@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dragoman.data.pair import Pair
-from dragoman.data.readers.bad import BadLine, OnBad, bad_line
+from dragoman.data.readers.bad_line import BadLine, OnBad, bad_line
 from dragoman.data.readers.inline import Inline, too_long
 from dragoman.data.readers.markup import End, Event, Start, Text, read_xml
 from dragoman.text.languages import Languages, speaks, which

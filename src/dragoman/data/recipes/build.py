@@ -14,7 +14,7 @@ RECIPES = {
 }
 
 
-def make(name: str, folder: Path, *, force: bool = False) -> list[Path]:
+def make_recipe(name: str, folder: Path, *, force: bool = False) -> list[Path]:
     """The recipe's data, its dragoman.toml and its README.md, in a folder of their own."""
     if folder.is_file():
         raise UsageError(

@@ -21,7 +21,7 @@ HANDLES = 64  # files open at once, at most
 Offsets = NDArray[np.int64]
 
 
-class Files:
+class StoreFiles:
     """One may serve several threads."""
 
     def __init__(self, folder: Path, files: Sequence[File]) -> None:

@@ -8,25 +8,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.store.files import Files
+from dragoman.data.store.files import StoreFiles
 from dragoman.data.store.layout import RECORD, damaged, ids_crcs, read_manifest, record_crcs
 from dragoman.errors import DataError
 
 SMALL = 32 << 20  # bytes of a store that is checked whole when it is opened
 
-Ids = NDArray[np.unsignedinteger[Any]]
+IdArray = NDArray[np.unsignedinteger[Any]]
 Rows = NDArray[np.int64]
 
 
-class Reader:
+class StoreReader:
     """The pairs of a store. Memory is that of the rows asked for; one reader may serve several threads."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.manifest = read_manifest(folder)
         self.dtype = np.dtype(self.manifest.dtype)
-        self.index = Files(folder, [shard.index for shard in self.manifest.shards])
-        self.data = Files(folder, [shard.data for shard in self.manifest.shards])
+        self.index = StoreFiles(folder, [shard.index for shard in self.manifest.shards])
+        self.data = StoreFiles(folder, [shard.data for shard in self.manifest.shards])
         if sum(file.bytes for file in (*self.index.files, *self.data.files)) <= SMALL:
             self.verify()
 
@@ -45,7 +45,7 @@ class Reader:
         records[order] = self.records(rows[order])
         return records["src"].astype(np.int64), records["tgt"].astype(np.int64)
 
-    def read(self, rows: Rows) -> list[tuple[Ids, Ids]]:
+    def read(self, rows: Rows) -> list[tuple[IdArray, IdArray]]:
         """The source and target ids of each row."""
         order = np.argsort(rows, kind="stable")  # the order of the disk
         ids, starts, middles, ends = self.pieces(rows[order])
@@ -68,7 +68,7 @@ class Reader:
         self.compare(self.index, records["crc"], record_crcs(raw, at.tolist(), rows.tolist()), rows)
         return records
 
-    def pieces(self, rows: Rows) -> tuple[Ids, Rows, Rows, Rows]:
+    def pieces(self, rows: Rows) -> tuple[IdArray, Rows, Rows, Rows]:
         """The ids of ascending rows, and where among them each source begins, ends, and each target ends."""
         if not len(rows):
             nothing = np.empty(0, np.int64)
@@ -82,7 +82,7 @@ class Reader:
         begin = at // self.dtype.itemsize
         return np.frombuffer(raw, self.dtype), begin, begin + src, begin + both
 
-    def compare(self, files: Files, written: NDArray[Any], read: list[int], rows: Rows) -> None:
+    def compare(self, files: StoreFiles, written: NDArray[Any], read: list[int], rows: Rows) -> None:
         """What was read of ascending rows must have the CRCs that were written."""
         wrong = written != read
         if wrong.any():
@@ -97,10 +97,10 @@ class Reader:
         self.data.close()
 
 
-def open_current(folder: Path, fingerprint: str) -> Reader | None:
+def open_current(folder: Path, fingerprint: str) -> StoreReader | None:
     """The store that stands here, if it is whole and made from just these sources."""
     try:
-        reader = Reader(folder)
+        reader = StoreReader(folder)
     except DataError:
         return None
     return reader if reader.manifest.fingerprint == fingerprint else None

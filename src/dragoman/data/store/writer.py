@@ -27,11 +27,11 @@ from dragoman.data.store.layout import (
 from dragoman.durable import sync
 from dragoman.errors import DataError
 
-Ids = Sequence[int] | NDArray[np.int32]
-IdPair = tuple[Ids, Ids]
+IdRow = Sequence[int] | NDArray[np.int32]
+IdPair = tuple[IdRow, IdRow]
 
 
-class Writer:
+class StoreWriter:
     """Use as `with Writer(…) as writer: writer.extend(pairs)`; only a clean exit writes the manifest."""
 
     def __init__(
@@ -53,7 +53,7 @@ class Writer:
         self.pairs = self.src_tokens = self.tgt_tokens = 0
         self.open: OpenShard | None = None
 
-    def __enter__(self) -> Writer:
+    def __enter__(self) -> StoreWriter:
         with explained(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             (self.folder / MANIFEST).unlink(missing_ok=True)  # first, so that what is left is no store

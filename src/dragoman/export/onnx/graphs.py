@@ -21,8 +21,8 @@ from torch import nn
 from torch.export import Dim
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 
-from dragoman.export.onnx.twins import traceable
-from dragoman.inference.onnx_file import ENCODER, FORMAT, STATE, STEP
+from dragoman.export.onnx.traceable import traceable
+from dragoman.inference.runtimes.onnx_file import ENCODER, FORMAT, STATE, STEP
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.protocols import State
 from dragoman.shapes import Bool, Int, Tensor

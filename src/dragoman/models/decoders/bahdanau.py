@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from dragoman.models.decoders.looking import Look
-from dragoman.models.decoders.trunk import Trunk
+from dragoman.models.decoders.attention import DecoderAttention
+from dragoman.models.decoders.recurrent_stack import RecurrentStack
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.recurrent.maxout import MaxoutOutput
 from dragoman.protocols import Memory, State
@@ -22,7 +22,9 @@ from dragoman.shapes import Bool, Float, Int, Tensor
 class BahdanauDecoder(nn.Module):
     """Of several layers the top one asks, and the bottom one hears the answer."""
 
-    def __init__(self, trunk: Trunk, look: Look, output: MaxoutOutput, dropout: Dropout) -> None:
+    def __init__(
+        self, trunk: RecurrentStack, look: DecoderAttention, output: MaxoutOutput, dropout: Dropout
+    ) -> None:
         super().__init__()
         self.trunk = trunk
         self.look = look

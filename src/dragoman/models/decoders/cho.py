@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from dragoman.models.decoders.trunk import Trunk
+from dragoman.models.decoders.recurrent_stack import RecurrentStack
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.recurrent.maxout import MaxoutOutput
 from dragoman.protocols import Memory, State
@@ -20,7 +20,7 @@ from dragoman.shapes import Bool, Float, Int, Tensor
 class ChoDecoder(nn.Module):
     """The first state is made of c too: s⁰ = tanh(V′ c)."""
 
-    def __init__(self, trunk: Trunk, V: nn.Linear, output: MaxoutOutput, dropout: Dropout) -> None:
+    def __init__(self, trunk: RecurrentStack, V: nn.Linear, output: MaxoutOutput, dropout: Dropout) -> None:
         super().__init__()
         self.trunk = trunk
         self.V = V

@@ -11,17 +11,17 @@ from torch import nn
 from dragoman.nn.attention.attend import padding_bias
 from dragoman.nn.conv.attention import Source
 from dragoman.nn.conv.block import DecoderBlock
-from dragoman.nn.conv.embedding import PlacedEmbedding
-from dragoman.nn.conv.variance import join, scale_gradient
+from dragoman.nn.conv.embedding import PositionalEmbedding
+from dragoman.nn.conv.scaling import scale_gradient, scaled_sum
 from dragoman.nn.conv.weight_norm import WeightNormed
 from dragoman.nn.dropout import Dropout
-from dragoman.nn.flat import lay_flat, sentences
-from dragoman.nn.stack import Stack
+from dragoman.nn.module_list import TypedModuleList
+from dragoman.nn.token_rows import from_rows, to_rows
 from dragoman.protocols import Memory, State
 from dragoman.shapes import Bool, Float, Int, Tensor
 
 
-class Standing(NamedTuple):
+class ConvDecoderCache(NamedTuple):
     """How many tokens each hypothesis has, and the last k − 1 inputs of each block."""
 
     place: Int[Tensor, " N"]
@@ -31,7 +31,7 @@ class Standing(NamedTuple):
 class ConvDecoder(nn.Module):
     def __init__(
         self,
-        embed: PlacedEmbedding,
+        embed: PositionalEmbedding,
         enter: WeightNormed,
         blocks: Sequence[DecoderBlock],
         leave: WeightNormed,
@@ -41,7 +41,7 @@ class ConvDecoder(nn.Module):
         super().__init__()
         self.embed = embed
         self.enter = enter
-        self.blocks = Stack(blocks)
+        self.blocks = TypedModuleList(blocks)
         self.leave = leave
         self.fit = fit  # the memory to the width of the embeddings, where its width is another
         self.dropout = Dropout(dropout)
@@ -52,7 +52,7 @@ class ConvDecoder(nn.Module):
         Without it the encoder learns too fast; e, as in section 3.4, is left as it is.
         """
         z = self.fit(scale_gradient(memory.states, 1.0 / (2 * len(self.blocks))))
-        values = z if memory.embedded is None else join(z, self.fit(memory.embedded))
+        values = z if memory.embedded is None else scaled_sum(z, self.fit(memory.embedded))
         root = memory.keep.sum(dim=1).to(z.dtype).sqrt().view(-1, 1, 1)
         return Source(z, values, padding_bias(memory.keep, z.dtype), root)
 
@@ -61,17 +61,17 @@ class ConvDecoder(nn.Module):
     ) -> Float[Tensor, "B T D"]:
         # Padding stands behind the real tokens, where no window of theirs reaches.
         shape = (tgt.shape[0], tgt.shape[1])
-        source, g = self.look_at(memory), lay_flat(self.embed(tgt))
+        source, g = self.look_at(memory), to_rows(self.embed(tgt))
         x = self.enter(g)
         for block in self.blocks:
             x = block(x, g, shape, source)
-        return sentences(self.dropout(self.leave(x)), shape)
+        return from_rows(self.dropout(self.leave(x)), shape)
 
     def start(self, memory: Memory, width: int) -> State:
         rows = memory.keep.shape[0] * width
         place = memory.keep.new_zeros(rows, dtype=torch.long)
         windows = [block.convolution.before(rows) for block in self.blocks]
-        return State(self.look_at(memory), Standing(place, windows))
+        return State(self.look_at(memory), ConvDecoderCache(place, windows))
 
     def step(
         self, y: Int[Tensor, " N"], state: State
@@ -84,7 +84,7 @@ class ConvDecoder(nn.Module):
             x, past, a = block.step(x, g, past, state.fixed)
             windows.append(past)
             weights.append(a)
-        moved = Standing(state.moving.place + 1, windows)
+        moved = ConvDecoderCache(state.moving.place + 1, windows)
         h = self.dropout(self.leave(x))
         return h, State(state.fixed, moved), torch.stack(weights).mean(dim=0)
 

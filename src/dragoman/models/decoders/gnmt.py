@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from dragoman.models.decoders.looking import Look
-from dragoman.models.decoders.trunk import Trunk
+from dragoman.models.decoders.attention import DecoderAttention
+from dragoman.models.decoders.recurrent_stack import RecurrentStack
 from dragoman.protocols import Memory, State
 from dragoman.shapes import Bool, Float, Int, Tensor
 
@@ -19,7 +19,7 @@ from dragoman.shapes import Bool, Float, Int, Tensor
 class GNMTDecoder(nn.Module):
     """Only the bottom layer goes step by step; then all contexts are known, and the others run fused."""
 
-    def __init__(self, trunk: Trunk, look: Look, output: nn.Module) -> None:
+    def __init__(self, trunk: RecurrentStack, look: DecoderAttention, output: nn.Module) -> None:
         super().__init__()
         self.trunk = trunk
         self.look = look

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from dragoman.models.decoders.looking import Look
-from dragoman.models.decoders.trunk import Trunk
+from dragoman.models.decoders.attention import DecoderAttention
+from dragoman.models.decoders.recurrent_stack import RecurrentStack
 from dragoman.nn.cells.cell import CellState
 from dragoman.nn.dropout import Dropout
 from dragoman.protocols import Memory, State
@@ -35,7 +35,9 @@ class AttentionalVector(nn.Module):
 class LuongDecoder(nn.Module):
     """Nothing feeds back, so a whole target runs through the fused cell and attends in one product."""
 
-    def __init__(self, trunk: Trunk, look: Look, attentional: AttentionalVector, dropout: Dropout) -> None:
+    def __init__(
+        self, trunk: RecurrentStack, look: DecoderAttention, attentional: AttentionalVector, dropout: Dropout
+    ) -> None:
         super().__init__()
         self.trunk = trunk
         self.look = look
@@ -66,7 +68,9 @@ class LuongDecoder(nn.Module):
 class InputFeedingDecoder(nn.Module):
     """h̃_{t−1} enters the first cell beside the token (Luong et al. 2015, section 3.3)."""
 
-    def __init__(self, trunk: Trunk, look: Look, attentional: AttentionalVector, dropout: Dropout) -> None:
+    def __init__(
+        self, trunk: RecurrentStack, look: DecoderAttention, attentional: AttentionalVector, dropout: Dropout
+    ) -> None:
         super().__init__()
         self.trunk = trunk
         self.look = look

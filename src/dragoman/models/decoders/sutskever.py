@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch import nn
 
-from dragoman.models.decoders.trunk import Trunk
+from dragoman.models.decoders.recurrent_stack import RecurrentStack
 from dragoman.protocols import Memory, State
 from dragoman.shapes import Bool, Float, Int, Tensor
 
@@ -14,7 +14,7 @@ from dragoman.shapes import Bool, Float, Int, Tensor
 class SutskeverDecoder(nn.Module):
     """`output` makes the state as wide as the output layer reads it."""
 
-    def __init__(self, trunk: Trunk, output: nn.Module) -> None:
+    def __init__(self, trunk: RecurrentStack, output: nn.Module) -> None:
         super().__init__()
         self.trunk = trunk
         self.output = output

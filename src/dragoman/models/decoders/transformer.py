@@ -11,16 +11,16 @@ from torch import nn
 from dragoman.nn.attention.attend import padding_bias
 from dragoman.nn.attention.multihead import KeyValue
 from dragoman.nn.embedding import PositionedEmbedding, ScaledEmbedding
-from dragoman.nn.fast.step import rows_of_heads
-from dragoman.nn.flat import lay_flat, sentences
-from dragoman.nn.stack import Stack
+from dragoman.nn.fast.decode_step import rows_of_heads
+from dragoman.nn.module_list import TypedModuleList
+from dragoman.nn.token_rows import from_rows, to_rows
 from dragoman.nn.transformer.decoder_layer import DecoderLayer
 from dragoman.nn.transformer.depth import LayerDrop
 from dragoman.protocols import Memory, State
 from dragoman.shapes import Bool, Float, Int, Tensor
 
 
-class Written(NamedTuple):
+class TransformerDecoderCache(NamedTuple):
     """How many tokens stand already, the same number in each row, and their keys and values in each layer.
 
     `rows` of the past go on, if not all. A step copies it anyway: they are taken only then.
@@ -30,9 +30,9 @@ class Written(NamedTuple):
     past: list[KeyValue]
     rows: Int[Tensor, " N"] | None = None
 
-    def take_rows(self, rows: Int[Tensor, " M"]) -> Written:
+    def take_rows(self, rows: Int[Tensor, " M"]) -> TransformerDecoderCache:
         before = rows if self.rows is None else self.rows.index_select(0, rows)
-        return Written(self.place.index_select(0, rows), self.past, before)
+        return TransformerDecoderCache(self.place.index_select(0, rows), self.past, before)
 
 
 class TransformerDecoder(nn.Module):
@@ -45,7 +45,7 @@ class TransformerDecoder(nn.Module):
     ) -> None:
         super().__init__()
         self.embed = embed
-        self.layers = Stack(layers)
+        self.layers = TypedModuleList(layers)
         self.norm = norm
         self.layer_drop = LayerDrop(layer_drop)
 
@@ -54,23 +54,23 @@ class TransformerDecoder(nn.Module):
     ) -> Float[Tensor, "B T D"]:
         # Padding stands behind the real tokens, where the causal mask already hides it.
         shape, source = (tgt.shape[0], tgt.shape[1]), (memory.keep.shape[0], memory.keep.shape[1])
-        x, m = lay_flat(self.embed(tgt)), lay_flat(memory.states)
+        x, m = to_rows(self.embed(tgt)), to_rows(memory.states)
         causal = self.layers[0].attention.hide_future(x, tgt.shape[1])
         bias = None if bool(memory.keep.all()) else padding_bias(memory.keep, x.dtype)
         for layer in self.layer_drop(self.layers):
             x = layer(x, shape, causal, layer.cross.remember(m, source), bias)
-        return sentences(self.norm(x), shape)
+        return from_rows(self.norm(x), shape)
 
     def start(self, memory: Memory, width: int) -> State:
         source = (memory.keep.shape[0], memory.keep.shape[1])
-        m = lay_flat(memory.states)
+        m = to_rows(memory.states)
         kv = [layer.cross.remember(m, source) for layer in self.layers]
         bias = padding_bias(memory.keep, memory.states.dtype).unsqueeze(1)
         bias = bias.expand(-1, self.layers[0].cross.heads, -1, -1).contiguous()  # once, not at each step
         rows, heads, features = memory.keep.shape[0] * width, kv[0].k.shape[1], kv[0].k.shape[3]
         empty = memory.states.new_empty(rows, heads, 0, features)
         place = torch.zeros(rows, dtype=torch.long, device=empty.device)
-        return State((kv, bias), Written(place, [KeyValue(empty, empty) for _ in kv]))
+        return State((kv, bias), TransformerDecoderCache(place, [KeyValue(empty, empty) for _ in kv]))
 
     def step(
         self, y: Int[Tensor, " N"], state: State
@@ -85,7 +85,7 @@ class TransformerDecoder(nn.Module):
             x, now, alpha = layer.step(x, past, place, memory, bias)
             seen.append(now)
         attention = alpha.mean(dim=1).flatten(0, 1)  # of the last layer's heads
-        return self.norm(x), State(state.fixed, Written(written.place + 1, seen)), attention
+        return self.norm(x), State(state.fixed, TransformerDecoderCache(written.place + 1, seen)), attention
 
     if TYPE_CHECKING:
         __call__ = forward

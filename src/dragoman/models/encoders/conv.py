@@ -9,10 +9,10 @@ from torch import nn
 
 from dragoman.models.encoders.transformer import mean
 from dragoman.nn.conv.block import EncoderBlock
-from dragoman.nn.conv.embedding import PlacedEmbedding
+from dragoman.nn.conv.embedding import PositionalEmbedding
 from dragoman.nn.conv.weight_norm import WeightNormed
-from dragoman.nn.flat import lay_flat, sentences
-from dragoman.nn.stack import Stack
+from dragoman.nn.module_list import TypedModuleList
+from dragoman.nn.token_rows import from_rows, to_rows
 from dragoman.protocols import Memory
 from dragoman.shapes import Bool, Int, Tensor
 
@@ -21,12 +21,16 @@ class ConvEncoder(nn.Module):
     """The states are z, as wide as the embeddings e, which stand beside them."""
 
     def __init__(
-        self, embed: PlacedEmbedding, enter: WeightNormed, blocks: Sequence[EncoderBlock], leave: WeightNormed
+        self,
+        embed: PositionalEmbedding,
+        enter: WeightNormed,
+        blocks: Sequence[EncoderBlock],
+        leave: WeightNormed,
     ) -> None:
         super().__init__()
         self.embed = embed
         self.enter = enter
-        self.blocks = Stack(blocks)
+        self.blocks = TypedModuleList(blocks)
         self.leave = leave
 
     def forward(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory:
@@ -36,11 +40,11 @@ class ConvEncoder(nn.Module):
         """Padding counts as nothing, which costs a product a block where there is any."""
         shape = (src.shape[0], src.shape[1])
         e = self.embed(src)
-        x = self.enter(lay_flat(e))
-        real = lay_flat(keep.unsqueeze(2).to(x.dtype)) if is_padded else None
+        x = self.enter(to_rows(e))
+        real = to_rows(keep.unsqueeze(2).to(x.dtype)) if is_padded else None
         for block in self.blocks:
             x = block(x, shape, real)
-        z = sentences(self.leave(x), shape)
+        z = from_rows(self.leave(x), shape)
         return Memory(z, keep, mean(z, keep), embedded=e)
 
     if TYPE_CHECKING:

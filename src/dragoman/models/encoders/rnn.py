@@ -10,9 +10,9 @@ from torch import nn
 from dragoman.nn.cells.unroll import reorder, reversal
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.embedding import PlainEmbedding
+from dragoman.nn.module_list import TypedModuleList
 from dragoman.nn.recurrent.bidirectional import BidirectionalLayer
 from dragoman.nn.recurrent.layer import RecurrentLayer
-from dragoman.nn.stack import Stack
 from dragoman.protocols import Memory
 from dragoman.shapes import Bool, Int, Tensor
 
@@ -29,7 +29,7 @@ class RNNEncoder(nn.Module):
         super().__init__()
         self.embed = embed
         self.dropout = dropout
-        self.layers = Stack(layers)
+        self.layers = TypedModuleList(layers)
 
     def forward(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory:
         x = self.dropout(self.embed(src))
@@ -41,14 +41,14 @@ class RNNEncoder(nn.Module):
         __call__ = forward
 
 
-class HandingRNNEncoder(nn.Module):
+class FinalStatesRNNEncoder(nn.Module):
     """All layers read from the left, and each hands on the whole state that it ends in, which costs more."""
 
     def __init__(self, embed: PlainEmbedding, dropout: Dropout, layers: Sequence[RecurrentLayer]) -> None:
         super().__init__()
         self.embed = embed
         self.dropout = dropout
-        self.layers = Stack(layers)
+        self.layers = TypedModuleList(layers)
 
     def forward(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory:
         x = self.dropout(self.embed(src))
@@ -62,10 +62,10 @@ class HandingRNNEncoder(nn.Module):
         __call__ = forward
 
 
-class BackwardsEncoder(nn.Module):
+class ReversedEncoder(nn.Module):
     """Reads x_S … x_1, so that the first words of both sides meet (Sutskever et al. 2014, section 3.3)."""
 
-    def __init__(self, reader: RNNEncoder | HandingRNNEncoder) -> None:
+    def __init__(self, reader: RNNEncoder | FinalStatesRNNEncoder) -> None:
         super().__init__()
         self.reader = reader
 

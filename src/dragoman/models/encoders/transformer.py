@@ -9,8 +9,8 @@ from torch import nn
 
 from dragoman.nn.attention.attend import padding_bias
 from dragoman.nn.embedding import PositionedEmbedding, ScaledEmbedding
-from dragoman.nn.flat import lay_flat, sentences
-from dragoman.nn.stack import Stack
+from dragoman.nn.module_list import TypedModuleList
+from dragoman.nn.token_rows import from_rows, to_rows
 from dragoman.nn.transformer.depth import LayerDrop
 from dragoman.nn.transformer.encoder_layer import EncoderLayer
 from dragoman.protocols import Memory
@@ -30,7 +30,7 @@ class TransformerEncoder(nn.Module):
     ) -> None:
         super().__init__()
         self.embed = embed
-        self.layers = Stack(layers)
+        self.layers = TypedModuleList(layers)
         self.norm = norm
         self.layer_drop = LayerDrop(layer_drop)
         self.reads_end = reads_end
@@ -38,12 +38,12 @@ class TransformerEncoder(nn.Module):
     def forward(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory:
         shape = (src.shape[0], src.shape[1])
         keep = keep if self.reads_end else keep & (src != EOS)  # it is last, so hidden is as good as absent
-        x = lay_flat(self.embed(src))
+        x = to_rows(self.embed(src))
         # Only training may ask: an output must not depend on whether others in the batch are padded.
         bias = None if self.training and bool(keep.all()) else padding_bias(keep, x.dtype)
         for layer in self.layer_drop(self.layers):
             x = layer(x, shape, bias)
-        states = sentences(self.norm(x), shape)
+        states = from_rows(self.norm(x), shape)
         return Memory(states, keep, mean(states, keep))
 
     if TYPE_CHECKING:

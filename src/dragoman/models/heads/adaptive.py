@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from dragoman.losses.fast.output import output_loss
 from dragoman.nn.embedding import embedding_matrix
-from dragoman.nn.stack import Stack
+from dragoman.nn.module_list import TypedModuleList
 from dragoman.protocols import LossSum
 from dragoman.shapes import Float, Int, Tensor
 
@@ -52,7 +52,7 @@ class AdaptiveHead(nn.Module):
         self.starts, ends = list(cutoffs), [*cutoffs[1:], vocabulary]
         self.frequent = Softmax(nn.Identity(), features, cutoffs[0] + len(cutoffs))
         sizes = [features // shrink**i for i in range(1, len(cutoffs) + 1)]
-        self.clusters = Stack(
+        self.clusters = TypedModuleList(
             Softmax(nn.Linear(features, size, bias=False), size, end - start)
             for size, start, end in zip(sizes, self.starts, ends, strict=True)
         )

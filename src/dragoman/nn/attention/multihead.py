@@ -13,9 +13,9 @@ from torch import nn
 from dragoman.nn.attention.attend import causal_bias, scaled_dot
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.fast.attention import sdpa, sdpa_is_faster
-from dragoman.nn.fast.step import append_step, cross_step, self_step
-from dragoman.nn.flat import lay_flat, sentences
-from dragoman.nn.position import Relation, Unrelated
+from dragoman.nn.fast.decode_step import append_step, cross_step, self_step
+from dragoman.nn.position import NoRelativePositions, RelativePositions
+from dragoman.nn.token_rows import from_rows, to_rows
 from dragoman.shapes import Float, Int, Tensor
 
 Shape = tuple[int, int]  # B sentences, T tokens each
@@ -40,7 +40,7 @@ class KeyValue(NamedTuple):
 
 def split_heads(x: Float[Tensor, "N D"], shape: Shape, parts: int, heads: int) -> Float[Tensor, "P B H T K"]:
     """Products that stand side by side, taken apart: one copy puts each head's rows together."""
-    return sentences(x, shape).unflatten(2, (parts, heads, -1)).permute(2, 0, 3, 1, 4).contiguous()
+    return from_rows(x, shape).unflatten(2, (parts, heads, -1)).permute(2, 0, 3, 1, 4).contiguous()
 
 
 def split_unequal(x: Float[Tensor, "N D"], shape: Shape, heads: Sequence[int]) -> list[Tensor]:
@@ -51,10 +51,10 @@ def split_unequal(x: Float[Tensor, "N D"], shape: Shape, heads: Sequence[int]) -
 
 
 def merge_heads(x: Float[Tensor, "B H T K"]) -> Float[Tensor, "N D"]:
-    return lay_flat(x.transpose(1, 2).flatten(2))
+    return to_rows(x.transpose(1, 2).flatten(2))
 
 
-def for_heads(
+def combine_biases(
     bias: Float[Tensor, "b t S"] | None, related: Float[Tensor, "H u S"] | None
 ) -> Float[Tensor, "b h v S"] | None:
     """What hides tokens from all heads, and what each head adds to its scores."""
@@ -63,7 +63,7 @@ def for_heads(
     return related.unsqueeze(0) if bias is None else bias.unsqueeze(1) + related
 
 
-def mix(
+def attend_heads(
     q: Float[Tensor, "B H T K"], kv: KeyValue, bias: Float[Tensor, "b h t S"] | None, dropout: Dropout
 ) -> Float[Tensor, "B H T K"]:
     """The heads' contexts, by the faster of two equal kernels."""
@@ -91,7 +91,7 @@ class SelfAttention(nn.Module):
         dropout: float,
         *,
         kv_heads: int | None = None,
-        relation: Relation | None = None,
+        relation: RelativePositions | None = None,
     ) -> None:
         super().__init__()
         self.heads = heads
@@ -99,15 +99,15 @@ class SelfAttention(nn.Module):
         shared = size // heads * self.kv_heads
         self.W_qkv = projection(size, size, shared, shared)
         self.W_o = projection(size, size)
-        self.relation = relation or Unrelated()
+        self.relation = relation or NoRelativePositions()
         self.dropout = Dropout(dropout)
 
     def forward(
         self, x: Float[Tensor, "N D"], shape: Shape, bias: Float[Tensor, "b t T"] | None
     ) -> Float[Tensor, "N D"]:
         q, kv = self.project(x, shape, 0)
-        added = for_heads(bias, self.relation.bias(shape[1], shape[1], 0))
-        return self.W_o(merge_heads(mix(q, kv, added, self.dropout)))
+        added = combine_biases(bias, self.relation.bias(shape[1], shape[1], 0))
+        return self.W_o(merge_heads(attend_heads(q, kv, added, self.dropout)))
 
     def step(
         self, x: Float[Tensor, "N D"], past: KeyValue, place: int
@@ -119,15 +119,15 @@ class SelfAttention(nn.Module):
         q, now = self.project(x, (len(x), 1), place)
         seen = past.append(now)
         keys = seen.k.shape[2]
-        added = for_heads(None, self.relation.bias(1, keys, keys - 1))
-        c = merge_heads(mix(q, seen, added, self.dropout))[: len(x)]  # bf16 rows were filled up
+        added = combine_biases(None, self.relation.bias(1, keys, keys - 1))
+        c = merge_heads(attend_heads(q, seen, added, self.dropout))[: len(x)]  # bf16 rows were filled up
         return self.W_o(c), seen
 
     @property
     def is_plain(self) -> bool:
         """A key for each query, and nothing between scores and contexts but the softmax."""
         one_each = self.kv_heads == self.heads
-        return one_each and isinstance(self.relation, Unrelated) and not self.dropout.active
+        return one_each and isinstance(self.relation, NoRelativePositions) and not self.dropout.active
 
     def project(
         self, x: Float[Tensor, "N D"], shape: Shape, start: int
@@ -170,7 +170,7 @@ class CrossAttention(nn.Module):
         self, x: Float[Tensor, "N D"], shape: Shape, kv: KeyValue, bias: Float[Tensor, "b t S"] | None
     ) -> Float[Tensor, "N D"]:
         (q,) = split_heads(self.W_q(x), shape, 1, self.heads)
-        return self.W_o(merge_heads(mix(q, kv, for_heads(bias, None), self.dropout)))
+        return self.W_o(merge_heads(attend_heads(q, kv, combine_biases(bias, None), self.dropout)))
 
     def look(
         self, x: Float[Tensor, "N D"], shape: Shape, kv: KeyValue, bias: Float[Tensor, "B H 1 S"]

@@ -35,7 +35,7 @@ class LearnedQuery(nn.Module):
         __call__ = forward
 
 
-class PlacedPooling(nn.Module):
+class PositionBiasPooling(nn.Module):
     """e_i = tanh(wᵀ h_i + b_i): a weight a feature and one a place, so for sequences of one length only.
 
     The smallest attention that a textbook puts on a recurrent net: over 20 steps of 2 features it has

@@ -5,9 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dragoman.nn.attention.attend import window_bias
-from dragoman.nn.attention.multihead import KeyValue, SelfAttention, Shape, for_heads, merge_heads, mix
+from dragoman.nn.attention.multihead import (
+    KeyValue,
+    SelfAttention,
+    Shape,
+    attend_heads,
+    combine_biases,
+    merge_heads,
+)
 from dragoman.nn.fast.attention import blocks_are_faster, cut, uncut
-from dragoman.nn.position import Relation
+from dragoman.nn.position import RelativePositions
 from dragoman.shapes import Float, Tensor
 
 Hidden = Float[Tensor, "b 1 T"] | None
@@ -25,7 +32,7 @@ class WindowedSelfAttention(SelfAttention):
         before: int,
         after: int,
         kv_heads: int | None = None,
-        relation: Relation | None = None,
+        relation: RelativePositions | None = None,
     ) -> None:
         super().__init__(size, heads, dropout, kv_heads=kv_heads, relation=relation)
         self.before = before
@@ -41,7 +48,7 @@ class WindowedSelfAttention(SelfAttention):
         steps = q.shape[2]
         hidden = q.new_zeros(1, 1, steps) if hidden is None else hidden
         window = window_bias(hidden, steps, 0, self.before, self.after)
-        return mix(q, kv, for_heads(window, self.relation.bias(steps, steps, 0)), self.dropout)
+        return attend_heads(q, kv, combine_biases(window, self.relation.bias(steps, steps, 0)), self.dropout)
 
     def by_blocks(
         self, q: Float[Tensor, "B H T K"], kv: KeyValue, hidden: Hidden
@@ -49,7 +56,9 @@ class WindowedSelfAttention(SelfAttention):
         """Its twin: only the scores that the window may show."""
         blocks = cut(q, kv.k, kv.v, hidden, self.before, self.after)
         related = self.relation.bias(blocks.q.shape[2], blocks.k.shape[2], self.before)
-        c = mix(blocks.q, KeyValue(blocks.k, blocks.v), for_heads(blocks.bias, related), self.dropout)
+        c = attend_heads(
+            blocks.q, KeyValue(blocks.k, blocks.v), combine_biases(blocks.bias, related), self.dropout
+        )
         return uncut(c, len(q), q.shape[2])
 
     def step(

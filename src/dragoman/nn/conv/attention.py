@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from torch import nn
 
 from dragoman.nn.attention.attend import attend
-from dragoman.nn.conv.variance import join
+from dragoman.nn.conv.scaling import scaled_sum
 from dragoman.nn.conv.weight_norm import WeightNormed
-from dragoman.nn.flat import lay_flat, sentences
+from dragoman.nn.token_rows import from_rows, to_rows
 from dragoman.shapes import Float, Tensor
 
 
@@ -36,9 +36,11 @@ class MultiStepAttention(nn.Module):
     def forward(
         self, h: Float[Tensor, "N D"], g: Float[Tensor, "N E"], shape: tuple[int, int], source: Source
     ) -> tuple[Float[Tensor, "N D"], Float[Tensor, "B T S"]]:
-        d = sentences(join(self.W_d(h), g), shape)
+        d = from_rows(scaled_sum(self.W_d(h), g), shape)
         c, a = attend(d @ source.keys.transpose(1, 2) + source.bias, source.values)
-        return join(self.W_c(lay_flat(c * source.root)[: h.shape[0]]), h), a  # a single step is not filled up
+        return scaled_sum(
+            self.W_c(to_rows(c * source.root)[: h.shape[0]]), h
+        ), a  # a single step is not filled up
 
     if TYPE_CHECKING:
         __call__ = forward

@@ -11,7 +11,7 @@ from torch import nn
 
 from dragoman.nn.conv.attention import MultiStepAttention, Source
 from dragoman.nn.conv.gated import GatedConvolution
-from dragoman.nn.conv.variance import join
+from dragoman.nn.conv.scaling import scaled_sum
 from dragoman.shapes import Float, Tensor
 
 
@@ -27,7 +27,7 @@ class EncoderBlock(nn.Module):
         self, x: Float[Tensor, "N X"], shape: tuple[int, int], real: Float[Tensor, "N 1"] | None
     ) -> Float[Tensor, "N D"]:
         """`real` is 1 at tokens and 0 at padding; None where nothing is padded."""
-        return join(self.convolution(x if real is None else x * real, shape), self.carry(x))
+        return scaled_sum(self.convolution(x if real is None else x * real, shape), self.carry(x))
 
     if TYPE_CHECKING:
         __call__ = forward
@@ -48,7 +48,7 @@ class DecoderBlock(nn.Module):
         self, x: Float[Tensor, "N X"], g: Float[Tensor, "N E"], shape: tuple[int, int], source: Source
     ) -> Float[Tensor, "N D"]:
         h, _ = self.attention(self.convolution(x, shape), g, shape, source)
-        return join(h, self.carry(x))
+        return scaled_sum(h, self.carry(x))
 
     def step(
         self, x: Float[Tensor, "N X"], g: Float[Tensor, "N E"], past: Float[Tensor, "N P X"], source: Source
@@ -57,7 +57,7 @@ class DecoderBlock(nn.Module):
         h, past = self.convolution.step(x, past)
         sentences = source.keys.shape[0]
         h, a = self.attention(h, g, (sentences, x.shape[0] // sentences), source)
-        return join(h, self.carry(x)), past, a.flatten(0, 1)
+        return scaled_sum(h, self.carry(x)), past, a.flatten(0, 1)
 
     if TYPE_CHECKING:
         __call__ = forward

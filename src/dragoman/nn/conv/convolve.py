@@ -1,4 +1,4 @@
-"""y_i = Σ_j W_j x_{i−left+j} + b: a convolution written out. `nn/fast/windows.py` makes one product of it."""
+"""y_i = Σ_j W_j x_{i−left+j} + b: a convolution written out. `nn/fast/im2col.py` makes one product of it."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from dragoman.shapes import Float, Int, Tensor
 STD = 0.1  # of every embedding at the start (section 3.5)
 
 
-class PlacedEmbedding(nn.Module):
+class PositionalEmbedding(nn.Module):
     def __init__(self, matrix: Matrix, count: int, size: int, dropout: float) -> None:
         super().__init__()
         self.matrix = matrix

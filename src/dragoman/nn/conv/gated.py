@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from dragoman.nn.conv.weight_norm import WeightNormed
 from dragoman.nn.dropout import Dropout
-from dragoman.nn.fast.windows import windows
+from dragoman.nn.fast.im2col import windows
 from dragoman.shapes import Float, Tensor
 
 

@@ -16,7 +16,7 @@ from dragoman.nn.cells.gru import GRUCell, ResetFirstGRUCell
 from dragoman.nn.cells.lstm import LSTMCell
 from dragoman.nn.cells.peephole import PeepholeLSTMCell
 from dragoman.nn.cells.unroll import last
-from dragoman.nn.fast.sweep import sweep
+from dragoman.nn.fast.lstm_scan import sweep
 from dragoman.shapes import Bool, Float, Tensor
 
 _SHUT = 1e4  # σ(−10⁴) is 0 and σ(10⁴) is 1 in every floating-point format

@@ -8,8 +8,8 @@ from dragoman.nn.cells.cell import Cell
 from dragoman.nn.cells.unroll import last, reorder, reversal
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.fast.recurrent import run
-from dragoman.nn.recurrent.around import Plain, Residual
-from dragoman.nn.recurrent.join import Concat, Mean, Projection
+from dragoman.nn.recurrent.merge_directions import ConcatDirections, MeanDirections, ProjectedDirections
+from dragoman.nn.recurrent.residual import Plain, Residual
 from dragoman.shapes import Bool, Float, Tensor
 
 
@@ -23,7 +23,7 @@ class BidirectionalLayer(nn.Module):
         self,
         right: Cell,
         left: Cell,
-        join: Concat | Mean | Projection,
+        join: ConcatDirections | MeanDirections | ProjectedDirections,
         around: Plain | Residual,
         dropout: Dropout,
     ) -> None:

@@ -15,7 +15,7 @@ from dragoman.nn.cells.cell import Cell, CellState
 from dragoman.nn.cells.unroll import last
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.fast.recurrent import run, run_to_ends
-from dragoman.nn.recurrent.around import Plain, Residual
+from dragoman.nn.recurrent.residual import Plain, Residual
 from dragoman.shapes import Bool, Float, Tensor
 
 

@@ -15,7 +15,7 @@ from torch.utils.checkpoint import checkpoint
 
 from dragoman.losses.fast.output import slices
 from dragoman.losses.risk import expected_risk
-from dragoman.metrics.sentence import Distance
+from dragoman.metrics.sentence_distance import Distance
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.protocols import Batch, Head, LossSum, take
 from dragoman.search.sample import sample
@@ -24,7 +24,7 @@ from dragoman.text.specials import BOS, PAD
 from dragoman.text.tokenizer import Tokenizer
 
 
-class Candidates(NamedTuple):
+class RiskCandidates(NamedTuple):
     """The outputs that compete, a row each: of sentence `row` the one in `place`; 0 is the reference."""
 
     row: Int[Tensor, " N"]
@@ -54,7 +54,7 @@ class MinimumRisk:
         # A sentence counts by its target tokens, as it does in every other loss.
         return LossSum((risk * batch.tgt_keep.sum(dim=1)).sum(), -all_log_p[:, 0].detach().sum())
 
-    def candidates(self, model: Seq2Seq, batch: Batch) -> Candidates:
+    def candidates(self, model: Seq2Seq, batch: Batch) -> RiskCandidates:
         drawn = self.sampled(model, batch)
         found = []
         for row, reference in enumerate(real(batch.tgt_out, batch.tgt_keep)):
@@ -66,7 +66,7 @@ class MinimumRisk:
         rows, places, tokens, deltas = zip(*found, strict=True)
         padded = torch.nn.utils.rnn.pad_sequence(list(tokens), batch_first=True, padding_value=PAD)
         device = batch.src.device
-        return Candidates(
+        return RiskCandidates(
             torch.tensor(rows, device=device),
             torch.tensor(places, device=device),
             padded.to(device),
@@ -88,7 +88,7 @@ def real(tokens: Int[Tensor, "N T"], keep: Bool[Tensor, "N T"]) -> Iterator[tupl
     return (tuple(row[:n]) for row, n in zip(tokens.tolist(), keep.sum(dim=1).tolist(), strict=True))
 
 
-def log_probability(model: Seq2Seq, batch: Batch, found: Candidates) -> Float[Tensor, " N"]:
+def log_probability(model: Seq2Seq, batch: Batch, found: RiskCandidates) -> Float[Tensor, " N"]:
     """Σ_t log p(y_t | y_<t, x) of each candidate."""
     memory = take(model.encoder(batch.src, batch.src_keep), found.row)
     keep = found.tokens != PAD

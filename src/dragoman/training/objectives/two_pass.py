@@ -14,19 +14,19 @@ from dragoman.losses.fast.output import slices
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.protocols import Batch, LossSum, Memory
 from dragoman.shapes import Int, Tensor
-from dragoman.training.decay import Decay
-from dragoman.training.objectives.own import Own, by_coin
+from dragoman.training.objectives.model_tokens import NextToken, mix_with_reference
+from dragoman.training.objectives.sampling_decay import Decay
 
 
 @dataclass(frozen=True)
 class TwoPassSampling:
     p: Decay
-    own: Own
+    own: NextToken
 
     def __call__(self, model: Seq2Seq, batch: Batch, step: int) -> LossSum:
         memory = model.encoder(batch.src, batch.src_keep)
         own = self.first_pass(model, memory, batch)
-        later = by_coin(self.p(step), batch.tgt_in[:, 1:], own[:, :-1])
+        later = mix_with_reference(self.p(step), batch.tgt_in[:, 1:], own[:, :-1])
         mixed = torch.cat((batch.tgt_in[:, :1], later), dim=1)
         h = model.decoder(memory, mixed, batch.tgt_keep)
         return model.head.loss(h[batch.tgt_keep], batch.tgt_out[batch.tgt_keep])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.config.root import Config
-from dragoman.training.resume import leaves
+from dragoman.training.state.resume import leaves
 
 Event = dict[str, Any]
 Say = Callable[[str], None]

@@ -1,0 +1,94 @@
+"""Calls from Python: a keyword that does not exist, or a value of a wrong type, is an error in words."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+from dragoman.errors import UsageError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+MAX_SHOWN_CHARACTERS = 60  # characters of a value that is shown
+
+
+def known_keywords(*more: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """For a public function: the nearest keyword is named where Python would not, or would say nothing.
+
+    `more` are those that it takes as **kwargs.
+    """
+
+    def around(function: Callable[P, R]) -> Callable[P, R]:
+        parameters = signature(function).parameters.items()
+        several = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+        named = [name for name, one in parameters if one.kind not in several and name != "self"]
+        names = [*named, *more]
+
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            for name in kwargs:
+                if name not in names:
+                    raise unknown_keyword(name, names, called(function.__qualname__))
+            return function(*args, **kwargs)
+
+        return call
+
+    return around
+
+
+def called(name: str) -> str:
+    """Model.__call__ → model(…)"""
+    return name.removesuffix(".__call__").lower() + "(…)"
+
+
+def unknown_keyword(name: str, names: list[str], where: str) -> UsageError:
+    close = difflib.get_close_matches(name, names, n=1)
+    return UsageError(
+        f'There is no keyword "{name}".' + (f" Did you mean {close[0]}?" if close else ""),
+        where=where,
+        expected="some of " + ", ".join(names),
+        hint=f"Write {close[0]}=…" if close else f"Leave {name}= out.",
+    )
+
+
+def wrong_type(name: str, value: object, expected: str, hint: str) -> UsageError:
+    text = repr(value)
+    shown = text if len(text) <= MAX_SHOWN_CHARACTERS else text[: MAX_SHOWN_CHARACTERS - 1] + "…"
+    return UsageError(
+        f"{name} cannot be {shown}.",
+        where=f"{name}, of type {type(value).__name__}",
+        expected=expected,
+        hint=hint,
+    )
+
+
+def path_of(value: object, name: str) -> Path:
+    if isinstance(value, str) or (isinstance(value, os.PathLike) and isinstance(os.fspath(value), str)):
+        return Path(value)
+    raise wrong_type(name, value, "a path: a str or a pathlib.Path", f"Give the path of {name} as a str.")
+
+
+def paths_of(value: object, name: str) -> list[Path]:
+    if not isinstance(value, list | tuple):
+        raise wrong_type(name, value, "a list of paths", f'{name}=["path/to/it"]')
+    return [path_of(path, f"{name}[{place}]") for place, path in enumerate(value)]
+
+
+def texts_of(value: object) -> list[str]:
+    """Of a list or a tuple; a single text is none."""
+    if not isinstance(value, list | tuple):
+        expected = "a str, or a list or iterator of them"
+        raise wrong_type("texts", value, expected, 'model(iter(texts)), or text.decode("utf-8")')
+    return [text_of(text, f"texts[{place}]") for place, text in enumerate(value)]
+
+
+def text_of(value: object, name: str) -> str:
+    if not isinstance(value, str):
+        raise wrong_type(name, value, "a str", 'Bytes become one by .decode("utf-8"), and nothing is "".')
+    return value

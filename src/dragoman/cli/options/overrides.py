@@ -1,0 +1,61 @@
+"""What the verbs share in reading a command line."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+_OVERRIDE = re.compile(r"^[a-z_]+(\.[a-z_]+)+=")
+
+
+def add_languages(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--languages",
+        nargs=2,
+        metavar="NAME",
+        help="source and target in a file that has several languages or columns, such as en de",
+    )
+
+
+def split_overrides(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Positionals → (files and texts, `section.key=value` overrides). What exists on disk is a file."""
+    others: list[str] = []
+    overrides: list[str] = []
+    for argument in arguments:
+        is_override = _OVERRIDE.match(argument) is not None and not is_there(argument)
+        (overrides if is_override else others).append(argument)
+    return others, overrides
+
+
+def split_texts(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Positionals → (texts, overrides). What begins with no section, nor nearly with one, is text."""
+    from dragoman.config.key_lookup import keys_at
+
+    texts: list[str] = []
+    overrides: list[str] = []
+    for argument in arguments:
+        near = difflib.get_close_matches(argument.partition(".")[0], keys_at(()), n=1, cutoff=0.8)
+        is_override = bool(near) and _OVERRIDE.match(argument) is not None
+        (overrides if is_override else texts).append(argument)
+    return texts, overrides
+
+
+def behind_dashes(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What stands before "--", and what stands behind it, which is text whatever it looks like."""
+    words = list(arguments)
+    cut = words.index("--") if "--" in words else len(words)
+    return words[:cut], words[cut + 1 :]
+
+
+def is_there(name: str) -> bool:
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):  # a long text is no file name
+        return False
+
+
+def is_file(name: str) -> bool:
+    return is_there(name) and Path(name).is_file()

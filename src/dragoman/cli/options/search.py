@@ -1,0 +1,106 @@
+"""What `dragoman run` may be asked about choosing: --nbest, --sample, --ensemble, --reverse, --trace."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from dragoman.errors import UsageError
+
+if TYPE_CHECKING:
+    from dragoman.config.search import SearchConfig
+    from dragoman.inference.model import Model
+    from dragoman.inference.result import Result
+
+SAMPLING = {"temperature": "temperature", "top-k": "top_k", "top-p": "top_p", "seed": "seed"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--nbest", type=int, metavar="N", help="the N best of each line: number of the line, score, text")
+    add(
+        "--sample",
+        action="append",
+        metavar="KEY=VALUE",
+        help="draw at random: temperature=0.7, top-k=10, top-p=0.9, seed=2; several with commas",
+    )
+    add(
+        "--ensemble",
+        action="extend",
+        nargs="+",
+        metavar="MODEL",
+        help="models with the same vocabulary that decide together with MODEL",
+    )
+    add("--reverse", metavar="MODEL", help="a model the other way round that re-ranks what is found")
+    add("--trace", type=Path, metavar="FILE", help="write every candidate of the search there, as JSON")
+
+
+def overrides(args: argparse.Namespace, own: SearchConfig) -> list[str]:
+    """The settings that the options stand for, where the model's own search is this one."""
+    found = [] if args.nbest is None else [f"search.n_best={args.nbest}"]
+    if args.nbest and not args.sample and own.kind in ("greedy", "beam"):
+        size = own.groups * -(-max(own.size, args.nbest) // own.groups)
+        found += ["search.kind=beam", f"search.size={size}"]
+    if args.sample:
+        found.append("search.kind=sample")
+        pairs = [pair for option in args.sample for pair in option.split(",")]
+        found += [sampling(pair) for pair in pairs]
+    return found
+
+
+def sampling(pair: str) -> str:
+    key, separator, value = pair.strip().partition("=")
+    if key not in SAMPLING or not separator:
+        close = difflib.get_close_matches(key.replace("_", "-"), SAMPLING, n=1)
+        raise UsageError(
+            f'--sample does not know "{pair}".' + (f" Did you mean {close[0]}=…?" if close else ""),
+            where="the command line",
+            expected="KEY=VALUE, with one of " + ", ".join(SAMPLING),
+            hint="--sample top-p=0.9,temperature=0.7",
+        )
+    return f"search.{SAMPLING[key]}={value}"
+
+
+def n_best_lines(number: int, result: Result) -> str:
+    """A line for each alternative; one for a result without any."""
+    rows = [(a.score, a.text) for a in result.alternatives] or [(result.score, result.text)]
+    return "\n".join("\t".join((str(number), f"{score:.4f}", line(text))) for score, text in rows)
+
+
+def line(text: str) -> str:
+    """A model of bytes may write a new line, and a line must stay a line."""
+    return text.replace("\n", " ")
+
+
+@contextmanager
+def opened_traces(file: Path | None, model: Model) -> Iterator[Traces | None]:
+    """A file with one list, whole or absent; nothing where no trace is wanted."""
+    if file is None:
+        yield None
+        return
+    from dragoman.cli.verbs.run import opened_output
+
+    with opened_output(file) as out:
+        traces = Traces(out, model.runtime.text.tgt.piece)
+        yield traces
+        traces.end()
+
+
+class Traces:
+    def __init__(self, out: TextIO, piece: Callable[[int], str]) -> None:
+        self.out, self.piece, self.before = out, piece, "["
+
+    def add(self, source: str, result: Result) -> None:
+        """A text without words was never searched for."""
+        if result.trace is not None:
+            found = {"source": source, "output": result.text, **result.trace.to_json(self.piece)}
+            self.out.write(f"{self.before}\n{json.dumps(found, ensure_ascii=False)}")
+            self.before = ","
+
+    def end(self) -> None:
+        self.out.write("]\n" if self.before == "," else "[]\n")

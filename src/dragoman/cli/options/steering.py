@@ -1,0 +1,90 @@
+"""What `dragoman run` is asked of the outputs: a prefix, a glossary, words to leave out, things to keep."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dragoman.errors import UsageError
+
+if TYPE_CHECKING:
+    from dragoman.inference.result import Result
+    from dragoman.steering.options import SteeringOptions
+    from dragoman.steering.placeholders import Kind
+
+SHOWN = 10  # lines about what is not met
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("what is asked of the outputs").add_argument
+    add("--prefix", metavar="TEXT", help="every output begins so; a space at the end ends its last word")
+    add("--glossary", type=Path, metavar="FILE", help="terms: source, a tab, target, with | between forms")
+    add(
+        "--forbid", action="append", metavar="WORD", help="no output has this word or phrase; may be repeated"
+    )
+    add("--keep", action="store_true", help="placeholders, tags and addresses stay as they are, each once")
+    add("--keep-numbers", action="store_true", help="numbers too")
+    add(
+        "--keep-pattern",
+        action="append",
+        default=[],
+        metavar="REGEX",
+        help="and what this regular expression finds, such as 'ACME-\\d+'; may be repeated",
+    )
+
+
+def steering_options(args: argparse.Namespace) -> SteeringOptions:
+    from dragoman.steering.glossary import read_glossary
+
+    glossary = (
+        read_glossary(args.glossary) if args.glossary else None
+    )  # once, and not for every block of lines
+    keep = kept(args) if args.keep or args.keep_numbers or args.keep_pattern else ()
+    return {"prefix": args.prefix, "glossary": glossary, "forbid": args.forbid or (), "keep": keep}
+
+
+def kept(args: argparse.Namespace) -> tuple[Kind, ...]:
+    from dragoman.steering.placeholders import DEFAULT_KINDS
+
+    own = []
+    for pattern in args.keep_pattern:
+        try:
+            own.append(re.compile(pattern))
+        except re.error as error:
+            raise UsageError(
+                f"This is not a regular expression: {error.msg} at character {error.pos}.",
+                where=f"--keep-pattern {shlex.quote(pattern)}",
+                expected="a pattern of Python's re",
+                hint="--keep-pattern 'ACME-[0-9]+'",
+            ) from None
+    return (*DEFAULT_KINDS, *(("numbers",) if args.keep_numbers else ()), *own)
+
+
+class SteeringReport:
+    """How many terms were asked for and met, and which were not."""
+
+    def __init__(self) -> None:
+        self.asked = self.met = 0
+        self._misses: list[str] = []
+
+    def add(self, number: int, result: Result) -> None:
+        for term in result.terms:
+            self.asked += 1
+            self.met += term.met
+            if not term.met:
+                wanted = f"{term.source} → {'|'.join(term.target)}" if term.target else term.source
+                self._misses.append(f"  line {number}: {wanted}: {term.why}")
+
+    @property
+    def lines(self) -> list[str]:
+        if not self.asked:
+            return []
+        more = len(self._misses) - SHOWN
+        return [
+            f"Asked for and met: {self.met:,} of {self.asked:,}.",
+            *self._misses[:SHOWN],
+            *([f"  and {more:,} more; --json says which"] if more > 0 else []),
+        ]

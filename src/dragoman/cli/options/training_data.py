@@ -1,0 +1,179 @@
+"""What the command line of `train` means: which settings, which files, which folder."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dragoman.cli.options.overrides import split_overrides
+from dragoman.config.load import parse_override
+from dragoman.config.root import Config
+from dragoman.config.training import IN_UPDATES
+from dragoman.data.readers.arrow import dataset_files
+from dragoman.data.recipes.build import RECIPES
+from dragoman.errors import DataError, UsageError
+
+FILES = "two text files (source, target), or one .tsv, .csv, .jsonl, .tmx, .xliff or .po; each may be .gz"
+ORDER = "dragoman train train.en train.de --valid val.en val.de -o en-de"
+
+
+class TrainInputs(NamedTuple):
+    settings: Path | None
+    implied: dict[str, Any]  # by the command line, over the settings file
+    overrides: list[str]
+    out: Path
+
+
+def resolve_inputs(args: argparse.Namespace) -> TrainInputs:
+    data, overrides = split_overrides(args.data)
+    held = {}
+    for option in ("valid", "test"):
+        files, more = split_overrides(getattr(args, option) or [])  # these options take all that follows them
+        overrides += more
+        if getattr(args, option) is not None:
+            held[option] = {"files": held_files(files, option), **languages_of(args)}
+    settings, train, out = places(data, args)
+    if out.is_file():
+        raise UsageError(
+            f"{out} is a file, and a run needs a folder.",
+            where=f"-o {out}",
+            expected="a folder, new or of an earlier run",
+            hint=f"-o {out.with_name(f'{out.stem}-model')}",
+        )
+    implied: dict[str, Any] = {"data": {**train, **held}}
+    if args.skip_bad:
+        implied["data"]["skip_bad"] = True
+    if args.budget:
+        implied["training"] = dict.fromkeys(IN_UPDATES)  # those of a settings file give way
+        overrides.append(f"training.budget={args.budget}")
+    return TrainInputs(settings, implied, overrides, out)
+
+
+def places(data: list[str], args: argparse.Namespace) -> tuple[Path | None, dict[str, Any], Path]:
+    """The settings file, the training files where they are named, and the run's folder."""
+    refuse_missing(data)
+    if len(data) == 1 and (parts := dataset_files(Path(data[0]))) and args.out:
+        return args.config, {"train": [{"files": [part], **languages_of(args)} for part in parts]}, args.out
+    if len(data) == 1 and os.path.isdir(data[0]):
+        folder = Path(data[0])
+        return args.config or settings_of(folder), {}, args.out or folder
+    if not data and not args.config:
+        return settings_to_go_on_with(args.out), {}, args.out
+    if args.out is None:
+        raise UsageError(
+            "Where should the model go?",
+            where="the command line",
+            expected="-o DIR",
+            hint=f"dragoman train {shlex.join(data)}{' ' if data else ''}-o my-model",
+        )
+    if not data:
+        return args.config, {}, args.out
+    refuse_many(data)
+    return args.config, {"train": [{"files": data, **languages_of(args)}]}, args.out
+
+
+def languages_of(args: argparse.Namespace) -> dict[str, Any]:
+    return {"languages": args.languages} if args.languages else {}
+
+
+def settings_of(folder: Path) -> Path:
+    """A task's settings, or those that an earlier run wrote."""
+    for name in ("dragoman.toml", "settings.toml"):
+        if (folder / name).is_file():
+            return folder / name
+    raise UsageError(
+        "This folder has no dragoman.toml.",
+        where=str(folder),
+        expected="a folder made by dragoman new, or data files",
+        hint="dragoman new dates, or dragoman train train.src train.tgt -o NAME",
+    )
+
+
+def settings_to_go_on_with(out: Path | None) -> Path:
+    if out is not None and (out / "settings.toml").is_file():
+        return out / "settings.toml"
+    raise UsageError(
+        "What should be trained on?",
+        where="the command line" if out is None else f"{out} holds no run to go on with",
+        expected=f"{FILES}; or a folder made by dragoman new",
+        hint=ORDER,
+    )
+
+
+def held_files(files: Sequence[str], option: str) -> list[str]:
+    if not 1 <= len(files) <= 2:
+        raise UsageError(
+            f"--{option} takes one or two files, and got {len(files)}.",
+            where=f"--{option} {shlex.join(files)}".rstrip(),
+            expected=FILES,
+            hint=f"It takes every name that follows, so the training files go first: {ORDER}",
+        )
+    refuse_missing(files)
+    return list(files)
+
+
+def refuse_many(files: Sequence[str]) -> None:
+    if len(files) > 2 or any(os.path.isdir(file) for file in files):
+        raise UsageError(
+            "These do not make one corpus.",
+            where=shlex.join(files),
+            expected=f"{FILES}; or one folder",
+            hint="Several corpora go into a settings file, [data] train = […]; then train -c FILE -o DIR",
+        )
+
+
+def refuse_missing(files: Sequence[str]) -> None:
+    for file in files:
+        if os.path.exists(file):
+            continue
+        if "=" in file:
+            parse_override(file)  # a setting that was misspelt says so
+        if file in RECIPES:
+            raise UsageError(
+                f"There is no folder {file} yet.",
+                where="the command line",
+                expected="a folder or data files",
+                hint=f"dragoman new {file}, then the same command",
+            )
+        raise DataError(
+            f"There is no such file: {file}",
+            where=os.path.abspath(file),
+            expected=FILES,
+            hint=neighbour(Path(file)),
+        )
+
+
+def refuse_moved(config: Config, settings: Path, out: Path) -> None:
+    """A run keeps the paths of its data relative to itself: one that was moved alone does not find them."""
+    held = [config.data.valid] if config.data.valid else []
+    files = [file for corpus in (*config.data.train, *held) for file in corpus.files]
+    gone = next((file for file in files if not os.path.exists(file)), None)
+    if gone is None:
+        return
+    again = "Put it back there, or change [data] in the settings file."
+    if len(config.data.train) == 1:
+        given = (config.data.train[0].files, config.data.valid.files if config.data.valid else ())
+        train, valid = ([f"PATH/{Path(file).name}" for file in files] for files in given)
+        names = [*train, *(["--valid", *valid] if valid else [])]
+        where = ["-c", str(settings), "-o", str(out)]
+        again = f"Name the files where they are now:  {shlex.join(['dragoman', 'train', *names, *where])}"
+    raise DataError(
+        f"There is no {Path(gone).name} there, and this run was begun with it.",
+        where=os.path.normpath(gone),
+        expected="the files that the run was begun with; the run or they were moved",
+        hint=again,
+    )
+
+
+def neighbour(file: Path) -> str:
+    try:
+        names = os.listdir(file.parent)
+    except OSError:
+        return f"There is no folder {file.parent} either: check the path."
+    close = difflib.get_close_matches(file.name, names, n=1)
+    return f"Did you mean {file.parent / close[0]}?" if close else f"ls {shlex.quote(str(file.parent))}"

@@ -1,0 +1,61 @@
+"""The learning curve of a run as a picture in its folder: loss and metric at each update."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from dragoman.cli.chart import Axis, Line, Panel, draw
+from dragoman.cli.format import HEADINGS
+from dragoman.cli.model_text import in_short
+from dragoman.cli.training_view.progress import METRICS, RunProgress
+from dragoman.config.root import Config
+
+NAME = "curve.svg"
+
+
+class CurveWriter:
+    """Listens to a run that nobody watches."""
+
+    def __init__(self, config: Config, out: Path) -> None:
+        self.config, self.out, self.progress = config, out, RunProgress()
+
+    def __call__(self, event: dict[str, Any]) -> None:
+        self.progress(event)
+        if event["event"] == "finished":
+            write_curve(self.progress, self.config, self.out)
+
+
+def write_curve(progress: RunProgress, config: Config, out: Path) -> None:
+    picture = learning_curve(progress, f"{out.absolute().name}: {in_short(config.model)}")
+    with suppress(OSError):  # the model is written, and worth more
+        (out / NAME).write_text(picture, encoding="utf-8")
+
+
+def learning_curve(progress: RunProgress, title: str) -> str:
+    return draw(title, list(panels(progress)))
+
+
+def panels(progress: RunProgress) -> Iterator[Panel]:
+    across = Axis("updates", 0.0, float(max(progress.step, 1)))
+    points = progress.curve.points
+    trained = [(progress.step * (n + 0.5) / len(points), loss) for n, loss in enumerate(points)]
+    held_out = [(float(v.step), v.dev_loss) for v in progress.validations]
+    losses = [line for line in (Line("training", trained), Line("validation", held_out)) if line.points]
+    if losses:
+        yield Panel("Loss per token", across, upwards("loss", losses), losses)
+    metrics = []
+    for name in METRICS:
+        scores = [(float(v.step), v.metrics[name]) for v in progress.validations if name in v.metrics]
+        metrics += [Line(HEADINGS[name], scores)] if scores else []
+    if metrics:
+        yield Panel("Validation, decoded", across, Axis("score", 0.0, 100.0), metrics)
+
+
+def upwards(label: str, lines: Sequence[Line]) -> Axis:
+    """Losses of the first updates are beyond the top, so that the rest can be seen."""
+    values = sorted(y for line in lines for _, y in line.points)
+    most = values[int(0.95 * (len(values) - 1))]
+    return Axis(label, 0.0, max(most * 1.1, 1e-3))

@@ -1,0 +1,85 @@
+"""The plan of a run in words: what will be trained, on what, for how long, and where it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from dragoman.cli.format import duration, format_bytes, format_count, plural, span
+from dragoman.cli.model_text import exports, in_full, units
+from dragoman.cli.training_view.preparation import left_out
+from dragoman.config.root import Config
+from dragoman.durable import free_bytes
+from dragoman.training.plan import Plan
+from dragoman.training.state.checkpoint import largest
+
+SIZES = (
+    (1_000, "are very few: a model can learn a simple rule from them, not a language."),
+    (10_000, "are few: enough for a narrow, regular task, not to translate between languages."),
+    (100_000, "are a small corpus: expect good results inside its domain, weak ones outside it."),
+    (1_000_000, "are a fair corpus: expect good results inside its domain, mixed ones outside it."),
+    (10_000_000, "are many: what limits the model now is its size and the time it trains."),
+)
+MOST = "are a great many: a larger model and more time will use them better."
+
+
+def describe(plan: Plan, config: Config, out: Path, prepared: dict[str, Any]) -> Iterator[str]:
+    timed = plural(plan.timed_updates, "update")
+    yield f"Plan   {timed} timed on this machine in {plan.precision} · {processors(plan)}"
+    if plan.unused_gpu:
+        yield "  No GPU is used: this version trains on the CPU."
+    yield f"  model   {in_full(config.model)}"
+    if config.model.why:
+        yield f"          {config.model.preset}: {config.model.why}"
+    parameters = format_count(plan.parameters)
+    yield f"          {parameters} parameters · {units(config.text, prepared['vocabulary'])}"
+    yield f"  data    {plural(plan.pairs, 'pair')} · {format_count(prepared['tgt_tokens'])} target tokens"
+    yield f"          {watched(config, prepared['watched'])}"
+    if prepared.get("leaked"):
+        leaked = f"{prepared['leaked']:,} of these {plural(prepared['watched'], 'pair')}"
+        yield f"          ! {leaked} are in training too: scores on them will be too good"
+    if lost := left_out(prepared):
+        yield f"          left out: {' · '.join(lost)}"
+    range_ = "" if plan.budget else f" ({span(*plan.range)})"
+    yield f"  time    {duration(plan.seconds)}{range_} · {plan.tokens_per_second:,.0f} tokens/s"
+    yield f"          {length(plan, config)}"
+    if plan.warmup > plan.updates / 2:
+        rise = f"the learning rate rises for {plan.warmup:,} of {plural(plan.updates, 'update')}"
+        yield f"          {rise}: training.warmup={plan.updates // 10} leaves time to learn"
+    if plan.memory:
+        yield f"  memory  {format_bytes(plan.memory)}"
+    yield f"  disk    {disk(largest(plan.parameters, config.training), free_bytes(out))}"
+    yield f"  export  {exports(config.model)}"
+    yield f"  files   {out / 'model'} · checkpoints, events.jsonl, settings.toml beside it"
+    yield f"{plural(plan.pairs, 'pair')} {judgement(plan.pairs)}"
+
+
+def disk(needed: int, free: int) -> str:
+    short = ", which is too little" if free < needed else ""
+    return f"{format_bytes(needed)} for checkpoints and the model · {format_bytes(free)} free{short}"
+
+
+def processors(plan: Plan) -> str:
+    threads = plural(plan.threads, "thread")
+    return f"{plan.ranks} ranks of {threads}" if plan.ranks > 1 else threads
+
+
+def watched(config: Config, count: int) -> str:
+    pairs = plural(count, "pair")
+    if config.data.valid:
+        return f"validated on {pairs} of {' '.join(config.data.valid.files)}"
+    return f"validated on {pairs} held out of it"
+
+
+def length(plan: Plan, config: Config) -> str:
+    if plan.epochs < 0.95:
+        epochs = f"{plan.epochs:.0%} of the data"
+    else:
+        epochs = f"{plan.epochs:,.0f} times over the data" if plan.epochs >= 1.5 else "once over the data"
+    tokens = f"{plural(plan.updates, 'update')} of {config.training.batch_tokens:,} tokens, {epochs}"
+    return f"about {tokens}: what fits" if plan.budget else tokens
+
+
+def judgement(pairs: int) -> str:
+    return next((text for limit, text in SIZES if pairs < limit), MOST)

@@ -1,0 +1,230 @@
+"""What is known of a run so far: a listener to its events, from which every view is drawn."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+Event = dict[str, Any]
+
+METRICS = ("chrf", "bleu", "exact_match")
+STRICT = ("bleu", "exact_match")  # 0 where no word is right
+
+
+class Validation(NamedTuple):
+    seconds: float  # of training, over all sittings
+    step: int
+    loss: float | None  # of training, the mean since the validation before
+    dev_loss: float
+    metrics: dict[str, float]
+
+    @property
+    def says_something(self) -> bool:
+        """chrF is above 0 for any letters; BLEU and exact match are not."""
+        strict = [round(self.metrics[m], 1) for m in STRICT if m in self.metrics]
+        return not strict or any(strict)
+
+
+class RunProgress:
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._began = self._mark = now()
+        self._before = 0.0  # seconds of earlier sittings
+        self._recent: list[float] = []  # losses since the last validation
+        self.step = self.updates = self.parameters = 0
+        self.first = 0.0  # update of the run, or second where it has a budget: what is shown begins there
+        self.until: float | None = None  # seconds, where the run has a budget
+        self.epoch = 0.0
+        self.lr = self.norm = math.nan
+        self.loss = SmoothedRate()
+        self.curve = DownsampledCurve()
+        self.pace = EtaEstimator()
+        self.validations: list[Validation] = []
+        self.best_step = 0
+        self.sample: dict[str, str] = {}
+        self.skipped = 0  # updates whose gradient was not finite
+        self.is_over = False
+
+    def __call__(self, event: Event) -> None:
+        match event["event"]:
+            case "start" | "resume":
+                self._begin(event)
+            case "step":
+                self.pace.update(self._lap(), event["tokens"])
+                self._note_step(event)
+            case "valid":
+                self.pace.pause(self._lap())
+                self._note_validation(event, self.elapsed)
+            case "checkpoint":
+                self.pace.pause(self._lap())
+            case "finished" | "stopped":
+                self.is_over = True
+
+    @property
+    def elapsed(self) -> float:
+        return self._before + self._now() - self._began
+
+    @property
+    def left(self) -> float | None:
+        if self.until is not None:
+            return max(0.0, self.until - self.elapsed)
+        return self.pace.left(self.updates - self.step)
+
+    @property
+    def share(self) -> float:
+        """What is done of the run, or of what lengthens it."""
+        done, end = (self.elapsed, self.until) if self.until else (self.step, self.updates)
+        return (done - self.first) / max(end - self.first, 1)
+
+    @property
+    def place(self) -> str:
+        about = "about " if self.until else ""
+        return f"{self.step:,} of {about}{self.updates:,}"
+
+    @property
+    def starred(self) -> int | None:
+        """The update with the best weights so far. One validation has nothing to be better than, and one
+        without a right word says nothing."""
+        best = next((v for v in self.validations if v.step == self.best_step), None)
+        return best.step if best and len(self.validations) > 1 and best.says_something else None
+
+    def _begin(self, event: Event) -> None:
+        self._began = self._mark = self._now()
+        self._before = event["seconds"]
+        self.updates, self.parameters = event["updates"], event["parameters"]
+        self.first, self.until = event["first"], event["until"]
+        if event["step"]:
+            self._recall(Path(event["out"]) / "events.jsonl")
+        self.step = event["step"]
+
+    def _recall(self, file: Path) -> None:
+        """What earlier sittings wrote, so that tables and curves have a beginning."""
+        seconds = 0.0
+        for event in read_events(file):
+            if event.get("event") == "step":
+                seconds += event["seconds"]
+                self._note_step(event)
+            elif event.get("event") == "valid":
+                seconds += event["seconds"]
+                self._note_validation(event, seconds)
+
+    def _lap(self) -> float:
+        """Seconds since the last event, so that waiting for data counts as well."""
+        last, self._mark = self._mark, self._now()
+        return self._mark - last
+
+    def _note_step(self, event: Event) -> None:
+        self.step, self.epoch = event["step"], event["epoch"]
+        if self.until:
+            self.updates = max(self.updates, self.step + 1)  # a forecast
+        self.lr, self.norm = event["lr"], event["norm"]
+        if not event["applied"]:
+            self.skipped += 1
+        elif math.isfinite(event["loss"]):
+            self.loss.add(event["loss"])
+            self.curve.add(event["loss"])
+            self._recent.append(event["loss"])
+
+    def _note_validation(self, event: Event, seconds: float) -> None:
+        loss = sum(self._recent) / len(self._recent) if self._recent else None
+        self._recent.clear()
+        self.updates = event.get("updates", self.updates)
+        metrics = {name: event[name] for name in METRICS if name in event}
+        self.validations.append(Validation(seconds, event["step"], loss, event["loss"], metrics))
+        self.sample = event["sample"]
+        if event["best"]:
+            self.best_step = event["step"]
+
+
+def read_events(file: Path) -> Iterator[Event]:
+    """The events of a file; it is a view's comfort, so what cannot be read is passed over."""
+    try:
+        with file.open(encoding="utf-8") as lines:
+            for line in lines:
+                yield json.loads(line)
+    except (OSError, ValueError):
+        return
+
+
+POINTS = 128
+
+
+class DownsampledCurve:
+    """Each point is the mean of as many values; when there are too many points, neighbours are joined."""
+
+    def __init__(self) -> None:
+        self.points: list[float] = []
+        self._each = 1  # values a point
+        self._sum = 0.0
+        self._count = 0
+
+    def add(self, value: float) -> None:
+        self._sum += value
+        self._count += 1
+        if self._count < self._each:
+            return
+        self.points.append(self._sum / self._count)
+        self._sum, self._count = 0.0, 0
+        if len(self.points) == POINTS:
+            even, odd = self.points[::2], self.points[1::2]
+            self.points = [(a + b) / 2 for a, b in zip(even, odd, strict=True)]
+            self._each *= 2
+
+
+MEMORY = 50  # updates that a smoothed figure remembers, about
+USUAL_SHARE = 1 / 9  # of update time that validating and saving cost, until they were seen
+
+
+class SmoothedRate:
+    """An exponential mean that is right from the first value on."""
+
+    def __init__(self) -> None:
+        self._sum = 0.0
+        self._weight = 0.0
+
+    def add(self, value: float) -> None:
+        keep = 1 - 1 / MEMORY
+        self._sum = keep * self._sum + value
+        self._weight = keep * self._weight + 1
+
+    @property
+    def value(self) -> float | None:
+        return self._sum / self._weight if self._weight else None
+
+
+class EtaEstimator:
+    """Seconds of an update, smoothed; what validating and saving add to each update is kept apart, so that
+    neither their absence before the first time nor their presence just after it bends the forecast."""
+
+    def __init__(self) -> None:
+        self._seconds = SmoothedRate()
+        self._tokens = SmoothedRate()
+        self._updates = 0  # seen
+        self._pauses = 0.0  # seconds spent validating and saving
+        self._paused_at = 0  # updates seen at the last pause
+
+    def update(self, seconds: float, tokens: int) -> None:
+        self._updates += 1
+        if self._updates > 1:  # the first also pays for memory and kernels
+            self._seconds.add(seconds)
+            self._tokens.add(float(tokens))
+
+    def pause(self, seconds: float) -> None:
+        self._pauses += seconds
+        self._paused_at = self._updates
+
+    @property
+    def tokens_per_second(self) -> float:
+        return (self._tokens.value or 0.0) / (self._seconds.value or math.inf)
+
+    def left(self, updates: int) -> float | None:
+        """Seconds for so many more updates, pauses included; unknown before the second update."""
+        each = self._seconds.value
+        if each is None:
+            return None
+        pauses = self._pauses / self._paused_at if self._paused_at else each * USUAL_SHARE
+        return updates * (each + pauses)

@@ -1,0 +1,138 @@
+"""One sitting of `dragoman train`: the plan is shown, the run is watched, the end is told."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import signal
+import sys
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from dragoman.allocator import keep_freed_memory
+from dragoman.cli.format import clock
+from dragoman.cli.terminal import can_answer, countdown, give
+from dragoman.cli.training_view.watcher import Watcher
+from dragoman.config.root import Config
+from dragoman.training.distributed.ranks import Ranks
+from dragoman.training.events import Listener, line_of
+from dragoman.training.pace import Clock
+from dragoman.training.plan import Plan
+from dragoman.training.run import Run, RunResult
+from dragoman.training.signals import FINISH
+from dragoman.training.state import checkpoint, resume
+from dragoman.training.state.lock import InUse, wait_until_free
+from dragoman.training.trackers.build import TRACKERS, open_tracker
+
+Event = dict[str, Any]
+
+
+class Session:
+    def __init__(self, args: argparse.Namespace, config: Config, out: Path) -> None:
+        self.args, self.config, self.out = args, config, out
+        self.watcher = Watcher(config, out, plain=args.json)
+
+    def run(self) -> int:
+        if self.args.plan and not self.args.force and self._tell_unfinished():
+            return 0
+        keep_freed_memory()
+        try:
+            with ExitStack() as stack:
+                stack.enter_context(self.watcher)
+                clock = Clock(self.args.started)
+                run = Run(self.config, self.out, self._listeners(stack), self.confirm, clock)
+                outcome = run.train(force=self.args.force, more=self.args.more, finish=self.args.finish)
+        except InUse as in_use:
+            if not self.args.finish:
+                raise
+            return self._ask_to_finish(in_use)
+        except KeyboardInterrupt:
+            self._tell_interrupted()
+            return 128 + signal.SIGINT
+        return self._end(outcome)
+
+    def _ask_to_finish(self, in_use: InUse) -> int:
+        """The process that trains here, and wait until it has written the model."""
+        (self.out / FINISH).touch()
+        self._say(f"{in_use.who} was asked to finish: it validates and writes the model.")
+        wait_until_free(self.out)
+        self._say(f"Next: dragoman run {shlex.quote(str(self.out))} TEXT")
+        return 0
+
+    def confirm(self, plan: Plan) -> bool:
+        if self.args.json:
+            facts = {**asdict(plan), "seconds": plan.seconds, "range": plan.range, "out": str(self.out)}
+            write_json({"event": "plan", **facts})
+        self.watcher.show_plan(plan)
+        if self.args.plan:
+            return False
+        return self.args.yes or self.args.json or not can_answer() or countdown()
+
+    def _listeners(self, stack: ExitStack) -> list[Listener]:
+        listeners: list[Listener] = [self.watcher]
+        if self.args.json:
+            listeners.append(write_json)
+        for name in [name for name in TRACKERS if getattr(self.args, name)]:
+            tracker = open_tracker(name, self.out, self.config, self._say)
+            stack.callback(tracker.close)
+            listeners.append(tracker)
+        return listeners
+
+    def _end(self, outcome: RunResult) -> int:
+        if outcome.reason == "planned":
+            self._say(f"The prepared data are kept in {self.out / 'store'}.")
+            self._say(f"Nothing is trained yet. Next: {self._command('--plan')}")
+        if outcome.reason == "asked":
+            self._say(f"Saved at update {outcome.step:,}. To resume:  {self._command('--force')}")
+            self._say(f"For a model of what it has learned:  {self._finishing()}")
+            return 128 + (outcome.signal or signal.SIGTERM)
+        return 0
+
+    def _tell_unfinished(self) -> bool:
+        begun = None if (self.out / "model").exists() else resume.find(self.out / "checkpoints", Ranks())
+        if begun is None:
+            return False
+        state = begun.progress
+        each, length = state.seconds / max(state.step, 1), resume.length_of(state)
+        last = length.forecast(state.step, state.seconds, each)
+        left = clock((last - state.step) * each)
+        self._say(f"An unfinished run is at update {state.step:,} of {last:,}, about {left} before its end.")
+        self._say(f"Next: {self._command('--plan')}")
+        return True
+
+    def _tell_interrupted(self) -> None:
+        folders = checkpoint.checkpoints_of(self.out / "checkpoints")
+        if folders:
+            step = int(folders[-1].name.removeprefix("step-"))
+            self._say(f"Stopped at once; update {step:,} is saved. To resume:  {self._command('--force')}")
+        else:
+            self._say(f"Stopped before anything was trained. To begin:  {self._command()}")
+
+    def _command(self, *without: str) -> str:
+        """What was typed, without what must not be done again; or the shortest that does the same."""
+        return typed(without) or shlex.join(["dragoman", "train", "-o", str(self.out)])
+
+    def _finishing(self) -> str:
+        return shlex.join(["dragoman", "train", "-o", str(self.out), "--finish"])
+
+    def _say(self, line: str) -> None:
+        if os.environ.get("RANK", "0") == "0":
+            self.watcher.view.say([line])
+
+
+def typed(without: tuple[str, ...]) -> str:
+    """The command as a shell takes it again; nothing where this was not started by one."""
+    words = [word for word in sys.argv[1:] if word not in without]
+    is_ours = [word for word in words if word != "--debug"][:1] == ["train"]
+    return shlex.join(["dragoman", *words]) if is_ours else ""
+
+
+def write_json(event: Event) -> None:
+    try:
+        give(line_of(event))
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read along has left: no reason to stop training
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115

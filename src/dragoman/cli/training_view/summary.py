@@ -1,0 +1,73 @@
+"""What a run says when it ends: what came out, where it is, and what to type next."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from dragoman.cli.format import HEADINGS, clock, duration, format_bytes, measured, perplexity, plural
+from dragoman.cli.training_view.learning_curve import NAME
+from dragoman.config.root import Config
+
+Event = dict[str, Any]
+
+MAX_EXAMPLE_CHARACTERS = 60  # characters of a sentence to try
+EXACT = 600  # seconds: shorter runs are told to the second
+
+
+def finished(event: Event, seconds: float, planned: float | None, config: Config, out: Path) -> Iterator[str]:
+    plan = f" (planned {duration(planned)})" if planned is not None else ""
+    taken = clock(seconds) if 90 < seconds < EXACT else duration(seconds)
+    yield f"{why(event, config)} {taken}{plan}."
+    yield f"  dev     {scores(event['valid'])}"
+    yield f"  chosen  {weights(event, config)}"
+    folder = Path(event["folder"])
+    size = format_bytes(folder_size(folder))
+    yield f"  model   {shlex.quote(str(folder))}   {size}   learning curve: {NAME}"
+    name = shlex.quote(str(out))
+    yield f"Next: dragoman score {name} {shlex.join(files_to_score(config))}"
+    yield f"      dragoman run {name} {shlex.quote(to_try(event['sample'].get('src', '')))}"
+
+
+def why(event: Event, config: Config) -> str:
+    if event["reason"] == "early":
+        checks = plural(config.training.patience, "validation")
+        return f"Stopped at update {event['step']:,}, no better for {checks}:"
+    if event["reason"] == "finish":
+        return f"Finished as asked, after {plural(event['step'], 'update')} in"
+    return f"Finished: {plural(event['step'], 'update')} in"
+
+
+def scores(valid: dict[str, float]) -> str:
+    named = [f"{HEADINGS[m]} {measured(m, valid[m])}" for m in ("chrf", "bleu", "exact_match") if m in valid]
+    return "   ".join([*named, f"ppl {perplexity(valid['loss'])}"])
+
+
+def weights(event: Event, config: Config) -> str:
+    tied = ", as good as the best" if event.get("ties") else ""
+    match event["chosen"]:
+        case "best":
+            return f"the best checkpoint, by {HEADINGS[config.training.valid_metric]}"
+        case "average":
+            return f"the mean of the last {event['averaged']} checkpoints{tied}"
+    return f"the last checkpoint{tied}"
+
+
+def folder_size(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def files_to_score(config: Config) -> Sequence[str]:
+    """The ones of the settings, or names that stand for the reader's own."""
+    if config.data.test:
+        return [os.path.normpath(file) for file in config.data.test.files]
+    return [f"TEST{Path(file.removesuffix('.gz')).suffix}" for file in config.data.train[0].files]
+
+
+def to_try(source: str) -> str:
+    """A sentence to begin with, if it can be typed."""
+    fits = 0 < len(source) <= MAX_EXAMPLE_CHARACTERS and source.isprintable() and not source.startswith("-")
+    return source if fits else "some text"

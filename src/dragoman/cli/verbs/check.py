@@ -1,0 +1,226 @@
+"""`dragoman check`: look at data before training, at a model folder, or at this machine."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from dragoman.cli.options.overrides import add_languages
+from dragoman.cli.terminal import say, talk
+from dragoman.errors import ModelError, UsageError
+
+if TYPE_CHECKING:
+    from dragoman.data.clean.report import CheckReport
+    from dragoman.text.languages import Languages
+
+HELP = """\
+Look at a corpus before training on it: what training would refuse, what is doubtful, what leaks.
+Without files, look at this machine; of a model folder, verify every file.
+
+  dragoman check train.en train.de --valid val.en val.de
+  dragoman check pairs.tsv --hold-out 1000 -o data      writes train, valid and test, nothing shared
+  dragoman check dates                                  a folder with a dragoman.toml
+  dragoman check en-de                                  a model folder: every file of it
+  dragoman check en-de --sign ~/.ssh/id_ed25519         and say that it is yours
+  dragoman check en-de --signed-by maker.pub            it must be theirs
+"""
+
+
+class Corpora(NamedTuple):
+    train: list[list[str]]
+    valid: list[str]
+    test: list[str]
+    next: str  # what to type for training
+    languages: list[Languages | None]  # of each corpus of `train`
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="two aligned text files, or one .tsv, .csv, .jsonl, .tmx, .xliff or .po (each may be .gz), or a "
+        "folder with settings or a model",
+    )
+    add("--valid", nargs="+", default=[], metavar="FILE", help="look for its pairs in training")
+    add("--test", nargs="+", default=[], metavar="FILE", help="look for its pairs in training")
+    add_languages(parser)
+    add("--hold-out", type=int, metavar="N", help="write N valid and N test pairs, and the rest, to -o")
+    add("-o", "--output", metavar="DIR", help="where --hold-out writes")
+    add("--seed", type=int, default=1, metavar="N", help="of the choice that --hold-out makes")
+    add("--sign", type=Path, metavar="KEY", help="models only: sign it with a private key of OpenSSH")
+    add("--signed-by", type=Path, metavar="KEYS", help="models only: it must be signed by this public key")
+    add("--json", action="store_true", help="the report as JSON, a line for each corpus")
+
+
+def run(args: argparse.Namespace) -> int:
+    if (args.hold_out is None) != (args.output is None) or (args.hold_out is not None and args.hold_out < 1):
+        raise UsageError(
+            "--hold-out N and -o DIR go together, and N is at least 1.",
+            where="the command line",
+            hint="dragoman check train.en train.de --hold-out 1000 -o data",
+        )
+    if args.files and is_model(args.files):
+        show_model(args)
+        return 0
+    refuse_keys(args)
+    if not args.files:
+        show_machine(args.json)
+        return 0
+    corpora = find_corpora(args)
+    named = zip(corpora.train, corpora.languages, strict=True)
+    reports = [check_corpus(files, two, corpora, args) for files, two in named]
+    if not all(report.usable for report in reports):
+        talk("Next: fix what training would refuse, then check again.")
+        return 3
+    then = write_split(corpora, args) if args.hold_out else corpora.next
+    first = "look at what is doubtful; then " if any(report.is_doubtful for report in reports) else ""
+    talk(f"Next: {first}{then}")
+    return 0
+
+
+def find_corpora(args: argparse.Namespace) -> Corpora:
+    """From the files given, or from the settings in the folder given."""
+    from dragoman.data.clean.sides import language_names
+    from dragoman.data.readers.arrow import dataset_files
+
+    parts = dataset_files(Path(args.files[0])) if len(args.files) == 1 else []
+    if len(args.files) == 1 and os.path.isdir(args.files[0]) and not parts:
+        return of_folder(Path(args.files[0]), args)
+    valid = f" --valid {' '.join(args.valid)}" if args.valid else ""
+    name = "-".join(args.languages or language_names(args.files)) or "model"
+    two = f" --languages {' '.join(args.languages)}" if args.languages else ""
+    train = f"dragoman train {' '.join(args.files)}{valid}{two} -o {name}"
+    corpora = [[part] for part in parts] or [args.files]
+    return Corpora(corpora, args.valid, args.test, train, [args.languages] * len(corpora))
+
+
+def of_folder(folder: Path, args: argparse.Namespace) -> Corpora:
+    from dragoman.config.load import load
+
+    data = load(folder / "dragoman.toml").data
+    train = [list(corpus.files) for corpus in data.train]
+    valid = args.valid or (list(data.valid.files) if data.valid else [])
+    test = args.test or (list(data.test.files) if data.test else [])
+    named = [args.languages or corpus.languages for corpus in data.train]
+    return Corpora(train, valid, test, f"dragoman train {folder}", named)
+
+
+def check_corpus(
+    files: list[str], two: Languages | None, corpora: Corpora, args: argparse.Namespace
+) -> CheckReport:
+    from dragoman.cli.check_text import describe
+    from dragoman.data.clean.check import check
+    from dragoman.data.clean.sides import language_names
+
+    report = check(files, valid=corpora.valid, test=corpora.test, languages=two)
+    held = {"valid": corpora.valid, "test": corpora.test}
+    if args.json:
+        say(json.dumps(report.to_json()))
+    else:
+        for line in describe(report, " → ".join(two or language_names(files)), held):
+            say(line)
+    return report
+
+
+def write_split(corpora: Corpora, args: argparse.Namespace) -> str:
+    from dragoman.data.clean.sides import language_names
+    from dragoman.data.pair import Pair
+    from dragoman.data.readers.open_pairs import open_pairs
+    from dragoman.data.split import split
+
+    def pairs() -> Iterator[Pair]:
+        return open_pairs(files, languages=corpora.languages[0])
+
+    if len(corpora.train) > 1:
+        raise UsageError(
+            "Only one corpus can be split at a time.",
+            where=" ".join(args.files),
+            hint="Name its files: dragoman check train.en train.de --hold-out 1000 -o data",
+        )
+    files = corpora.train[0]
+    parts = split(pairs, [Path(file) for file in files], args.hold_out, args.seed, Path(args.output))
+    counts = " + ".join(f"{part.pairs:,} {name}" for name, part in parts.items())
+    talk(f"  wrote {counts} to {args.output}, no pair shared between them")
+    train, valid = (" ".join(map(str, parts[name].files)) for name in ("train", "valid"))
+    if parts["valid"].pairs < args.hold_out:
+        talk(
+            f"  {args.hold_out:,} were asked for: no more than a twentieth of the pairs is held out for each"
+        )
+    return f"dragoman train {train} --valid {valid} -o {'-'.join(language_names(files)) or 'model'}"
+
+
+def is_model(files: Sequence[str]) -> bool:
+    """A folder with a model in it; one with a task is asked about its data."""
+    from dragoman.inference.find_model import find_model
+
+    if len(files) > 1 or not os.path.isdir(files[0]) or Path(files[0], "dragoman.toml").is_file():
+        return False
+    with contextlib.suppress(ModelError):
+        return find_model(files[0]).is_dir()
+    return False
+
+
+def refuse_keys(args: argparse.Namespace) -> None:
+    if args.sign or args.signed_by:
+        raise UsageError(
+            "Only a model can be signed.",
+            where=" ".join(args.files) or "the command line",
+            expected="a model folder",
+            hint="dragoman check MODEL --signed-by KEY.pub",
+        )
+
+
+def show_model(args: argparse.Namespace) -> None:
+    from dragoman.inference.verify import verify_model
+
+    path = args.files[0]
+    found = verify_model(path) | signature(path, args)
+    if args.json:
+        say(json.dumps(found))
+    else:
+        for name, facts in found.items():
+            say(f"{name:<10} {facts}")
+    talk(f"Every file is as it was written. Next: dragoman run {path} TEXT")
+
+
+def signature(path: str, args: argparse.Namespace) -> dict[str, str]:
+    """What is known of who made it; every file was verified before."""
+    from dragoman.inference.find_model import find_model
+    from dragoman.models.folder import signable
+    from dragoman.signature import sign, signature_of, verify_signatures
+
+    folder = find_model(path)
+    files = signable(folder)
+    if args.sign:
+        return {"signature": f"written to {', '.join(map(str, sign(files, args.sign)))}"}
+    if args.signed_by:
+        return {"signature": verify_signatures(files, args.signed_by)}
+    signed = [file for file in files if signature_of(file).is_file()]
+    if not signed:
+        return {}
+    bare = ", ".join(str(file.relative_to(folder)) for file in files if file not in signed)
+    words = "there is one, not verified: --signed-by KEY.pub tells whose it is"
+    return {"signature": words + (f". Not signed: {bare}" if bare else "")}
+
+
+def show_machine(as_json: bool) -> None:
+    from dragoman.cli.machine import machine
+
+    found = machine()
+    if as_json:
+        say(json.dumps(found))
+        return
+    memory = f"{found['memory_gb']} GB free" if found["memory_gb"] else "unknown"
+    say(f"processor  {found['processor']}, {found['cores']} cores")
+    say(f"memory     {memory}")
+    say(f"fast at    {', '.join(found['fast_formats']) or 'float32'}")
+    say(f"python     {found['python']}")
+    say(f"torch      {found['torch'] or 'not installed; to train: pip install dragoman[train]'}")
+    talk("Next: dragoman check train.en train.de, or dragoman new dates")

@@ -1,0 +1,82 @@
+"""`dragoman new distil`: a teacher writes what a student will learn from."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dragoman.allocator import keep_freed_memory
+from dragoman.cli.format import duration
+from dragoman.cli.terminal import give, talk
+from dragoman.errors import MissingExtra, UsageError
+
+if TYPE_CHECKING:
+    from dragoman.training.distil import Distilled
+
+NAME = "distil"
+ABOUT = "a smaller, faster model that learns from what yours writes (needs --teacher)"
+APART = 15.0  # seconds between two lines
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--teacher", metavar="MODEL", help="of distil: the model that writes")
+    parser.add_argument(
+        "--sources",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="of distil: texts for the teacher (default: what it learned from)",
+    )
+    parser.add_argument(
+        "--real", action="store_true", help="of distil: learn from the teacher's own pairs, too"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    if not args.teacher:
+        raise UsageError(
+            "Who is the teacher?",
+            where="the command line",
+            expected="--teacher and a model folder",
+            hint="dragoman new distil --teacher en-de -o en-de-small",
+        )
+    folder = Path(args.out or f"{args.teacher.rstrip('/')}-small")
+    try:
+        from dragoman.training.distil import SOURCE, TARGET, distil
+    except ModuleNotFoundError as error:
+        raise MissingExtra(
+            "Distillation needs PyTorch, which is not installed.",
+            where=str(error),
+            hint='pip install "dragoman[train]"',
+        ) from None
+    keep_freed_memory()
+    talk(f"{args.teacher} writes the target side of its student; Ctrl-C stops, the same command resumes.")
+    done = distil(
+        args.teacher, folder, sources=args.sources, real=args.real, force=args.force, tell=DistilProgress()
+    )
+    for name in (SOURCE, TARGET, "dragoman.toml", "README.md"):
+        give(f"{folder / name}\n")
+    talk(f"{done.kept:,} pairs of {done.sources:,} sentences; outputs that look wrong are left out.")
+    talk(f"Next: {shlex.join(['dragoman', 'train', str(folder)])}")
+    return 0
+
+
+class DistilProgress:
+    """A line now and then: how far, how fast, how long still."""
+
+    def __init__(self) -> None:
+        self._began = self._said = time.monotonic()
+        self._first: int | None = None
+
+    def __call__(self, done: Distilled, total: int) -> None:
+        now = time.monotonic()
+        if self._first is None:
+            self._first, self._began = done.sources, now
+        elif now - self._said >= APART:
+            speed = (done.sources - self._first) / (now - self._began)
+            left = duration((total - done.sources) / speed)
+            talk(f"  {done.sources:,} of {total:,} sentences   {speed:,.0f} a second   {left} left")
+            self._said = now

@@ -1,0 +1,162 @@
+"""`dragoman export`: write what other engines run, and prove that it does the same."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dragoman.cli.format import format_bytes
+from dragoman.cli.terminal import say, talk
+from dragoman.errors import MissingExtra, UsageError
+from dragoman.manifest import SIGNATURE
+
+if TYPE_CHECKING:
+    from dragoman.export.ct2 import Exported
+    from dragoman.export.verify import Agreement
+
+HELP = """\
+Write a model for another engine. It must answer as the model does, or nothing is written.
+
+  dragoman export en-de --to ct2                        for CTranslate2, into en-de/model/ct2
+  dragoman export en-de --to ct2 --quantization int8    a quarter of the size, and faster
+  dragoman export en-de --to ct2 -o en-de-ct2
+  dragoman export en-de --to onnx                       a recurrent or convolutional model, for ONNX Runtime
+  dragoman export en-de --to argos --languages en de    an .argosmodel for Argos and LibreTranslate"""
+
+TARGETS = ("ct2", "onnx", "argos")
+QUANTIZATIONS = ("float32", "float16", "bfloat16", "int8")
+SHOWN = 3  # sentences whose outputs differ
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="a run folder, its model/, or a project folder")
+    add("--to", required=True, choices=TARGETS, help="ct2, onnx: a directory; argos: an .argosmodel")
+    add("--quantization", choices=QUANTIZATIONS, default="float32", help="how weights are stored")
+    add("-o", "--output", type=Path, metavar="DIR", help="where it goes, instead of into the model folder")
+    add("--languages", nargs=2, metavar="CODE", help="argos only: the codes of both sides, such as en de")
+    add("--names", nargs=2, metavar="NAME", help="argos only: what the languages are called")
+    add("--package-version", default="1.0", metavar="X.Y", help="argos only: of the package")
+    add("--back", metavar="MODEL", help="argos only: the model of the other direction, as a second package")
+    add("--json", action="store_true", help="what was proven, as one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    for exported in written(args):
+        if args.json:
+            say(json.dumps(as_json(exported)))
+        else:
+            for line in lines(exported, args.quantization):
+                say(line)
+        if (exported.path.parent / SIGNATURE).is_file():
+            model = exported.path.parent
+            talk(f"The model is signed, and this export is not yet: dragoman check {model} --sign KEY")
+    if args.to == "argos":
+        talk(f"Next: argostranslate.package.install_from_path({str(exported.path)!r}) in Python")
+    elif args.to == "onnx":
+        talk(f"Next: dragoman run {exported.path} TEXT --runtime onnx")
+    else:
+        talk(f"Next: dragoman run {args.output or args.model} TEXT, which needs no PyTorch now")
+    return 0
+
+
+def written(args: argparse.Namespace) -> Iterator[Exported]:
+    """One after the other: a command of two directions that fails in the second has written the first."""
+    if args.to == "onnx":
+        yield written_onnx(args)
+        return
+    try:
+        from dragoman.export.argos import Language, export_argos
+        from dragoman.export.ct2 import export_ct2
+    except ModuleNotFoundError as error:
+        raise MissingExtra(
+            "An export needs PyTorch and CTranslate2.",
+            where=str(error),
+            hint='pip install "dragoman[train]"',
+        ) from None
+    if args.to == "ct2":
+        yield export_ct2(args.model, args.output, args.quantization)
+        return
+    codes = checked_languages(args)
+    source, target = (Language(*pair) for pair in zip(codes, args.names or codes, strict=True))
+    rest = (args.package_version, args.quantization)
+    yield export_argos(args.model, args.output, source, target, *rest)
+    if args.back:
+        yield export_argos(args.back, args.output, target, source, *rest)
+
+
+def written_onnx(args: argparse.Namespace) -> Exported:
+    if args.quantization != "float32":
+        raise UsageError(
+            f"An export to ONNX keeps its weights as float32, and {args.quantization} was asked for.",
+            where="--quantization",
+            hint=f"dragoman export {args.model} --to onnx",
+        )
+    try:
+        import onnx  # noqa: F401
+        import onnxscript  # noqa: F401
+
+        from dragoman.export.onnx.export import export_onnx
+    except ModuleNotFoundError as error:
+        raise MissingExtra(
+            "An export to ONNX needs PyTorch, ONNX Script and ONNX Runtime.",
+            where=str(error),
+            hint='pip install "dragoman[train,onnx-export]"',
+        ) from None
+    return export_onnx(args.model, args.output)
+
+
+def checked_languages(args: argparse.Namespace) -> list[str]:
+    """They become the name of a file and of a folder."""
+    codes: list[str] = args.languages or []
+    words = [*codes, args.package_version]
+    if not codes or not all(re.fullmatch(r"[A-Za-z0-9]+([.-][A-Za-z0-9]+)*", word) for word in words):
+        raise UsageError(
+            "Argos wants to know the languages.",
+            where="the command line",
+            expected="--languages and two codes, and a version such as 1.0",
+            hint=f"dragoman export {args.model} --to argos --languages en de",
+        )
+    return codes
+
+
+def as_json(exported: Exported) -> dict[str, object]:
+    rounded = asdict(exported.rounded) if exported.rounded else None
+    return {"path": str(exported.path), "float32": asdict(exported.proof), "rounded": rounded}
+
+
+def lines(exported: Exported, quantization: str) -> list[str]:
+    proof = exported.proof
+    found = [
+        f"wrote   {exported.path}   {format_bytes(size_of(exported.path))}, {quantization}",
+        f"proven  on {proof.greedy.sentences} sentences {proof.origin}",
+        f"        greedy  {agreement(proof.greedy)}",
+        f"        beam 5  {agreement(proof.beam)}",
+        f"        as run  {agreement(proof.as_run)}, by its own settings"
+        if proof.as_run
+        else "        as run  not here: its own search settings need another runtime",
+        f"        every token of the vocabularies, log p within {proof.worst_token:.1g}",
+    ]
+    of_run = proof.as_run.differences if proof.as_run else []
+    for difference in [*proof.beam.differences, *of_run][:SHOWN]:
+        found.append(f'          torch  {difference.our_score:.5f}  "{difference.ours}"')
+        found.append(f'          here   {difference.their_score:.5f}  "{difference.theirs}"')
+    if exported.rounded:
+        rounded = exported.rounded
+        found.append(f"{quantization:<8}{rounded.same} of {rounded.sentences} greedy outputs stay the same")
+    return found
+
+
+def size_of(path: Path) -> int:
+    from dragoman.cli.training_view.summary import folder_size
+
+    return path.stat().st_size if path.is_file() else folder_size(path)
+
+
+def agreement(found: Agreement) -> str:
+    return f"{found.same} of {found.sentences} outputs the same, scores within {found.worst:.1g}"

@@ -1,0 +1,148 @@
+"""`dragoman info`: what a model is; and which settings and presets there are."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dragoman.cli.terminal import give, say, talk
+from dragoman.errors import UsageError
+
+if TYPE_CHECKING:
+    from dragoman.config.root import Config
+
+HELP = """\
+Say what a model is: its network, its vocabulary, its data, how it was trained, how well it did.
+
+  dragoman info en-de
+  dragoman info --settings              every setting, with its default
+  dragoman info --settings dropout      those whose name or description has the word
+  dragoman info --presets               named sizes
+  dragoman info --schema > dragoman.schema.json      for editors that complete TOML"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("model", nargs="?", metavar="MODEL", help="a run folder, its model/, or a project folder")
+    add("--settings", nargs="?", const="", metavar="WORD", help="list the settings")
+    add("--presets", action="store_true", help="list the presets of model.preset")
+    add("--schema", action="store_true", help="the JSON schema of dragoman.toml")
+    add("--json", action="store_true", help="models only: as one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.schema:
+        from dragoman.config.schema import schema
+
+        give(json.dumps(schema(), indent=1) + "\n")
+    elif args.settings is not None:
+        list_settings(args.settings)
+    elif args.presets:
+        list_presets()
+    elif args.model:
+        facts = facts_of(args.model)
+        if args.json:
+            say(json.dumps(facts, ensure_ascii=False))
+        else:
+            for name, fact in facts.items():
+                say(f"{name:<11} {fact}")
+            talk(f"Next: dragoman run {args.model} TEXT; dragoman check {args.model} verifies every file")
+    else:
+        raise UsageError(
+            "Of which model?", where="the command line", expected="MODEL", hint="dragoman info --help"
+        )
+    return 0
+
+
+def list_settings(word: str) -> None:
+    from dragoman.config.schema import described
+
+    found = [row for row in described() if word.lower() in f"{row.name} {row.about}".lower()]
+    if not found:
+        raise UsageError(
+            f'No setting has "{word}" in its name or description.',
+            where=f"--settings {word}",
+            hint="dragoman info --settings lists them all.",
+        )
+    for row in found:
+        default = f" = {row.default}" if row.default else ""
+        say(f"{row.name}{default}")
+        say(f"    {row.about}")
+
+
+def list_presets() -> None:
+    from dragoman.cli.model_text import in_full
+    from dragoman.config.load import validate
+    from dragoman.config.presets import PRESETS
+
+    say("auto                by the data and the machine; the default")
+    for name in PRESETS:
+        model = validate(
+            {"data": {"train": "x.tsv"}, "model": {"preset": name}, "text": {"joint": True}}
+        ).model
+        say(f"{name:<19} {in_full(model)}")
+    talk("Next: dragoman train DATA -o DIR model.preset=NAME")
+
+
+def facts_of(path: str) -> dict[str, Any]:
+    """Read without torch, from the settings, the header of the weights and what the run wrote down."""
+    from dragoman.cli.format import format_bytes, format_count
+    from dragoman.cli.model_text import in_full, units
+    from dragoman.data.clean.sides import language_names
+    from dragoman.inference.find_model import find_model
+    from dragoman.inference.verify import read_parts
+    from dragoman.models.folder import exports, open_folder
+
+    folder = find_model(path)
+    manifest = open_folder(folder)
+    config, text = read_parts(manifest)
+    facts: dict[str, Any] = {"model": f"{in_full(config.model)} ({config.model.preset})"}
+    if numbers := parameters(folder):
+        facts["parameters"] = format_count(numbers)
+    facts["text"] = units(config.text, (text.src.size, text.tgt.size))
+    if names := language_names(config.data.train[0].files if config.data.train else ()):
+        facts["languages"] = " → ".join(names)
+    facts |= {"data": data(config), **trained(Path(path)), "search": search(config)}
+    facts["exports"] = ", ".join(exports(folder)) or "none; dragoman export makes them"
+    facts["size"] = format_bytes(sum(fact.bytes for fact in manifest.files.values()))
+    return facts | {"folder": str(folder)}
+
+
+def parameters(folder: Path) -> int:
+    from dragoman.models.folder import WEIGHTS
+    from dragoman.models.header import MAX_HEADER_BYTES, entries
+
+    file = folder / WEIGHTS
+    if not file.exists():  # an export that stands alone
+        return 0
+    with file.open("rb") as stream:
+        head = stream.read(8)
+        head += stream.read(min(MAX_HEADER_BYTES, int.from_bytes(head, "little")))
+    return sum(entry.numbers for entry in entries(head, file.stat().st_size).values())
+
+
+def data(config: Config) -> str:
+    names = [" + ".join(Path(file).name for file in corpus.files) for corpus in config.data.train]
+    return ", ".join(names) or "not known"
+
+
+def trained(out: Path) -> dict[str, str]:
+    """From events.jsonl of the run; nothing of a model that was copied without it."""
+    from dragoman.cli.format import duration
+    from dragoman.cli.training_view.progress import read_events
+    from dragoman.cli.training_view.summary import scores
+
+    ends = [event for event in read_events(out / "events.jsonl") if event.get("event") == "finished"]
+    if not ends:
+        return {}
+    return {
+        "trained": f"{ends[-1]['step']:,} updates in {duration(ends[-1]['seconds'])}",
+        "validation": scores(ends[-1]["valid"]),
+    }
+
+
+def search(config: Config) -> str:
+    found = config.search
+    return f"beam of {found.size}" if found.kind == "beam" else found.kind

@@ -1,0 +1,113 @@
+"""A lesson: the models of a recipe, trained one after another and compared by length."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from dragoman.allocator import keep_freed_memory
+from dragoman.api import load, trained
+from dragoman.cli.chart import Axis, Line, Panel, draw
+from dragoman.cli.format import duration, format_count, number
+from dragoman.cli.terminal import give, talk
+from dragoman.config.load import load as load_config
+from dragoman.data.pair import Pair
+from dragoman.data.readers.open_pairs import open_pairs
+
+PARTS = 3  # from the shortest to the longest sources
+TENTH = 10  # the last tenth of the updates is compared with the third last
+FALLS = 0.9  # times as high: a loss that still falls
+DONE = 0.02  # a loss that has nowhere to fall
+
+
+def teach(folder: Path, names: Sequence[str]) -> None:
+    """Train each that is not trained yet, then say how they did."""
+    keep_freed_memory()
+    talk(f"{len(names)} models, one after another; Ctrl-C saves, and the same command resumes.")
+    results: list[dict[str, Any]] = []
+    for name in names:
+        results.append(taught(folder, name))
+        if len(results) == 1:
+            talk(heading(results))
+        talk(row(results[-1]))
+    (folder / "comparison.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    (folder / "comparison.svg").write_text(picture(results), encoding="utf-8")
+    give("\n".join([heading(results), *map(row, results)]) + "\n")
+    talk(f"Also in {folder / 'comparison.json'}, and as a picture in {folder / 'comparison.svg'}.")
+    talk(f"Next: dragoman run {folder / names[-1]} '3 1 4 1 5'")
+
+
+def taught(folder: Path, name: str) -> dict[str, Any]:
+    out = folder / name
+    if not (out / "model").exists():
+        trained(load_config(folder / f"{name}.toml"), out, None, progress=True, brief=True)
+    pairs = list(open_pairs([folder / "test.tsv"]))
+    outputs = [result.text for result in load(out)([pair.src for pair in pairs])]
+    return {"name": name, **recorded(out), "by_length": by_length(pairs, outputs)}
+
+
+def by_length(pairs: Sequence[Pair], outputs: Sequence[str]) -> dict[int, float]:
+    """The share of words that are right and in their place, for each number of words."""
+    found: dict[int, list[float]] = {}
+    for pair, output in zip(pairs, outputs, strict=True):
+        wanted = pair.tgt.split()
+        right = sum(a == b for a, b in zip(wanted, output.split(), strict=False))
+        found.setdefault(len(wanted), []).append(right / len(wanted))
+    return {length: fmean(found[length]) for length in sorted(found)}
+
+
+def recorded(out: Path) -> dict[str, Any]:
+    """What the run itself wrote down, also where it was trained at another time."""
+    lines = (out / "events.jsonl").read_text(encoding="utf-8").split("\n")
+    events = [json.loads(line) for line in lines if line]
+    told = {event["event"]: event for event in events}
+    losses = [event["loss"] for event in events if event["event"] == "step" and event["loss"] is not None]
+    return {
+        "parameters": told["start"]["parameters"],
+        "updates": told["finished"]["step"],
+        "seconds": told["finished"]["seconds"],
+        **ended(losses),
+    }
+
+
+def ended(losses: Sequence[float]) -> dict[str, Any]:
+    """The loss of the last tenth of the updates, and whether it still falls."""
+    size = max(1, len(losses) // TENTH)
+    last, before = fmean(losses[-size:]), fmean(losses[-3 * size : -2 * size] or losses[:1])
+    return {"loss": last, "still_learning": DONE < last < FALLS * before}
+
+
+def parts_of(by_length: dict[int, float]) -> list[tuple[int, int, float]]:
+    """From a length to a length: the mean share."""
+    lengths = list(by_length)
+    cuts = [len(lengths) * part // PARTS for part in range(PARTS + 1)]
+    parts = [lengths[a:b] for a, b in pairwise(cuts) if a < b]
+    return [(part[0], part[-1], fmean(by_length[length] for length in part)) for part in parts]
+
+
+def heading(results: Sequence[dict[str, Any]]) -> str:
+    spans = "".join(f"{f'{a}–{b}':>9}" for a, b, _ in parts_of(results[0]["by_length"]))
+    return (
+        f"{'model':<16}{'parameters':>11}{'updates':>9}{'time':>8}{'loss':>8}{spans}  words right, by length"
+    )
+
+
+def row(result: dict[str, Any]) -> str:
+    cells = "".join(f"{100 * share:>7.1f} %" for _, _, share in parts_of(result["by_length"]))
+    known = f"{format_count(result['parameters']):>11}{result['updates']:>9,}{duration(result['seconds']):>8}"
+    still = "  still learning" if result["still_learning"] else ""
+    return f"{result['name']:<16}{known}{number(result['loss'], 2):>8}{cells}{still}"
+
+
+def picture(results: Sequence[dict[str, Any]]) -> str:
+    lines = [
+        Line(r["name"], [(float(length), 100 * share) for length, share in r["by_length"].items()])
+        for r in results
+    ]
+    longest = max(point[0] for line in lines for point in line.points)
+    panel = Panel("", Axis("words to write", 0.0, longest), Axis("words right, %", 0.0, 100.0), lines)
+    return draw("Words that are right, by length", [panel])

@@ -1,0 +1,108 @@
+"""`dragoman new`: a folder with a task that makes its own data."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from dragoman.cli.terminal import give, say, talk
+from dragoman.cli.verbs import distil
+from dragoman.cores import wait_asleep
+from dragoman.data.recipes.build import RECIPES, make_recipe
+from dragoman.errors import UsageError
+
+HELP = """\
+Make a folder with data, a dragoman.toml and a README: a task to learn the tool with.
+
+  dragoman new                     lists the recipes
+  dragoman new dates               makes the folder dates
+  dragoman new dates -o my-dates   makes it elsewhere
+
+Some are lessons: several models learn the same task, one after another, and are compared.
+
+  dragoman new from-rnn-to-attention --train
+  dragoman new from-rnn-to-attention --train --models elman bahdanau2015
+
+One takes a model of yours: it writes, and a smaller one learns from that.
+
+  dragoman new distil --teacher en-de -o en-de-small
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", metavar="NAME", help="the recipe; none lists them all")
+    parser.add_argument("-o", "--out", metavar="DIR", help="the folder to make (default: the recipe's name)")
+    parser.add_argument("--force", action="store_true", help="write into a folder that is not empty")
+    parser.add_argument("--train", action="store_true", help="lessons only: train the models, compare them")
+    parser.add_argument("--models", nargs="+", metavar="MODEL", help="lessons only: train these")
+    distil.add_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.name is None:
+        list_recipes()
+        return 0
+    if args.name == distil.NAME:
+        return distil.run(args)
+    if args.name not in RECIPES:
+        raise unknown(args.name)
+    folder = Path(args.out or args.name)
+    lesson = RECIPES[args.name].lesson
+    if args.train or args.models:
+        return teach(args, folder, lesson)
+    for file in make_recipe(args.name, folder, force=args.force):
+        give(f"{file}\n")
+    words = ["new", args.name, *(["-o", args.out] if args.out else []), "--train"]
+    then = shlex.join(["dragoman", *(words if lesson else ["train", str(folder)])])
+    for line in ("", RECIPES[args.name].about, f"Next: {then}"):
+        talk(line)
+    return 0
+
+
+def teach(args: argparse.Namespace, folder: Path, lesson: Mapping[str, str]) -> int:
+    """A lesson that was begun is resumed: what is made and trained stays."""
+    models = args.models or list(lesson)
+    refuse_wrong_lesson(args, lesson, models)
+    if args.force or not (folder / "dragoman.toml").exists():
+        make_recipe(args.name, folder, force=args.force)
+    wait_asleep()
+    from dragoman.cli.verbs import lesson as lessons  # it trains, so it brings PyTorch
+
+    lessons.teach(folder, models)
+    return 0
+
+
+def refuse_wrong_lesson(args: argparse.Namespace, lesson: Mapping[str, str], models: Sequence[str]) -> None:
+    strange = [name for name in models if name not in lesson]
+    if lesson and not strange:
+        return
+    what = f'This lesson has no model "{strange[0]}".' if lesson else f"{args.name} is no lesson."
+    raise UsageError(
+        what,
+        where="the command line",
+        expected=f"--models with some of {', '.join(lesson)}" if lesson else "a lesson",
+        hint=f"dragoman new {args.name} --train" if lesson else f"dragoman new {args.name}",
+    )
+
+
+def list_recipes() -> None:
+    for name, recipe in RECIPES.items():
+        say(f"{name:<24}{recipe.about}")
+    say(f"{distil.NAME:<24}{distil.ABOUT}")
+    sys.stdout.flush()
+    talk(f"Next: dragoman new {next(iter(RECIPES))}")
+
+
+def unknown(name: str) -> UsageError:
+    names = [*RECIPES, distil.NAME]
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    return UsageError(
+        f'There is no recipe "{name}".' + (f" Did you mean {close[0]}?" if close else ""),
+        where="the command line",
+        expected="one of " + ", ".join(names),
+        hint=f"dragoman new {close[0]}" if close else "dragoman new lists them.",
+    )

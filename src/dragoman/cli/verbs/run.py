@@ -1,0 +1,257 @@
+"""`dragoman run`: apply a model to text, to stdin or to a file."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import math
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from io import BufferedReader
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+from dragoman.allocator import keep_freed_memory
+from dragoman.cli import document
+from dragoman.cli.counting import ProgressCount, decoded, total_of_files
+from dragoman.cli.flagged import CutOutputs, report_flagged
+from dragoman.cli.options import search as choosing
+from dragoman.cli.options import steering
+from dragoman.cli.options.overrides import add_languages, is_file, split_texts
+from dragoman.cli.terminal import LiveLine, give, talk
+from dragoman.errors import ConfigError, DataError, UsageError
+
+if TYPE_CHECKING:
+    from dragoman.cli.input_lines import InputLine
+    from dragoman.config.search import SearchConfig
+    from dragoman.inference.model import Model
+    from dragoman.inference.result import Result
+    from dragoman.inference.runtimes.runtime import RuntimeName
+
+HELP = """\
+Apply a model: line N in is line N out. Without TEXT or FILE it reads stdin.
+
+  dragoman run en-de "A man is riding a bicycle."
+  dragoman run en-de < test.en > test.out
+  dragoman run en-de test.en -o test.out search.size=1
+  dragoman run en-de app.po -o app.de.po                 or .xliff, .tmx, .srt: fills in what is missing
+  dragoman run en-de "A man is riding a bicycle." --nbest 5 --sample top-p=0.9
+  dragoman run en-de "Hi {name}, a man." --prefix "Hallo" --glossary terms.tsv --forbid Typ --keep
+  dragoman run en-de search.size=1 -- "search.size=5"    behind -- all is text"""
+
+RUNTIMES = ("ct2", "torch", "onnx")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="a run folder, its model/, or a project folder")
+    add(
+        "text",
+        nargs="*",
+        metavar="TEXT",
+        help="what to translate, or files of it (or .gz), line by line; then settings such as search.size=1",
+    )
+    add("--file", type=Path, metavar="FILE", help="translate a text file (or .gz), line by line")
+    add_languages(parser)
+    add("-o", "--output", type=Path, metavar="FILE", help="write there instead of to stdout")
+    add("--batch", type=int, metavar="N", help="sentences decoded together")
+    add("--json", action="store_true", help="one object a line: text, score, truncated, flags, confidence")
+    add("--runtime", choices=RUNTIMES, help="what runs it; by default ct2 where the folder holds it")
+    add("--workers", type=int, default=1, metavar="N", help="processes that decode in torch, a core each")
+    add("--details", action="store_true", help="with --json: each token's probability, and the alignment")
+    parser.set_defaults(literal=())  # what stands behind "--"
+    choosing.add_arguments(parser)
+    steering.add_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    texts, overrides = split_texts(args.text)
+    given = files_and_texts(texts, args)
+    to_fill = document.read(given, args)
+    model = load_model(args.model, args.runtime, args.ensemble or (), args.reverse, args.workers)
+    search = search_of(model, args, overrides)
+    if to_fill:
+        with opened_output(args.output) as out:
+            return document.run(to_fill, model, search, args, out)
+    wishes = steering.steering_options(args)
+    how: dict[str, Any] = {**wishes, "details": args.details, "trace": args.trace is not None}
+    report, cut = steering.SteeringReport(), CutOutputs()
+    flagged: dict[int, tuple[str, ...]] = {}
+    with (
+        opened_output(args.output) as out,
+        choosing.opened_traces(args.trace, model) as traces,
+        LiveLine(hidden=out.isatty()) as live,
+    ):
+        count = ProgressCount(live, total_of_files(given) if live.is_seen else None)
+        number = 0
+        for lines in inputs(given, args.model):
+            sources = [line.text for line in lines]
+            results = decoded(model, sources, search, count, **how)
+            for line, result in zip(lines, results, strict=True):
+                number += 1
+                report.add(number, result)
+                cut.add(number, result)
+                if result.flags and not result.truncated:
+                    flagged[number] = result.flags
+                if traces:
+                    traces.add(line.text, result)
+                give(written(number, line, result, args), out)
+            out.flush()
+    cut.report()
+    report_flagged(flagged)
+    for said in report.lines:
+        talk(said)
+    if sys.stdout is not None and sys.stdout.isatty():  # in a pipe it would be said at every call
+        talk(f"Next: dragoman score {args.model} test.src test.tgt")
+    return 0
+
+
+def written(number: int, line: InputLine, result: Result, args: argparse.Namespace) -> str:
+    """What is printed for a line."""
+    if args.json:
+        return as_json({"line": number, "source": line.text, **result.asdict()}) + "\n"
+    if args.nbest is not None:
+        return choosing.n_best_lines(number, result) + line.end
+    return choosing.line(result.text) + line.end
+
+
+def search_of(model: Model, args: argparse.Namespace, overrides: Sequence[str]) -> SearchConfig:
+    """The model's own, with what the command line changes of it."""
+    from dragoman.config.load import with_overrides
+
+    own = model.runtime.search
+    batch = [] if args.batch is None else [f"search.batch_sentences={args.batch}"]
+    try:
+        return with_overrides(own, [*choosing.overrides(args, own), *overrides, *batch])
+    except ConfigError as error:
+        if overrides:
+            error.hint += f' If it is text: dragoman run {args.model} -- "…"'
+        raise
+
+
+def load_model(
+    path: str,
+    runtime: RuntimeName | None = None,
+    ensemble: Sequence[str] = (),
+    reverse: str | None = None,
+    workers: int = 1,
+) -> Model:
+    from dragoman.inference.model import load
+
+    keep_freed_memory()  # not in `load`: there the process is the caller's
+    more: dict[str, Any] = {"ensemble": ensemble, "reverse": reverse, "workers": workers}
+    with LiveLine() as live:  # to import torch takes seconds
+        live.show(f"Loading {path}")
+        return load(path, runtime=runtime, same_bits=True, **more)
+
+
+def files_and_texts(arguments: Sequence[str], args: argparse.Namespace) -> list[str | Path]:
+    """What to translate, in order. What is a file here is meant as one; behind "--" all is text."""
+    if args.file and (arguments or args.literal):
+        raise UsageError(
+            "Give either TEXT or --file, not both.",
+            where="the command line",
+            hint=f"dragoman run {args.model} --file {args.file}",
+        )
+    if args.file:
+        return [args.file]
+    found = [Path(one) if is_file(one) else one for one in arguments]
+    for one in found:
+        if isinstance(one, Path):
+            talk(f"{one} is a {what_is_translated(one)}.")
+            talk(f"For its name: dragoman run {args.model} -- {one}")
+    return [*found, *args.literal]
+
+
+def what_is_translated(file: Path) -> str:
+    from dragoman.documents.build import is_document
+
+    if is_document(file):
+        return "document: what has no translation in it gets one"
+    return "file: its lines are translated"
+
+
+def inputs(given: Sequence[str | Path], model: str) -> Iterator[list[InputLine]]:
+    from dragoman.cli.input_lines import InputLine, read_batches
+
+    texts: list[InputLine] = []
+    for place, one in enumerate(given, start=1):
+        if isinstance(one, str):
+            texts.append(InputLine(typed(one), "\n"))
+            continue
+        if texts:
+            yield texts
+            texts = []
+        for lines in lines_of(one):  # the last line of a file may have no end
+            yield lines if place == len(given) else [line._replace(end="\n") for line in lines]
+    if texts:
+        yield texts
+    if not given and sys.stdin is not None:  # it is where a parent has closed it
+        if sys.stdin.isatty():
+            talk(f"{model} is ready: type a line, or Ctrl-D to end.")
+        yield from read_batches(cast("BufferedReader[Any]", sys.stdin.buffer), "stdin")
+
+
+def lines_of(file: Path) -> Iterator[list[InputLine]]:
+    from dragoman.cli.input_lines import read_batches
+    from dragoman.data.readers.lines import refuse_other_formats
+    from dragoman.data.readers.open_file import open_bytes
+
+    with open_bytes(file) as source:
+        refuse_other_formats(file, source)
+        yield from read_batches(source, str(file))
+
+
+def typed(text: str) -> str:
+    """A command line may hold bytes that are no text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise DataError(
+            "The text on the command line is not UTF-8.",
+            where=ascii(text),
+            expected="UTF-8",
+            hint="Check the encoding of your terminal: locale",
+        ) from None
+    return text
+
+
+def as_json(fields: dict[str, Any]) -> str:
+    return json.dumps(finite(fields), ensure_ascii=False, allow_nan=False)
+
+
+def finite(value: Any) -> Any:
+    """JSON has no word for infinity, the log of what has no probability: null."""
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case dict():
+            return {key: finite(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [finite(inner) for inner in value]
+    return value
+
+
+@contextlib.contextmanager
+def opened_output(file: Path | None) -> Iterator[TextIO]:
+    """stdout, or a file that is there only when it is whole."""
+    if file is None:
+        yield sys.stdout
+        return
+    if file.exists() and not file.is_file():  # a folder complains here; a pipe or device is written to
+        with file.open("w", encoding="utf-8", newline="\n") as out:
+            yield out
+        return
+    part = file.with_name(f"{file.name}.{os.getpid()}.part")
+    try:
+        with part.open("w", encoding="utf-8", newline="\n") as out:
+            yield out
+        part.replace(file)
+    except OSError as error:
+        if error.filename == str(part):  # nobody has heard of that name
+            error.filename, error.filename2 = str(file), None
+        raise
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,273 @@
+"""`dragoman score`: measure a model on a test set, or compare two."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dragoman.cli.counting import ProgressCount, decoded, total_of
+from dragoman.cli.differences import differences, show
+from dragoman.cli.flagged import CutOutputs
+from dragoman.cli.options import search as choosing
+from dragoman.cli.options.overrides import add_languages, split_overrides
+from dragoman.cli.terminal import LiveLine, say, talk
+from dragoman.cli.verbs.run import RUNTIMES, load_model, opened_output
+from dragoman.errors import UsageError
+
+if TYPE_CHECKING:
+    from dragoman.config.data import Corpus, DataConfig
+    from dragoman.inference.runtimes.runtime import RuntimeName
+    from dragoman.metrics.report import ScoreReport
+    from dragoman.metrics.significance import Comparison
+    from dragoman.text.languages import Languages
+
+HELP = """\
+Measure a model: BLEU, chrF, exact match and error rates with 95 % intervals; or compare two on the same test.
+
+  dragoman score en-de test.en test.de
+  dragoman score en-de test.en test.de --against en-de-old --diff 10
+  dragoman score test.de --hyp output.de"""
+
+NAMES = {"bleu": "BLEU", "chrf": "chrF", "exact_match": "exact match", "wer": "WER", "cer": "CER"}
+LEAST_P = 0.001  # that a thousand draws can tell
+ERRORS = ("wer", "cer")  # better when lower
+PERCENT = ("exact_match", "wer", "cer")
+
+
+class TestSet(NamedTuple):
+    sources: list[str]  # none where only references are given
+    references: list[str]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "what",
+        nargs="+",
+        metavar="MODEL FILE",
+        help="a model, then two text files, or one file with both sides (or nothing: the test set of its "
+        "settings); "
+        "then settings such as search.size=1",
+    )
+    add_languages(parser)
+    add("--hyp", type=Path, metavar="FILE", help="score these outputs instead of a model's")
+    add("--against", type=Path, metavar="OTHER", help="compare with another model, or a file of outputs")
+    add(
+        "--diff",
+        type=int,
+        metavar="N",
+        help="with --against: show the N outputs that differ most, word by word",
+    )
+    add("-lc", "--lowercase", action="store_true", help="capitals do not count")
+    add(
+        "--calibrate",
+        action="store_true",
+        help="learn from these pairs how sure the model may be, and write that into its folder; "
+        "give a development set, not the test set",
+    )
+    add("--runtime", choices=RUNTIMES, help="what runs the model; by default ct2 where the folder holds it")
+    add("--save", type=Path, metavar="FILE", help="write the outputs there, a line each")
+    add("--json", action="store_true", help="the scores as one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    from dragoman.metrics.report import score
+
+    names, overrides = split_overrides(args.what)
+    model, files = (None, names) if args.hyp else (names[0], names[1:])
+    check_arguments(args, files, overrides)
+    if model and files:
+        tell_turned(model, files)
+    test = test_set(model, files, args.languages)
+    outputs, runtime = outputs_of(args.hyp or Path(model or ""), test, overrides, args.runtime)
+    if args.save:
+        with opened_output(args.save) as out:
+            out.writelines(line + "\n" for line in outputs)
+    if args.calibrate and model:
+        calibrate_model(model, test)
+    report = score(outputs, test.references, lowercase=args.lowercase)
+    others: list[str] | None = None
+    if args.against:
+        others, other_runtime = outputs_of(args.against, test, overrides, args.runtime)
+        if runtime and other_runtime and runtime != other_runtime:
+            talk(f"{model} is run by {runtime}, {args.against} by {other_runtime}: --runtime NAME for both.")
+    tell_scores(args, report, runtime, test, outputs, others)
+    talk(f"Next: {next_command(model, files, args)}")
+    return 0
+
+
+def tell_scores(
+    args: argparse.Namespace,
+    report: ScoreReport,
+    runtime: RuntimeName | None,
+    test: TestSet,
+    outputs: list[str],
+    others: list[str] | None,
+) -> None:
+    """`others` are the outputs to compare with."""
+    from dragoman.metrics.significance import compare
+
+    rows = compare(outputs, others, test.references, lowercase=args.lowercase) if others is not None else []
+    apart = differences(*test, outputs, others) if args.diff and others is not None else []
+    if args.json:
+        facts: dict[str, Any] = {"runtime": runtime} if runtime else {}
+        if rows:
+            facts["against"] = {row.metric: {"value": row.baseline, "p": row.p_value} for row in rows}
+        if args.diff:
+            facts["differences"] = [one._asdict() for one in apart[: args.diff]]
+        say(json.dumps({**report.asdict(), **facts}))
+        return
+    for line in [*table(report, runtime), *(versus(rows, args.against) if rows else [])]:
+        say(line)
+    if args.diff:
+        show(apart, args.diff, report.sentences)
+
+
+def check_arguments(args: argparse.Namespace, files: Sequence[str], overrides: Sequence[str]) -> None:
+    """All that can be refused before a minute is spent on decoding."""
+    hyp, against = args.hyp, args.against
+    if hyp and (overrides or args.calibrate or not files or Path(files[0]).is_dir()):
+        raise UsageError(
+            "With --hyp there is no model to run: give only the test set.",
+            where="the command line",
+            expected="dragoman score test.tgt --hyp FILE",
+            hint=f"dragoman score test.tgt --hyp {hyp}",
+        )
+    if args.diff is not None and (args.diff < 1 or not against):
+        raise UsageError(
+            "--diff takes the number of outputs to show, and --against what they are compared with.",
+            where=f"--diff {args.diff}",
+            expected="a number from 1, and --against",
+            hint=f"dragoman score {' '.join(args.what)} --against OTHER --diff 10",
+        )
+    if against and not against.exists():
+        raise UsageError(
+            f"There is no {against} to compare with.",
+            where=f"--against {against}",
+            expected="a model folder, or a file of outputs",
+            hint=f"ls {against.parent}",
+        )
+
+
+def test_set(model: str | None, files: Sequence[str], languages: Languages | None) -> TestSet:
+    from dragoman.data.readers.open_pairs import form, open_lines, open_pairs
+
+    if model is None and len(files) == 1 and form(Path(files[0])) == "plain":
+        return TestSet([], list(open_lines(files[0])))
+    if not files:
+        own = own_test_set(model or "")
+        files, languages = own.files, own.languages
+    pairs = list(open_pairs(files, languages=languages))
+    return TestSet([pair.src for pair in pairs], [pair.tgt for pair in pairs])
+
+
+def data_of(model: str) -> DataConfig:
+    """What the model's settings say that it was trained and tested on."""
+    from dragoman.config.load import load_written
+    from dragoman.inference.find_model import find_model
+    from dragoman.models.folder import SETTINGS, open_folder
+
+    folder = find_model(model)
+    return load_written(folder / SETTINGS, open_folder(folder).read).data
+
+
+def tell_turned(model: str, files: Sequence[str]) -> None:
+    """By the names of the files."""
+    from dragoman.data.clean.sides import are_swapped, language_names
+
+    train = data_of(model).train
+    if train and are_swapped(files, train[0].files):
+        shown, theirs = (" → ".join(language_names(names)) for names in (files, train[0].files))
+        talk(f"{' '.join(files)} are {shown} by their names, and {model} was trained {theirs}.")
+
+
+def own_test_set(model: str) -> Corpus:
+    """The data.test of the model's settings."""
+    test = data_of(model).test
+    if test is None:
+        raise UsageError(
+            "There is nothing to score on: no files were given, and the model's settings name no test set.",
+            where=model,
+            hint=f"dragoman score {model} test.src test.tgt",
+        )
+    return test
+
+
+def outputs_of(
+    system: Path, test: TestSet, overrides: Sequence[str], runtime: RuntimeName | None = None
+) -> tuple[list[str], RuntimeName | None]:
+    """Of a model, and what ran it; or the lines of a file."""
+    from dragoman.config.load import with_overrides
+
+    if system.is_file():
+        from dragoman.data.readers.open_pairs import open_lines
+
+        return list(open_lines(system)), None
+    if not test.sources:
+        raise UsageError(
+            "A model needs the source side of the test set, not only the references.",
+            where=str(system),
+            hint=f"dragoman score {system} test.src test.tgt",
+        )
+    model = load_model(str(system), runtime)
+    if model.runtime.text.lowercase:
+        talk(f"{system} writes lower case: with -lc capitals do not count.")
+    search = with_overrides(model.runtime.search, overrides)
+    with LiveLine() as live:
+        results = decoded(model, test.sources, search, ProgressCount(live, total_of(test.sources)))
+    cut = CutOutputs()
+    for line, result in enumerate(results, start=1):
+        cut.add(line, result)
+    cut.report()
+    return [choosing.line(result.text) for result in results], model.runtime.name
+
+
+def calibrate_model(model: str, test: TestSet) -> None:
+    from dragoman.data.pair import Pair
+    from dragoman.inference.quality.calibrate import calibrate
+    from dragoman.manifest import SIGNATURE
+    from dragoman.models.bundle import add_calibration
+
+    loaded = load_model(model, "torch")
+    sides = zip(test.sources, test.references, strict=True)
+    pairs = [Pair(src, tgt, line) for line, (src, tgt) in enumerate(sides, start=1)]
+    learned = calibrate(loaded.translator, pairs)
+    was_signed = (loaded.folder / SIGNATURE).is_file()
+    add_calibration(loaded.folder, learned)
+    before, after = learned.error
+    talk(f"Calibrated on {learned.sentences:,} pairs: the tokens' ECE was {before:.3f} and is {after:.3f}.")
+    if was_signed:
+        talk(f"The folder was signed, and is another now. Sign it anew: dragoman check {model} --sign KEY")
+
+
+def table(report: ScoreReport, runtime: RuntimeName | None = None) -> list[str]:
+    lines = [f"{'metric':<13}{'value':>8}   95 % interval"]
+    for name, score in report.scores.items():
+        low, high = score.interval
+        unit = " %" if name in PERCENT else ""
+        lines.append(f"{NAMES[name]:<13}{score.value:>8.2f}   {low:.2f} to {high:.2f}{unit}")
+    lines += ["", f"{report.sentences:,} sentences" + (f", run by {runtime}" if runtime else "")]
+    signed = {NAMES[name]: s.signature for name, s in report.scores.items() if s.signature}
+    return lines + [f"{name} signature  {signature}" for name, signature in signed.items()]
+
+
+def versus(rows: Sequence[Comparison], other: Path) -> list[str]:
+    lines = ["", f"against {other} (paired bootstrap)", f"{'metric':<13}{'this':>8}{'other':>9}{'p':>9}"]
+    for row in rows:
+        is_better = (row.system < row.baseline) == (row.metric in ERRORS)
+        verdict = (
+            "could be chance" if row.p_value >= 0.05 else "this is better" if is_better else "other is better"
+        )
+        p = f"≤ {LEAST_P}" if row.p_value <= LEAST_P else f"{row.p_value:.3f}"
+        lines.append(f"{NAMES[row.metric]:<13}{row.system:>8.2f}{row.baseline:>9.2f}{p:>9}   {verdict}")
+    return lines
+
+
+def next_command(model: str | None, files: Sequence[str], args: argparse.Namespace) -> str:
+    if args.against:
+        return f"dragoman run {model} TEXT" if model else "dragoman --help"
+    outputs = ["--hyp", str(args.hyp)] if args.hyp else [model or ""]
+    return " ".join(["dragoman score", *outputs, *files, "--against OTHER"])

@@ -1,0 +1,52 @@
+"""`dragoman trim`: the same model without the sub-words that its texts never need."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+from pathlib import Path
+
+from dragoman.cli.format import format_count
+from dragoman.cli.terminal import say, talk
+from dragoman.errors import MissingExtra
+
+HELP = """\
+Remove the sub-words that some texts never need: a smaller model that reads those texts as before.
+Bytes and single characters stay, so it can still read and write everything.
+
+  dragoman trim en-de -o en-de-trimmed                   by the texts it learned from
+  dragoman trim en-de --separate -o en-de-trimmed        and each side with a vocabulary of its own: faster
+  dragoman trim en-de legal.en legal.de -o en-de-legal   by others: for one subject"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="a run folder, its model/, or a project folder")
+    add("files", nargs="*", metavar="FILE", help="two text files, one .tsv or .jsonl (default: its own)")
+    add("-o", "--output", type=Path, required=True, metavar="DIR", help="the new model folder")
+    add("--separate", action="store_true", help="of a joint vocabulary make one for each side")
+    add("--json", action="store_true", help="what was done, as one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    try:
+        from dragoman.export.trim import in_words, trim
+    except ModuleNotFoundError as error:
+        raise MissingExtra(
+            "Trimming needs PyTorch, which is not installed.",
+            where=str(error),
+            hint='pip install "dragoman[train]"',
+        ) from None
+    done = trim(args.model, args.output, args.files, separate=args.separate)
+    before, after = done.parameters
+    if args.json:
+        say(json.dumps({**done._asdict(), "folder": str(done.folder)}))
+    else:
+        say(f"wrote       {done.folder}")
+        say(f"entries     {in_words(done.before)} → {in_words(done.after)}")
+        say(f"parameters  {format_count(before)} → {format_count(after)}")
+        say(f"outputs     {done.same} of {done.compared} stay the same (greedy search)")
+    then = ["dragoman", "export", str(args.output), "--to", "ct2", "--quantization", "int8"]
+    talk(f"Next: {shlex.join(then)}")
+    return 0

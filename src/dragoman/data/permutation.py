@@ -1,0 +1,78 @@
+"""Shuffling without memory: the place of every row is computed from a key, on any machine the same."""
+
+from __future__ import annotations
+
+import math
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+U64 = NDArray[np.uint64]
+MASK = (1 << 64) - 1
+GAMMA = 0x9E3779B97F4A7C15  # 2⁶⁴ / golden ratio, as in splitmix64
+ROUNDS = 6
+
+
+class KeyPurpose(IntEnum):
+    """What a key is for, so that no two draws share one. A run's order hangs on these numbers."""
+
+    PLACES = 1  # of each corpus in a block of the mixture
+    EPOCH = 2  # the order of a corpus's rows
+    TIES = 3  # pairs of equal lengths
+    BATCHES = 4  # the order of batches in a window
+    WINDOW = 5
+    PIECES = 6  # an example's subwords
+
+
+def hash64(*values: int) -> int:
+    """A 64-bit hash of integers; their order counts."""
+    h = 0
+    for value in values:
+        h = ((h ^ (value & MASK)) + GAMMA) & MASK
+        h = ((h ^ (h >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+        h = ((h ^ (h >> 27)) * 0x94D049BB133111EB) & MASK
+        h ^= h >> 31
+    return h
+
+
+def hash64_each(key: int | U64, values: U64) -> U64:
+    """mix(…, v) for each v, where `key` is mix(…)."""
+    h = (values ^ np.asarray(key, np.uint64)) + np.uint64(GAMMA)
+    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return h ^ (h >> np.uint64(31))
+
+
+def permute(n: NDArray[np.integer], size: int, key: int | U64) -> NDArray[np.int64]:
+    """Where each n of range(size) goes in the permutation named by `key` (one key, or one for each n).
+
+    A Feistel network on pairs (n ÷ b, n mod b) of an a × b grid that just holds `size`; what falls into
+    the few cells beyond walks on along its cycle until it is inside.
+    """
+    values = np.array(n, dtype=np.uint64)
+    keys = np.broadcast_to(np.asarray(key, np.uint64), values.shape)
+    if values.size and int(values.max()) >= size:
+        raise ValueError(f"{int(values.max())} is not in range({size})")
+    a = math.isqrt(max(size - 1, 0)) + 1
+    b = -(-size // a)
+    outside = np.arange(values.size)
+    while outside.size:
+        values[outside] = feistel(values[outside], a, b, keys[outside])
+        outside = outside[values[outside] >= size]
+    return values.astype(np.int64)
+
+
+def feistel(values: U64, a: int, b: int, keys: U64) -> U64:
+    """One pass of the network: each half moves on by a hash of the other, in turn."""
+    left, right = np.divmod(values, np.uint64(b))
+    for number in range(0, ROUNDS, 2):
+        left = add_mod(left, a, hash64_each(keys + np.uint64(number * GAMMA & MASK), right))
+        right = add_mod(right, b, hash64_each(keys + np.uint64((number + 1) * GAMMA & MASK), left))
+    return left * np.uint64(b) + right
+
+
+def add_mod(half: U64, size: int, hashed: U64) -> U64:
+    """(half + hash scaled to range(size)) mod size, without a division."""
+    moved = half + ((hashed >> np.uint64(32)) * np.uint64(size) >> np.uint64(32))
+    return np.where(moved >= size, moved - np.uint64(size), moved)

@@ -1,0 +1,92 @@
+"""Which reader for which files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from dragoman.data.pair import Pair
+from dragoman.data.readers.arrow import read_arrow
+from dragoman.data.readers.bad_line import BadLine, OnBad, refuse
+from dragoman.data.readers.csv import read_csv
+from dragoman.data.readers.jsonl import read_jsonl
+from dragoman.data.readers.lines import read_lines
+from dragoman.data.readers.plain import read_plain
+from dragoman.data.readers.po import read_po
+from dragoman.data.readers.tmx import read_tmx
+from dragoman.data.readers.tsv import read_tsv
+from dragoman.data.readers.xliff import read_xliff
+from dragoman.errors import DataError
+from dragoman.text.languages import Languages
+
+FORMS = {
+    ".tsv": "tsv",
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".tmx": "tmx",
+    ".xlf": "xliff",
+    ".xliff": "xliff",
+    ".po": "po",
+    ".parquet": "arrow",
+    ".arrow": "arrow",
+}
+
+
+def open_pairs(
+    files: Sequence[str | Path],
+    *,
+    on_bad: OnBad | None = None,
+    languages: Languages | None = None,
+    extra_columns: bool = False,
+) -> Iterator[Pair]:
+    """Two aligned text files, or one that has both sides; each may be .gz.
+
+    `languages` are those of the source and the target, for files with several or in another direction.
+    The first bad line raises its DataError, unless `on_bad` takes it: then it is skipped. What the whole
+    file is guilty of (missing, cut off, unequal counts) raises always.
+    """
+    bad = on_bad or refuse
+    paths = [Path(file) for file in files]
+    match [form(path) for path in paths]:
+        case ["tsv"]:
+            return read_tsv(paths[0], bad, languages, extra_columns=extra_columns)
+        case ["csv"]:
+            return read_csv(paths[0], bad, languages)
+        case ["jsonl"]:
+            return read_jsonl(paths[0], bad, languages)
+        case ["tmx"]:
+            return read_tmx(paths[0], bad, languages)
+        case ["xliff"]:
+            return read_xliff(paths[0], bad, languages)
+        case ["po"]:
+            return read_po(paths[0], bad)
+        case ["arrow"]:
+            return read_arrow(paths[0], bad, languages)
+        case ["plain", "plain"]:
+            return read_plain(paths[0], paths[1], bad)
+        case _:
+            raise DataError(
+                "These files do not make pairs.",
+                where=" ".join(map(str, paths)) or "no file",
+                expected=f"two text files (source, target), or one of {', '.join(FORMS)}; each may be .gz",
+                hint="dragoman check train.en train.de, or dragoman check pairs.tsv",
+            )
+
+
+def open_lines(file: str | Path) -> Iterator[str]:
+    """The lines of one text file; the first bad one raises."""
+    with closing(read_lines(Path(file))) as lines:
+        for line in lines:
+            if isinstance(line, BadLine):
+                raise line.error
+            yield line
+
+
+def form(path: Path) -> str:
+    return FORMS.get(text_suffix(path).lower(), "plain")
+
+
+def text_suffix(path: Path) -> str:
+    """The suffix under a .gz, if there is one."""
+    return Path(path.stem).suffix if path.suffix == ".gz" else path.suffix

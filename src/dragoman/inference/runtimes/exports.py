@@ -1,0 +1,86 @@
+"""Which engines can run a folder without torch: an export in it, and the package that runs it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from dragoman.config.load import load_written
+from dragoman.errors import MissingExtra, UsageError
+from dragoman.inference.runtimes.exported import ExportRuntime
+from dragoman.inference.runtimes.runtime import Engine, RuntimeName
+from dragoman.manifest import Manifest
+from dragoman.models.calibration import FILE as CALIBRATION
+from dragoman.models.calibration import Calibration, read_calibration
+from dragoman.models.folder import EXPORTS, SETTINGS, TEXT, open_export, open_folder
+from dragoman.text.build import load as load_text
+
+
+class RuntimePackage(NamedTuple):
+    """What runs an export; `module` has open_engine, which compares its files with the settings first."""
+
+    name: str
+    module: str
+
+
+PACKAGES: dict[RuntimeName, RuntimePackage] = {
+    "ct2": RuntimePackage("ctranslate2", "dragoman.inference.runtimes.ct2"),
+    "onnx": RuntimePackage("onnxruntime", "dragoman.inference.runtimes.onnx"),
+}
+
+
+def find_export(folder: Path, name: RuntimeName) -> Path | None:
+    """Where the export is: in the model folder, or the folder itself, which can be copied alone."""
+    return next((p for p in (folder / name, folder) if (p / EXPORTS[name]).is_file()), None)
+
+
+def pick_runtime(folder: Path) -> RuntimeName | None:
+    """The engine that runs this folder where none is asked for."""
+    return next(
+        (name for name in PACKAGES if find_export(folder, name) and is_installed(PACKAGES[name].name)), None
+    )
+
+
+def is_installed(package: str) -> bool:
+    return find_spec(package) is not None
+
+
+def open_export_runtime(folder: Path, name: RuntimeName) -> ExportRuntime:
+    if name not in PACKAGES:
+        raise UsageError(
+            f'There is no runtime "{name}".',
+            where="runtime",
+            expected="one of " + ", ".join([*PACKAGES, "torch"]),
+            hint="Leave it out: the model folder knows what can run it.",
+        )
+    home, package = find_export(folder, name), PACKAGES[name]
+    if home is None:
+        raise UsageError(
+            f"This folder holds no export that {name} runs.",
+            where=str(folder),
+            expected=str(folder / name / EXPORTS[name]),
+            hint=f"dragoman export {folder} --to {name}",
+        )
+    if not is_installed(package.name):
+        raise MissingExtra(
+            f"Running this export needs {package.name}, which is not installed.",
+            where=str(home),
+            hint=f"pip install {package.name}",
+        )
+    model = open_folder(folder)
+    export = model if home == folder else open_export(home, model)
+    config = load_written(home / SETTINGS, export.read)
+    text = load_text(home / TEXT, export.read)
+    engine: Engine = import_module(package.module).open_engine(home, export.read, config.model, text)
+    calibration = load_calibration(model) or load_calibration(export)
+    export.verify()
+    return ExportRuntime(engine, config, text, calibration)
+
+
+def load_calibration(manifest: Manifest) -> Calibration | None:
+    """The model's own calibration may be newer than the one in its export."""
+    if CALIBRATION not in manifest:
+        return None
+    return read_calibration(manifest.folder / CALIBRATION, manifest.read)

@@ -1,0 +1,218 @@
+"""The engine of ONNX Runtime: ids in, hypotheses out, by the same rules as our own search, without torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+
+from dragoman.config.model import ModelConfig
+from dragoman.config.search import SearchConfig
+from dragoman.cores import threads as threads_of_process
+from dragoman.data.padding import pad
+from dragoman.errors import ModelError
+from dragoman.inference.runtimes.onnx_file import ENCODER, STEP, read_onnx
+from dragoman.inference.runtimes.runtime import IdSequence, RuntimeName, TokenScores
+from dragoman.manifest import Read
+from dragoman.search.hypothesis import Hypothesis, best_of
+from dragoman.search.numpy.processors import force_prefix, min_length, no_repeat_ngram
+from dragoman.search.numpy.search import (
+    ArrayState,
+    Bools,
+    Floats,
+    Ints,
+    Processor,
+    beam,
+    greedy,
+    greedy_steps,
+    of_one,
+)
+from dragoman.search.scores import length_normalised
+from dragoman.search.stopping import StopRule
+from dragoman.text.specials import BOS, PAD
+from dragoman.text.tokenizer_pair import TokenizerPair
+
+MAX_SCORED_PAIRS = 32  # pairs at once: each token of them takes memory for the whole vocabulary
+
+
+def open_engine(folder: Path, read: Read, model: ModelConfig, text: TokenizerPair) -> OnnxEngine:
+    return OnnxEngine(folder, read=read, entries=text.tgt.size)
+
+
+class OnnxStep(NamedTuple):
+    log_p: Floats  # [B W V]
+    state: ArrayState
+    attention: Floats | None  # [B W S]
+
+
+class OnnxStepper:
+    """Both graphs of a model, as a stepper over arrays."""
+
+    def __init__(self, folder: Path, threads: int, read: Read, entries: int | None) -> None:
+        (self.fixed, self.moving, self.attends), files = read_onnx(folder, read, entries)
+        self.encoder, self.stepper = (session(files[n], folder / n, threads) for n in (ENCODER, STEP))
+
+    def start(self, src: Ints, keep: Bools) -> ArrayState:
+        found = self.encoder.run([*self.fixed, *self.moving], {"src": src, "keep": keep})
+        count = len(self.fixed)
+        return ArrayState(found[:count], [x[:, None] for x in found[count:]])
+
+    def step(self, y: Ints, state: ArrayState) -> tuple[Floats, ArrayState]:
+        return self.look(y, state, attends=False)[:2]
+
+    def look(self, y: Ints, state: ArrayState, *, attends: bool = True) -> OnnxStep:
+        """The same, and where each hypothesis looked, if it looks anywhere."""
+        given = zip((*self.fixed, *self.moving), (*state.fixed, *state.moving), strict=True)
+        attends = attends and self.attends
+        outputs = ["log_p", *self.moving.values(), *["attention"] * attends]
+        log_p, *rest = self.stepper.run(outputs, {"y": y, **dict(given)})
+        count = len(self.moving)
+        return OnnxStep(log_p, ArrayState(state.fixed, rest[:count]), rest[count] if attends else None)
+
+
+class OnnxEngine:
+    """An ONNX directory. `threads` 0 takes what this process may use.
+
+    `read` gives its files; `entries` is the size of the target's vocabulary, where that is to be checked.
+    """
+
+    name: RuntimeName = "onnx"
+
+    def __init__(
+        self, folder: Path, *, threads: int = 0, read: Read = Path.read_bytes, entries: int | None = None
+    ) -> None:
+        self.graphs = OnnxStepper(folder, threads_of_process(threads), read, entries)
+
+    def search(
+        self,
+        sources: Sequence[IdSequence],
+        config: SearchConfig,
+        prefixes: Sequence[IdSequence] | None = None,
+    ) -> list[list[Hypothesis]]:
+        normalise = partial(length_normalised, alpha=config.length_penalty)
+        found: dict[int, list[Hypothesis]] = {}
+        batches, every = partial(self._batches, sources, config, prefixes), range(len(sources))
+        if config.kind == "greedy" or config.size == 1:
+            for places, batch, rules in batches(every):
+                best = greedy(
+                    self.graphs, *batch, max_length=config.max_length, normalise=normalise, rules=rules
+                )
+                found.update(zip(places, best, strict=True))
+            return [found[place] for place in every]
+        rule = StopRule(config.stop, config.size, config.n_best, config.max_length, normalise)
+        lost: list[int] = []
+        for places, batch, rules in batches(every):
+            rows: list[int] = []
+            found.update(zip(places, beam(self.graphs, *batch, rule, rules, rows), strict=True))
+            lost += [places[row] for row in rows]
+        for places, batch, rules in batches(lost):
+            for place, other in zip(places, beam(self.graphs, *batch, of_one(rule), rules), strict=True):
+                found[place] = best_of(found[place], other, size=config.size)
+        return [found[place][: config.n_best] for place in every]
+
+    def _batches(
+        self,
+        sources: Sequence[IdSequence],
+        config: SearchConfig,
+        prefixes: Sequence[IdSequence] | None,
+        places: Sequence[int],
+    ) -> Iterator[tuple[list[int], tuple[Ints, Bools], list[Processor]]]:
+        for part in length_batches([len(sources[place]) for place in places], config.batch_sentences):
+            mine = [places[i] for i in part]
+            begins = None if prefixes is None else [prefixes[place] for place in mine]
+            yield mine, pad([sources[place] for place in mine]), processors_of(config, begins)
+
+    def forced(self, sources: Sequence[IdSequence], outputs: Sequence[IdSequence]) -> list[list[float]]:
+        return [list(steps.log_p) for steps in self.steps(sources, outputs)]
+
+    def steps(self, sources: Sequence[IdSequence], outputs: Sequence[IdSequence]) -> list[TokenScores]:
+        found: dict[int, TokenScores] = {}
+        for places in length_batches(list(map(len, outputs)), MAX_SCORED_PAIRS):
+            src, keep = pad([sources[place] for place in places])
+            rows = [outputs[place] for place in places]
+            y = pad_outputs(rows)
+            log_p, entropy = (np.zeros(y.shape, np.float32) for _ in range(2))
+            looks = np.zeros((*y.shape, src.shape[1]), np.float32)
+            for t, look in enumerate(self._along(src, keep, y)):
+                here = look.log_p[:, 0]
+                log_p[:, t] = np.take_along_axis(here, y[:, t : t + 1], axis=1)[:, 0]
+                entropy[:, t] = -(np.exp(here) * here).sum(axis=1, where=here > -np.inf)
+                attends = look.attention is not None and look.attention.shape[2] == src.shape[1]
+                if look.attention is not None and attends:
+                    looks[:, t] = look.attention[:, 0]
+            for row, (place, output) in enumerate(zip(places, rows, strict=True)):
+                T, S = len(output), len(sources[place]) + 1
+                seen = looks[row, :T, :S] if attends else None
+                found[place] = TokenScores(log_p[row, :T].tolist(), entropy[row, :T].tolist(), seen)
+        return [found[place] for place in range(len(outputs))]
+
+    def after(self, sources: Sequence[IdSequence], prefixes: Sequence[IdSequence]) -> NDArray[np.float32]:
+        src, keep = pad(sources)
+        y = pad_outputs([[*prefix, PAD] for prefix in prefixes])
+        rows: list[Any] = [None for _ in prefixes]
+        for t, look in enumerate(self._along(src, keep, y)):
+            for row, prefix in enumerate(prefixes):
+                if len(prefix) == t:
+                    rows[row] = look.log_p[row, 0]
+        return np.stack(rows)
+
+    def stream(self, source: IdSequence, config: SearchConfig, prefix: IdSequence = ()) -> Iterator[int]:
+        rules = processors_of(config, [prefix])
+        steps = greedy_steps(self.graphs, *pad([source]), max_length=config.max_length, rules=rules)
+        for number, (_, y, _) in enumerate(steps):
+            if number >= len(prefix):
+                yield int(y[0])
+
+    def _along(self, src: Ints, keep: Bools, y: Ints) -> Iterator[OnnxStep]:
+        """The step before each column of y."""
+        state, previous = self.graphs.start(src, keep), np.full((len(y), 1), BOS)
+        for t in range(y.shape[1]):
+            look = self.graphs.look(previous, state)
+            yield look
+            state, previous = look.state, y[:, t : t + 1]
+
+
+def session(graph: bytes, file: Path, threads: int) -> Any:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # ONNX Runtime has a class for each kind of fault, and no base of them
+        reason, _, _ = str(error).partition("\n")
+        raise ModelError(
+            f"ONNX Runtime cannot read the graph: {reason}.",
+            where=str(file),
+            hint="Export the model again: dragoman export MODEL --to onnx",
+        ) from None
+
+
+def processors_of(config: SearchConfig, prefixes: Sequence[IdSequence] | None) -> list[Processor]:
+    rules = []
+    if prefixes is not None and any(prefixes):
+        rules.append(force_prefix(prefixes))
+    if config.no_repeat_ngram:
+        rules.append(no_repeat_ngram(config.no_repeat_ngram))
+    if config.min_length:
+        rules.append(min_length(config.min_length))
+    return rules
+
+
+def length_batches(lengths: Sequence[int], size: int) -> Iterator[list[int]]:
+    """Places of rows of about one length, `size` at most."""
+    order = sorted(range(len(lengths)), key=lambda place: lengths[place])
+    yield from (order[k : k + size] for k in range(0, len(order), size))
+
+
+def pad_outputs(rows: Sequence[IdSequence]) -> Ints:
+    """Outputs as rows of one length, filled up with <pad>."""
+    y = np.full((len(rows), max(map(len, rows))), PAD)
+    for row, output in zip(y, rows, strict=True):
+        row[: len(output)] = output
+    return y

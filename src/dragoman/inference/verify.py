@@ -1,0 +1,112 @@
+"""A model folder, verified: every file as it was written, and each of them what it has to be.
+
+Whoever receives a model has to be able to tell, so this needs no torch; with torch the weights are compared
+with the settings, shape by shape.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+
+from dragoman.config.load import load_written
+from dragoman.config.root import Config
+from dragoman.errors import ModelError
+from dragoman.inference.find_model import find_model
+from dragoman.inference.runtimes.ct2_file import read_ct2
+from dragoman.inference.runtimes.exports import is_installed
+from dragoman.inference.runtimes.onnx_file import read_onnx
+from dragoman.manifest import Manifest
+from dragoman.models.folder import (
+    EXPORTS,
+    SETTINGS,
+    TEXT,
+    WEIGHTS,
+    exports,
+    is_export,
+    open_export,
+    open_folder,
+    refuse_oversized,
+    refuse_swollen,
+)
+from dragoman.models.header import entries
+from dragoman.text.build import load as load_text
+from dragoman.text.tokenizer_pair import TokenizerPair
+
+TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2"}
+EXPONENT = 0x7F80  # of a bfloat16, which numpy does not know: all ones in what is no number
+
+
+def verify_model(path: str | Path) -> dict[str, str]:
+    """What was found, part by part; a ModelError that names the file which is broken."""
+    folder = find_model(path)
+    manifest = open_folder(folder)
+    config, text = read_parts(manifest)
+    found = {
+        "manifest": counted(manifest),
+        "settings": f"{config.model.encoder.name} encoder, {config.model.decoder.name} decoder",
+        "text": f"{text.src.size:,} {text.src.kind} units → {text.tgt.size:,} {text.tgt.kind} units",
+    }
+    if is_export(folder):
+        verify_export(manifest)
+        return found
+    opened = {name: open_export(folder / name, manifest) for name in exports(folder)}
+    for export in opened.values():  # before torch is imported for the weights
+        verify_export(export)
+    found["weights"] = verify_weights(manifest, config, text)
+    manifest.verify()
+    return found | {name: f"{counted(e)}, made from these weights" for name, e in opened.items()}
+
+
+def verify_export(manifest: Manifest) -> None:
+    """Also that the engine may be given its files."""
+    config, text = read_parts(manifest)
+    for name, file in EXPORTS.items():
+        if file in manifest and name == "ct2":
+            read_ct2(manifest.folder, manifest.read, config.model, text)
+        elif file in manifest:
+            read_onnx(manifest.folder, manifest.read, text.tgt.size)
+    manifest.verify()
+
+
+def read_parts(manifest: Manifest) -> tuple[Config, TokenizerPair]:
+    folder = manifest.folder
+    return load_written(folder / SETTINGS, manifest.read), load_text(folder / TEXT, manifest.read)
+
+
+def verify_weights(manifest: Manifest, config: Config, text: TokenizerPair) -> str:
+    file = manifest.folder / WEIGHTS
+    refuse_swollen(manifest, config.model, text.src.size, text.tgt.size)
+    if is_installed("torch") and is_installed("jaxtyping"):
+        model = import_module("dragoman.models.bundle").load_bundle(manifest.folder).model
+        return f"{sum(p.numel() for p in model.parameters()):,} numbers, all finite"
+    raw = manifest.read(file)
+    try:
+        found = entries(raw)
+    except ValueError as error:
+        raise ModelError(
+            f"The weights cannot be read: {error}.", where=str(file), hint="Copy the folder again."
+        ) from None
+    numbers = sum(entry.numbers for entry in found.values())
+    refuse_oversized(config.model, numbers, manifest.folder / SETTINGS, text.src.size, text.tgt.size)
+    for name, entry in found.items():
+        if not is_finite(raw[entry.begin : entry.end], entry.kind):
+            raise ModelError(
+                f"The weights hold NaN or infinity, in {name}.",
+                where=str(file),
+                expected="finite numbers",
+                hint="Train it again, with a smaller training.lr.",
+            )
+    return f"{numbers:,} numbers, all finite; their shapes are compared where PyTorch is installed"
+
+
+def is_finite(raw: bytes, kind: str) -> bool:
+    if kind == "BF16":
+        return not bool((np.frombuffer(raw, "<u2") & EXPONENT == EXPONENT).any())
+    return bool(np.isfinite(np.frombuffer(raw, TYPES[kind])).all())
+
+
+def counted(manifest: Manifest) -> str:
+    return f"{len(manifest.files)} files, each with its size and SHA-256"

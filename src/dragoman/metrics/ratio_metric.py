@@ -1,0 +1,36 @@
+"""Ratio: a metric that is Σ hits / Σ units over sentences, from its counts per sentence. In reports it is in
+percent, so that all metrics have one scale."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.metrics.bootstrap import interval, resampled
+from dragoman.metrics.corpus_score import CorpusScore
+
+Counts = NDArray[np.int64]
+
+
+class RatioMetric(NamedTuple):
+    hits: Counts
+    units: Counts
+
+    @property
+    def value(self) -> float:
+        return float(self.hits.sum() / max(self.units.sum(), 1))
+
+    @property
+    def percent(self) -> float:
+        return 100 * self.value
+
+    def samples(self) -> NDArray[np.float64]:
+        """Percent on each resampled corpus: the same sentences for every metric of as many sentences."""
+        return np.array(
+            [100 * self.hits[ids].sum() / max(self.units[ids].sum(), 1) for ids in resampled(len(self.hits))]
+        )
+
+    def score(self) -> CorpusScore:
+        return CorpusScore(self.percent, interval(self.samples()))

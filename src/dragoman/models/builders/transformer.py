@@ -1,0 +1,120 @@
+"""Settings of kind "transformer" → encoder and decoder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import nn
+
+from dragoman.config.parts.transformer import TransformerPart
+from dragoman.models.decoders.transformer import TransformerDecoder
+from dragoman.models.encoders.transformer import TransformerEncoder
+from dragoman.nn.attention.multihead import CrossAttention, SelfAttention
+from dragoman.nn.attention.window import WindowedSelfAttention
+from dragoman.nn.embedding import Matrix, PositionedEmbedding, ScaledEmbedding
+from dragoman.nn.norm import LayerNorm, RMSNorm
+from dragoman.nn.position import (
+    Learned,
+    NoRelativePositions,
+    RelativeBias,
+    RelativePositions,
+    Rotary,
+    Sinusoidal,
+)
+from dragoman.nn.transformer.decoder_layer import DecoderLayer
+from dragoman.nn.transformer.encoder_layer import EncoderLayer
+from dragoman.nn.transformer.feedforward import (
+    FFN,
+    FeedForward,
+    GELUFeedForward,
+    SwiGLUFeedForward,
+    SwishFeedForward,
+)
+from dragoman.nn.transformer.residual import PostNorm, PreNorm
+
+POSITIONS: dict[str, type[Sinusoidal] | type[Learned]] = {"sinusoidal": Sinusoidal, "learned": Learned}
+RESIDUALS: dict[str, type[PreNorm] | type[PostNorm]] = {"pre": PreNorm, "post": PostNorm}
+NORMS: dict[str, type[LayerNorm] | type[RMSNorm]] = {"layer": LayerNorm, "rms": RMSNorm}
+FEED_FORWARDS: dict[str, Callable[[int, int, float], FFN]] = {
+    "relu": FeedForward,
+    "gelu": GELUFeedForward,
+    "swish": SwishFeedForward,
+    "swiglu": SwiGLUFeedForward,
+}
+
+
+def build_encoder(part: TransformerPart, matrix: Matrix) -> TransformerEncoder:
+    places = relation(part, ahead=True)
+    layers = [encoder_layer(part, places, skip_rate(part, layer)) for layer in range(part.layers)]
+    embed = embedding(part, matrix)
+    return TransformerEncoder(embed, layers, last_norm(part), part.layer_drop, reads_end=part.reads_end)
+
+
+def build_decoder(part: TransformerPart, matrix: Matrix, memory: int) -> TransformerDecoder:
+    places = relation(part, ahead=False)
+    layers = [decoder_layer(part, places, memory, skip_rate(part, layer)) for layer in range(part.layers)]
+    return TransformerDecoder(embedding(part, matrix), layers, last_norm(part), part.layer_drop)
+
+
+def encoder_layer(part: TransformerPart, places: RelativePositions, skip: float) -> EncoderLayer:
+    attention = self_attention(part, places, ahead=True)
+    return EncoderLayer(attention, feed_forward(part), residual(part), residual(part), skip)
+
+
+def decoder_layer(part: TransformerPart, places: RelativePositions, memory: int, skip: float) -> DecoderLayer:
+    cross = CrossAttention(part.width, memory, part.heads, attention_dropout(part), kv_heads=part.kv_heads)
+    attention = self_attention(part, places, ahead=False)
+    around = (residual(part), residual(part), residual(part))
+    return DecoderLayer(attention, cross, feed_forward(part), around, skip)
+
+
+def embedding(part: TransformerPart, matrix: Matrix) -> PositionedEmbedding | ScaledEmbedding:
+    if part.positions not in POSITIONS:
+        return ScaledEmbedding(matrix, part.dropout)
+    return PositionedEmbedding(
+        matrix, POSITIONS[part.positions](part.max_positions, part.width), part.dropout
+    )
+
+
+def relation(part: TransformerPart, *, ahead: bool) -> RelativePositions:
+    """One for all layers of a side."""
+    match part.positions:
+        case "rotary":
+            return Rotary(part.max_positions, part.width // part.heads)
+        case "relative":
+            return RelativeBias(part.heads, ahead=ahead)
+        case _:
+            return NoRelativePositions()
+
+
+def self_attention(part: TransformerPart, places: RelativePositions, *, ahead: bool) -> SelfAttention:
+    size = (part.width, part.heads, attention_dropout(part))
+    if part.window is None:
+        return SelfAttention(*size, kv_heads=part.kv_heads, relation=places)
+    after = part.window if ahead else 0
+    return WindowedSelfAttention(
+        *size, before=part.window, after=after, kv_heads=part.kv_heads, relation=places
+    )
+
+
+def feed_forward(part: TransformerPart) -> FFN:
+    rate = part.dropout if part.ffn_dropout is None else part.ffn_dropout
+    return FEED_FORWARDS[part.activation](part.width, part.ffn, rate)
+
+
+def attention_dropout(part: TransformerPart) -> float:
+    return part.dropout if part.attention_dropout is None else part.attention_dropout
+
+
+def residual(part: TransformerPart) -> PreNorm | PostNorm:
+    return RESIDUALS[part.norm](NORMS[part.norm_kind](part.width, eps=part.norm_eps), part.dropout)
+
+
+def skip_rate(part: TransformerPart, layer: int) -> float:
+    """Deeper layers are skipped more often (Huang et al. 2016, eq. 4)."""
+    return part.stochastic_depth * (layer + 1) / part.layers
+
+
+def last_norm(part: TransformerPart) -> nn.Module:
+    """Pre-norm layers leave their sum as it is, so the top norms it once; post-norm ones have done it."""
+    return NORMS[part.norm_kind](part.width, eps=part.norm_eps) if part.norm == "pre" else nn.Identity()

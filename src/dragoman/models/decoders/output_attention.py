@@ -1,0 +1,44 @@
+"""The plainest decoder with attention: the context only joins the state before the output.
+
+s_t = cell(y_{t−1}, s_{t−1})    α = softmax(score(s_t, h_i))    c_t = Σ α_i h_i    o_t = W [c_t; s_t]
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+from dragoman.models.decoders.attention import DecoderAttention
+from dragoman.models.decoders.recurrent_stack import RecurrentStack
+from dragoman.protocols import Memory, State
+from dragoman.shapes import Bool, Float, Int, Tensor
+
+
+class OutputAttentionDecoder(nn.Module):
+    def __init__(self, trunk: RecurrentStack, look: DecoderAttention, W: nn.Linear) -> None:
+        super().__init__()
+        self.trunk = trunk
+        self.look = look
+        self.W = W
+
+    def forward(
+        self, memory: Memory, tgt: Int[Tensor, "B T"], keep: Bool[Tensor, "B T"]
+    ) -> Float[Tensor, "B T D"]:
+        s = self.trunk.run(self.trunk.tokens(tgt), self.trunk.begin(memory, 1), None)
+        c, _ = self.look(s, self.look.at(memory))
+        return self.W(torch.cat((c, s), dim=2))
+
+    def start(self, memory: Memory, width: int) -> State:
+        return State(self.look.at(memory), self.trunk.begin(memory, width))
+
+    def step(
+        self, y: Int[Tensor, " N"], state: State
+    ) -> tuple[Float[Tensor, "N D"], State, Float[Tensor, "N S"]]:
+        s, states = self.trunk.step(self.trunk.token(y), state.moving, None)
+        c, alpha = self.look.together(s, state.fixed)
+        return self.W(torch.cat((c, s), dim=1)), State(state.fixed, states), alpha
+
+    if TYPE_CHECKING:
+        __call__ = forward

@@ -1,0 +1,80 @@
+"""What every recurrent decoder has: the target's tokens, a stack of cells over them, and its first state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from torch import nn
+
+from dragoman.nn.bridge import LastStateBridge, ProjectedBridge, ZeroBridge
+from dragoman.nn.cells.cell import CellState
+from dragoman.nn.dropout import Dropout
+from dragoman.nn.embedding import PlainEmbedding
+from dragoman.nn.module_list import TypedModuleList
+from dragoman.nn.recurrent.layer import RecurrentLayer
+from dragoman.protocols import Memory
+from dragoman.shapes import Float, Int, Tensor
+
+
+class StepInput(NamedTuple):
+    """One step of the target: its vector, what the first cell reads of it, what was drawn for each layer."""
+
+    x: Float[Tensor, "N E"]
+    a: Float[Tensor, "N G"]
+    masks: Sequence[Float[Tensor, "N D"] | None]
+
+
+class RecurrentStack(nn.Module):
+    def __init__(
+        self,
+        embed: PlainEmbedding,
+        dropout: Dropout,
+        layers: Sequence[RecurrentLayer],
+        bridge: LastStateBridge | ProjectedBridge | ZeroBridge,
+    ) -> None:
+        super().__init__()
+        self.embed = embed
+        self.dropout = dropout
+        self.layers = TypedModuleList(layers)
+        self.bridge = bridge
+
+    def tokens(self, y: Int[Tensor, "B T"]) -> Float[Tensor, "B T E"]:
+        return self.dropout(self.embed(y))
+
+    def begin(self, memory: Memory, width: int) -> list[CellState]:
+        """Each layer's first state, once for every hypothesis."""
+        states = self.bridge(memory, [layer.cell for layer in self.layers])
+        return [CellState(*(x.repeat_interleave(width, dim=0) for x in state)) for state in states]
+
+    def run(
+        self, x: Float[Tensor, "B T E"], states: Sequence[CellState], beside: Float[Tensor, "B T Z"] | None
+    ) -> Float[Tensor, "B T Q"]:
+        """The whole target; `beside` enters the first layer with the tokens."""
+        for layer, state in zip(self.layers, states, strict=True):
+            x, beside = layer(x, state, beside), None
+        return x
+
+    def one_by_one(self, x: Float[Tensor, "B T E"]) -> Iterator[StepInput]:
+        """The same target in steps, for decoders whose next step hangs on what this one found."""
+        a = self.layers[0].read(x)
+        drawn = [layer.masks(x.shape[0], x.shape[1]) for layer in self.layers]
+        # unbind, because the gradient of x[:, t] is as large as x.
+        for x_t, a_t, *masks in zip(*(each.unbind(dim=1) for each in (x, a, *drawn)), strict=True):
+            yield StepInput(x_t, a_t, masks)
+
+    def token(self, y: Int[Tensor, " N"]) -> StepInput:
+        x = self.tokens(y.unsqueeze(1)).squeeze(1)
+        return StepInput(x, self.layers[0].read(x), [None] * len(self.layers))
+
+    def step(
+        self, token: StepInput, states: Sequence[CellState], beside: Float[Tensor, "N Z"] | None
+    ) -> tuple[Float[Tensor, "N Q"], list[CellState]]:
+        """One step up through the layers."""
+        first, *rest = self.layers
+        x, state = first.step(token.x, token.a, states[0], beside, token.masks[0])
+        new = [state]
+        for layer, state, mask in zip(rest, states[1:], token.masks[1:], strict=True):
+            x, state = layer.step(x, layer.read(x), state, None, mask)
+            new.append(state)
+        return x, new

@@ -1,0 +1,279 @@
+"""Beam search for outputs that must hold given phrases: dynamic beam allocation (Post and Vilar 2018).
+
+The hypotheses of a sentence are shared out among banks, by how many tokens of the constraints they have
+written. So those that have yet to write a phrase are not pushed out by those that need not, nor the other
+way round. An output ends only when all is met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+
+from dragoman.protocols import State, Step, Stepper
+from dragoman.search.batch_invariance import rows_to_keep
+from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.lexical.constraints import (
+    Constraint,
+    ConstraintProgress,
+    ConstraintTensors,
+    TokenBoundaries,
+    begin,
+    to_tensors,
+)
+from dragoman.search.lexical.progress import (
+    advance,
+    awaiting_boundary,
+    bank,
+    bank_rank,
+    met_at_end,
+    next_tokens,
+)
+from dragoman.search.scores import Normalise, refuse_nan
+from dragoman.search.topk import mask_never_written, topk_sums
+from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.text.specials import BOS, EOS
+
+MAX_WIDENING = 4  # times the size that was asked for
+
+
+class LexicalBeamState(NamedTuple):
+    """The open hypotheses. `tokens` begin with <s>."""
+
+    sentences: list[int]
+    tables: ConstraintTensors
+    tokens: Int[Tensor, "B W T"]
+    log_p: Float[Tensor, "B W"]
+    progress: ConstraintProgress
+    state: State
+
+
+class EndedHypothesis(NamedTuple):
+    hypothesis: Hypothesis
+    missing: int  # tokens to the fullest bank
+
+    def rank(self) -> tuple[int, bool, float]:
+        """What meets more comes first: a stepper may leave nothing to write but the end."""
+        return self.missing, not self.hypothesis.finished, -self.hypothesis.score
+
+
+class BankCandidates(NamedTuple):
+    """Continuations in the order in which they get a place."""
+
+    log_p: Float[Tensor, "B C"]
+    parent: Int[Tensor, "B C"]
+    token: Int[Tensor, "B C"]
+    rank: Int[Tensor, "B C"]  # within its bank
+
+
+def width_for(constraints: Sequence[Constraint], size: int) -> int:
+    """A place for each bank, in steps of doubling, so that sentences alike share a batch."""
+    banks = 1 + sum(max(len(form.tokens) for form in c.forms) for c in constraints)
+    width = size
+    while width < min(banks, MAX_WIDENING * size):
+        width *= 2
+    return min(width, MAX_WIDENING * size)
+
+
+@torch.inference_mode()
+def constrained_search(
+    stepper: Stepper,
+    src: Int[Tensor, "B S"],
+    keep: Bool[Tensor, "B S"],
+    *,
+    constraints: Sequence[Sequence[Constraint]],
+    edges: TokenBoundaries,
+    size: int,
+    normalise: Normalise,
+    max_length: int,
+) -> list[list[Hypothesis]]:
+    """The n best of each sentence that meet its constraints, best first.
+
+    It goes on for as long as the most probable hypothesis would, and then for as many steps as there are
+    tokens in the constraints: those that write a phrase first and soon end are not the best there are.
+    A sentence of which nothing has ended by `max_length` gives its open hypotheses.
+    """
+    found: list[list[EndedHypothesis]] = [[] for _ in src]
+    last_step = [max_length for _ in src]
+    width = max(width_for(row, size) for row in constraints)
+    beam = start(stepper, src, keep, constraints, width)
+    for length in range(1, max_length + 1):
+        step = stepper.step(beam.tokens[:, :, -1].flatten(), beam.state)
+        for place in wants_eos(beam, step):
+            sentence = beam.sentences[place]
+            last_step[sentence] = min(last_step[sentence], length + int(beam.tables.total[place]))
+        candidates = bank_candidates(beam, edges, step)
+        for place, end in ended(beam, candidates, length, normalise):
+            sentence = beam.sentences[place]
+            if length <= last_step[sentence] or not is_met(found[sentence]):
+                found[sentence] = sorted([*found[sentence], end], key=EndedHypothesis.rank)[:size]
+        beam = advance_beam(beam, edges, candidates, step)
+        is_open = [length < last_step[s] or not is_met(found[s]) for s in beam.sentences]
+        if length == max_length or not any(is_open):
+            break
+        beam = keep_sentences(beam, rows_to_keep(is_open))
+    for sentence, cut in zip(beam.sentences, unfinished(beam, normalise), strict=True):
+        if not is_met(found[sentence]):
+            found[sentence] = sorted([*found[sentence], *cut], key=EndedHypothesis.rank)[:size]
+    return [[end.hypothesis for end in ends] for ends in found]
+
+
+def is_met(found: Sequence[EndedHypothesis]) -> bool:
+    return bool(found) and found[0].missing == 0
+
+
+def start(
+    stepper: Stepper,
+    src: Int[Tensor, "B S"],
+    keep: Bool[Tensor, "B S"],
+    constraints: Sequence[Sequence[Constraint]],
+    width: int,
+) -> LexicalBeamState:
+    B = len(src)
+    tables = to_tensors(constraints, src.device)
+    log_p = torch.full((B, width), -torch.inf, device=src.device)
+    log_p[:, 0] = 0.0  # all begin alike: one of them is enough
+    tokens = torch.full((B, width, 1), BOS, device=src.device)
+    return LexicalBeamState(
+        list(range(B)), tables, tokens, log_p, begin(tables, width), stepper.start(src, keep, width)
+    )
+
+
+def wants_eos(beam: LexicalBeamState, step: Step) -> list[int]:
+    """The places whose most probable hypothesis has </s> as its most probable continuation."""
+    B, W = beam.log_p.shape
+    choice = mask_never_written(step.log_p).argmax(-1).view(B, W)
+    ends = choice.gather(1, beam.log_p.argmax(-1, keepdim=True)).squeeze(1) == EOS
+    return [place for place, end in enumerate(ends.tolist()) if end]
+
+
+def bank_candidates(beam: LexicalBeamState, edges: TokenBoundaries, step: Step) -> BankCandidates:
+    """The best continuations of all, the best of each hypothesis, its end, and those that a constraint
+    wants; the best of each bank first, then the second of each, the fullest bank before the others."""
+    B, W = beam.log_p.shape
+    log_p = mask_early_eos(beam, step)
+    V = log_p.shape[-1]
+    top = topk_sums(beam.log_p, log_p.flatten(0, 1), min(2 * W, W * V))[1]
+    index = torch.cat([top, *required_tokens(beam, edges, log_p)], dim=1)
+    index = index.sort(dim=1).values
+    is_again = torch.cat([index.new_zeros(B, 1, dtype=torch.bool), index[:, 1:] == index[:, :-1]], dim=1)
+    value = beam.log_p.gather(1, index // V) + log_p.flatten(1).gather(1, index)
+    refuse_nan(float(value.max()))
+    value = value.masked_fill(is_again, -torch.inf)
+    value, order = value.sort(dim=1, descending=True, stable=True)
+    index = index.gather(1, order)
+    parent, token = index // V, index % V
+    after = advance(beam.tables, edges, beam.progress.pick(parent), token)
+    rank, order = round_robin(bank_rank(beam.tables, after), value)
+    value, parent, token = (x.gather(1, order) for x in (value, parent, token))
+    return BankCandidates(value, parent, token, rank)
+
+
+def mask_early_eos(beam: LexicalBeamState, step: Step) -> Float[Tensor, "B W V"]:
+    """No end before all is met, unless nothing else is left to write."""
+    B, W = beam.log_p.shape
+    log_p = mask_never_written(step.log_p)  # a copy
+    end = log_p[:, EOS].clone()
+    log_p[:, EOS] = -torch.inf
+    may_end = met_at_end(beam.tables, beam.progress).all(-1).flatten() | (log_p.amax(-1) == -torch.inf)
+    log_p[:, EOS] = end.masked_fill(~may_end, -torch.inf)
+    return log_p.view(B, W, -1)
+
+
+def required_tokens(
+    beam: LexicalBeamState, edges: TokenBoundaries, log_p: Float[Tensor, "B W V"]
+) -> tuple[Int[Tensor, "B W"], Int[Tensor, "B C"]]:
+    """Continuations that lose nothing: the best of each hypothesis, if need be without letters that would
+    make another word of a phrase; and the tokens of constraints, and the end."""
+    W, V = log_p.shape[1:]
+    own = log_p.argmax(-1)
+    is_waiting = awaiting_boundary(beam.tables, beam.progress).any(-1)
+    if bool(is_waiting.any()):
+        safe = log_p[is_waiting].masked_fill(edges.begins_with_letter, -torch.inf)
+        own[is_waiting] = safe.argmax(-1)
+    tokens = next_tokens(beam.tables, edges, beam.progress)
+    tokens = torch.where(tokens < 0, own.unsqueeze(-1), tokens)
+    end = torch.full_like(own, EOS).unsqueeze(-1)
+    row = torch.arange(W, device=log_p.device) * V
+    return row + own, (row.unsqueeze(-1) + torch.cat([tokens, end], dim=-1)).flatten(1)
+
+
+def round_robin(
+    banks: Int[Tensor, "B C"], value: Float[Tensor, "B C"]
+) -> tuple[Int[Tensor, "B C"], Int[Tensor, "B C"]]:
+    """The order of the candidates, given best first, and the rank in its bank of each in that order."""
+    C = banks.shape[1]
+    place = torch.arange(C, device=banks.device).expand_as(banks)
+    bank, order = banks.sort(dim=1, stable=True)
+    is_first = torch.cat([torch.ones_like(bank[:, :1], dtype=torch.bool), bank[:, 1:] != bank[:, :-1]], dim=1)
+    rank = place - place.masked_fill(~is_first, 0).cummax(dim=1).values
+    most = int(banks.max()) + 1
+    turn = (rank * most - bank).masked_fill(value.gather(1, order).isneginf(), C * most)
+    by_turn = turn.argsort(dim=1, stable=True)
+    return rank.gather(1, by_turn), order.gather(1, by_turn)
+
+
+def ended(
+    beam: LexicalBeamState, candidates: BankCandidates, length: int, normalise: Normalise
+) -> list[tuple[int, EndedHypothesis]]:
+    """What ends among the W best of its bank."""
+    W = beam.log_p.shape[1]
+    ends = (candidates.token == EOS) & candidates.log_p.isfinite() & (candidates.rank < W)
+    missing = beam.tables.total.unsqueeze(1) - bank(beam.tables, beam.progress)
+    found = []
+    for place, rank in ends.nonzero().tolist():
+        parent = int(candidates.parent[place, rank])
+        tokens = tuple(beam.tokens[place, parent, 1:].tolist())
+        log_p = float(candidates.log_p[place, rank])
+        hypothesis = Hypothesis(tokens, normalise(log_p, length), log_p, True)
+        found.append((place, EndedHypothesis(hypothesis, int(missing[place, parent]))))
+    return found
+
+
+def advance_beam(
+    beam: LexicalBeamState, edges: TokenBoundaries, candidates: BankCandidates, step: Step
+) -> LexicalBeamState:
+    """The first W that do not end become the open hypotheses."""
+    B, W = beam.log_p.shape
+    rank = (candidates.token == EOS).int().argsort(dim=-1, stable=True)[:, :W]
+    log_p, parent, token, _ = (x.gather(1, rank) for x in candidates)
+    rows = torch.arange(B, device=parent.device).unsqueeze(1) * W + parent
+    tokens = torch.cat([beam.tokens.flatten(0, 1)[rows], token.unsqueeze(-1)], dim=-1)
+    progress = advance(beam.tables, edges, beam.progress.pick(parent), token)
+    log_p = log_p.masked_fill(token == EOS, -torch.inf)
+    return LexicalBeamState(
+        beam.sentences, beam.tables, tokens, log_p, progress, step.state.select(rows.flatten())
+    )
+
+
+def keep_sentences(beam: LexicalBeamState, places: list[int]) -> LexicalBeamState:
+    """The beam without the sentences that are done."""
+    B, W = beam.log_p.shape
+    if len(places) == B:
+        return beam
+    kept = torch.tensor(places, device=beam.tokens.device)
+    rows = (kept.unsqueeze(1) * W + torch.arange(W, device=kept.device)).flatten()
+    return LexicalBeamState(
+        [beam.sentences[place] for place in places],
+        beam.tables.only(kept),
+        beam.tokens[kept],
+        beam.log_p[kept],
+        beam.progress.only(kept),
+        beam.state.keep_sentences(kept, rows),
+    )
+
+
+def unfinished(beam: LexicalBeamState, normalise: Normalise) -> list[list[EndedHypothesis]]:
+    """The open hypotheses as they stand."""
+    length = beam.tokens.shape[-1] - 1
+    missing = beam.tables.total.unsqueeze(1) - bank(beam.tables, beam.progress)
+    return [
+        [
+            EndedHypothesis(Hypothesis(tuple(t[1:]), normalise(p, length), p, False), lacks)
+            for t, p, lacks in zip(*rows, strict=True)
+            if p > -torch.inf
+        ]
+        for rows in zip(beam.tokens.tolist(), beam.log_p.tolist(), missing.tolist(), strict=True)
+    ]

@@ -1,0 +1,62 @@
+"""Rules over arrays, the twins of those in `steering`: how outputs begin, their least length, no n-gram
+twice. One that would leave a hypothesis nothing to write gives way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dragoman.search.numpy.search import Floats, Ints, Processor
+from dragoman.text.specials import EOS
+
+
+def force_prefix(prefixes: Sequence[Sequence[int]]) -> Processor:
+    """The outputs begin so, one prefix a sentence."""
+
+    def rule(sentences: Ints, tokens: Ints, log_p: Floats) -> None:
+        t = tokens.shape[2] - 1
+        for place, sentence in enumerate(sentences.tolist()):
+            if t < len(prefixes[sentence]):
+                token = prefixes[sentence][t]
+                kept = log_p[place, :, token].copy()
+                log_p[place] = -np.inf
+                log_p[place, :, token] = kept
+
+    return rule
+
+
+def min_length(n: int) -> Processor:
+    """No </s> before n tokens."""
+
+    def rule(sentences: Ints, tokens: Ints, log_p: Floats) -> None:
+        B, W, T = tokens.shape
+        if n >= T:  # T counts <s>
+            rows = np.arange(B * W)
+            forbid(log_p.reshape(B * W, -1), rows, np.full_like(rows, EOS))
+
+    return rule
+
+
+def no_repeat_ngram(n: int) -> Processor:
+    """No run of n tokens twice (Paulus et al. 2018)."""
+
+    def rule(sentences: Ints, tokens: Ints, log_p: Floats) -> None:
+        B, W, T = tokens.shape
+        if n > T:
+            return
+        flat = tokens.reshape(B * W, T)
+        runs = np.lib.stride_tricks.sliding_window_view(flat, n, axis=1)
+        is_same = (runs[:, :, :-1] == flat[:, None, T - n + 1 :]).all(axis=-1)
+        row, place = np.nonzero(is_same)
+        forbid(log_p.reshape(B * W, -1), row, runs[row, place, -1])
+
+    return rule
+
+
+def forbid(log_p: Floats, rows: Ints, tokens: Ints) -> None:
+    """−∞ for these tokens of these rows, in place; a row that would have nothing left stays as it is."""
+    before = log_p[rows, tokens]
+    log_p[rows, tokens] = -np.inf
+    is_stuck = log_p[rows].max(axis=1, initial=-np.inf) == -np.inf
+    log_p[rows[is_stuck], tokens[is_stuck]] = before[is_stuck]

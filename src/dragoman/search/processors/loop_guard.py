@@ -1,0 +1,127 @@
+"""The guard against loops, while outputs are written token by token or under constraints.
+
+An output that wants to go on with a loop ends there instead, at the price of its </s>. A plain beam is
+guarded after the search, as every runtime can be (see inference/runtimes/loop_retry.py); here it only learns
+when all open hypotheses will be cut, and stops early.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+
+from dragoman.protocols import State, Step, Stepper, take
+from dragoman.search.repetition import MAX_PERIOD, LoopBounds
+from dragoman.search.topk import mask_never_written
+from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.text.specials import EOS, PAD
+
+
+class RecentTokens(NamedTuple):
+    """`last` are the last tokens, newest first; `run` counts those on end that are the same as p before."""
+
+    last: Int[Tensor, "N P"]
+    run: Int[Tensor, "N P"]
+
+    def then(self, y: Int[Tensor, " N"]) -> RecentTokens:
+        newest = y.unsqueeze(1)
+        return RecentTokens(
+            torch.cat((newest, self.last[:, :-1]), dim=1), (self.run + 1) * (self.last == newest)
+        )
+
+
+def run_limit(turns: Int[Tensor, " B"], shortest: int) -> Int[Tensor, "B P"]:
+    """The run that so many turns of each period make, in a loop of `shortest` tokens or more."""
+    p = torch.arange(1, MAX_PERIOD + 1, device=turns.device)
+    return ((turns.unsqueeze(1) - 1) * p).maximum(shortest - p)
+
+
+def no_tokens(rows: int, device: torch.device) -> RecentTokens:
+    last = torch.full((rows, MAX_PERIOD), -1, device=device)
+    return RecentTokens(last, torch.zeros_like(last))
+
+
+def allowed_repeats(
+    src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], loops: LoopBounds
+) -> Int[Tensor, " B"]:
+    """How often the output of each source may repeat itself."""
+    rows = zip(src.tolist(), keep.sum(dim=1).tolist(), strict=True)
+    return torch.tensor([loops.allowed(ids[:length]) for ids, length in rows], device=src.device)
+
+
+class LoopWatch(NamedTuple):
+    """Which hypotheses of a beam have a loop that will be cut, whatever follows."""
+
+    trail: RecentTokens
+    longest: Int[Tensor, "B P"]  # runs that the outputs of each sentence may have
+    has_loop: Bool[Tensor, " N"]
+
+    @classmethod
+    def begin(
+        cls, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], width: int, loops: LoopBounds
+    ) -> LoopWatch:
+        rows = len(src) * width
+        longest = run_limit(allowed_repeats(src, keep, loops), loops.shortest)
+        return cls(
+            no_tokens(rows, src.device), longest, torch.zeros(rows, dtype=torch.bool, device=src.device)
+        )
+
+    def then(self, rows: Int[Tensor, " N"], y: Int[Tensor, " N"]) -> LoopWatch:
+        """The hypotheses `rows`, as many as there are, each with one more token."""
+        trail: RecentTokens = take(self.trail, rows)
+        caught = (trail.run.view(len(self.longest), -1, MAX_PERIOD) >= self.longest.unsqueeze(1)).flatten(
+            0, 1
+        )
+        again = (caught & (trail.last == y.unsqueeze(1))).any(dim=1)
+        return LoopWatch(trail.then(y), self.longest, self.has_loop[rows] | again)
+
+    def keep_sentences(self, sentences: Int[Tensor, " M"]) -> LoopWatch:
+        width = len(self.has_loop) // len(self.longest)
+        rows = (sentences.unsqueeze(1) * width + torch.arange(width, device=sentences.device)).flatten()
+        return LoopWatch(take(self.trail, rows), self.longest[sentences], self.has_loop[rows])
+
+
+class GuardState(NamedTuple):
+    inner: object
+    trail: RecentTokens
+
+
+class LoopGuard:
+    """A stepper around a stepper. It is the outermost: where </s> is forbidden it cannot cut."""
+
+    def __init__(self, stepper: Stepper, loops: LoopBounds) -> None:
+        self.stepper = stepper
+        self.loops = loops
+
+    def start(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], width: int) -> State:
+        state = self.stepper.start(src, keep, width)
+        turns = allowed_repeats(src, keep, self.loops)
+        trail = no_tokens(len(src) * width, src.device)
+        return State((state.fixed, run_limit(turns, self.loops.shortest)), GuardState(state.moving, trail))
+
+    def step(self, y: Int[Tensor, " N"], state: State) -> Step:
+        fixed, longest = state.fixed
+        guarded: GuardState = state.moving
+        step = self.stepper.step(y, State(fixed, guarded.inner))
+        trail = guarded.trail.then(y)
+        caught = (trail.run.view(len(longest), -1, MAX_PERIOD) >= longest.unsqueeze(1)).flatten(0, 1)
+        rows = caught.any(dim=1).nonzero().squeeze(1)
+        log_p = step.log_p
+        if len(rows):
+            log_p = log_p.index_copy(0, rows, self.cut(log_p[rows], trail.last[rows], caught[rows]))
+        return Step(
+            log_p, State((step.state.fixed, longest), GuardState(step.state.moving, trail)), step.attention
+        )
+
+    def cut(
+        self, log_p: Float[Tensor, "M V"], last: Int[Tensor, "M P"], caught: Bool[Tensor, "M P"]
+    ) -> Float[Tensor, "M V"]:
+        """No further turn; and only </s> for the rows that want one more than anything else."""
+        best = mask_never_written(log_p).argmax(dim=1, keepdim=True)
+        may_end = log_p[:, EOS : EOS + 1].isfinite()
+        wants = (caught & (last == best)).any(dim=1, keepdim=True)
+        again = torch.zeros_like(log_p, dtype=torch.bool).scatter(1, last.where(caught, PAD), True)
+        forbidden = (again | wants) & may_end
+        forbidden[:, EOS] = False
+        return log_p.masked_fill(forbidden, -torch.inf)

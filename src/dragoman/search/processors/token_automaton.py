@@ -1,0 +1,49 @@
+"""A rule about the written text, in front of any stepper: a forced prefix, forbidden words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from dragoman.protocols import State, Step, Stepper
+from dragoman.search.processors.wrapper import mask_unless_stuck, unwrap, wrap, wrap_step
+from dragoman.shapes import Bool, Int, Tensor
+from dragoman.text.specials import BOS
+from dragoman.text.token_automaton import ANY_TOKEN, TokenAutomaton
+
+
+class AutomatonProcessor:
+    """`sentences` are the numbers that the automaton knows the rows of the batch by."""
+
+    def __init__(self, stepper: Stepper, automaton: TokenAutomaton, sentences: Sequence[int]) -> None:
+        self.stepper = stepper
+        self.automaton = automaton
+        self.sentences = sentences
+
+    def start(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], width: int) -> State:
+        first = [self.automaton.start(sentence) for sentence in self.sentences for _ in range(width)]
+        return wrap(self.stepper.start(src, keep, width), torch.tensor(first, device=src.device))
+
+    def step(self, y: Int[Tensor, " N"], state: State) -> Step:
+        step = self.stepper.step(y, unwrap(state))
+        states = [
+            number if token == BOS else self.automaton.after(number, token)
+            for number, token in zip(state.moving.memory.tolist(), y.tolist(), strict=True)
+        ]
+        memory = torch.tensor(states, device=y.device)
+        forbidden = self._forbidden(states, step.log_p.shape[-1])
+        log_p = step.log_p if forbidden is None else mask_unless_stuck(step.log_p, forbidden.to(y.device))
+        return wrap_step(step, log_p, memory)
+
+    def _forbidden(self, states: Sequence[int], size: int) -> Bool[Tensor, "N V"] | None:
+        choices = {number: self.automaton.choice(number) for number in set(states)}
+        if all(choice == ANY_TOKEN for choice in choices.values()):
+            return None
+        forbidden = torch.zeros(len(states), size, dtype=torch.bool)
+        for row, number in enumerate(states):
+            choice = choices[number]
+            if choice.only:
+                forbidden[row] = True
+            forbidden[row, choice.ids] = not choice.only
+        return forbidden

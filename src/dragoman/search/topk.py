@@ -1,0 +1,119 @@
+"""Which tokens may be chosen; the k best of them with ties in a fixed order, or one by chance."""
+
+from __future__ import annotations
+
+import torch
+
+from dragoman.shapes import Float, Int, Tensor
+from dragoman.text.specials import BOS, PAD
+
+BLOCK_TOKENS = 32  # tokens that are looked at together
+
+
+def mask_never_written(log_p: Float[Tensor, "N V"]) -> Float[Tensor, "N V"]:
+    """<pad> and <s> are never written."""
+    return log_p.index_fill(-1, torch.tensor([PAD, BOS], device=log_p.device), -torch.inf)
+
+
+def argmax(log_p: Float[Tensor, "N V"]) -> Int[Tensor, " N"]:
+    """Of those that may be written; the first of equals.
+
+    NumPy reads a row at the speed of memory, on a CPU torch takes twenty times as long.
+    """
+    if log_p.device.type != "cpu":
+        return mask_never_written(log_p).argmax(-1)
+    token = torch.from_numpy(log_p.numpy().argmax(-1))
+    barred = ((token == PAD) | (token == BOS)).nonzero().squeeze(-1)
+    if len(barred):
+        token[barred] = mask_never_written(log_p[barred]).argmax(-1)
+    return token
+
+
+def topk(x: Float[Tensor, "B N"], k: int) -> tuple[Float[Tensor, "B k"], Int[Tensor, "B k"]]:
+    """The k largest of each row, largest first, equal ones in the order they stand.
+
+    `topk` leaves the order of equal values open and differs between devices and builds.
+    """
+    value, index = x.topk(min(k + 1, x.shape[-1]), dim=-1)
+    same = (value[:, 1:] == value[:, :-1]) & (value[:, 1:] > -torch.inf)
+    tied = same.any(-1).nonzero().squeeze(-1)
+    value, index = value[:, :k], index[:, :k]
+    if len(tied):
+        rows = x[tied]
+        index[tied] = rows.argsort(dim=-1, descending=True, stable=True)[:, :k]
+        value[tied] = rows.gather(-1, index[tied])
+    return value, index
+
+
+def topk_sums(
+    p: Float[Tensor, "B W"], log_p: Float[Tensor, "N V"], k: int
+) -> tuple[Float[Tensor, "B k"], Int[Tensor, "B k"]]:
+    """The k best of p_w + log_p_wv over all w and v: `best` of the sums, without making them all.
+
+    A token of the k best stands in one of the k blocks with the best maxima. To find those, the row is
+    read once; `topk` over whole rows takes sixty times as long.
+    """
+    B, W = p.shape
+    V = log_p.shape[-1]
+    count = -(-V // BLOCK_TOKENS)
+    if W * count <= k:
+        return topk((p.unsqueeze(-1) + mask_never_written(log_p).view(B, W, V)).flatten(1), k)
+    maxima, block = (block_maxima(log_p).view(B, W, count) + p.unsqueeze(-1)).flatten(1).topk(k + 1, dim=-1)
+    block = block[:, :k].sort(dim=-1).values
+    w, first = block // count, block % count * BLOCK_TOKENS
+    place = (w * V + first).unsqueeze(-1) + torch.arange(BLOCK_TOKENS, device=p.device)
+    place = place.flatten(1).clamp_max_(W * V - 1)
+    x = log_p.view(B, W * V).gather(1, place).view(B, k, BLOCK_TOKENS) + p.gather(1, w).unsqueeze(-1)
+    value, index = topk(mask_block(x, first, V).flatten(1), k)
+    index = place.gather(1, index)
+    # A block that was left out may hold the equal of the k-th best, and stand before it.
+    tied = ((maxima[:, -1] >= value[:, -1]) & (value[:, -1] > -torch.inf)).nonzero().squeeze(-1)
+    if len(tied):
+        sums = p[tied].unsqueeze(-1) + mask_never_written(log_p).view(B, W, V)[tied]
+        value[tied], index[tied] = topk(sums.flatten(1), k)
+    return value, index
+
+
+def block_maxima(log_p: Float[Tensor, "N V"]) -> Float[Tensor, "N C"]:
+    """The largest of each block of tokens that may be written."""
+    whole = log_p.shape[-1] // BLOCK_TOKENS
+    parts = [mask_never_written(log_p[:, :BLOCK_TOKENS]).amax(-1, keepdim=True)]
+    if whole > 1:
+        parts.append(
+            log_p[:, BLOCK_TOKENS : whole * BLOCK_TOKENS].unflatten(1, (whole - 1, BLOCK_TOKENS)).amax(-1)
+        )
+    if log_p.shape[-1] > max(whole, 1) * BLOCK_TOKENS:
+        parts.append(log_p[:, whole * BLOCK_TOKENS :].amax(-1, keepdim=True))
+    return torch.cat(parts, dim=1)
+
+
+def mask_block(x: Float[Tensor, "B k C"], first: Int[Tensor, "B k"], V: int) -> Float[Tensor, "B k C"]:
+    """−∞, in place, for what is never written in the blocks that begin with these tokens."""
+    is_first = first == 0
+    for token in (PAD, BOS):
+        x[..., token].masked_fill_(is_first, -torch.inf)
+    if rest := V % BLOCK_TOKENS:  # the last block ends here, and another row begins
+        x[..., rest:].masked_fill_((first > V - BLOCK_TOKENS).unsqueeze(-1), -torch.inf)
+    return x
+
+
+def keep_top_k(log_p: Float[Tensor, "N V"], k: int) -> Float[Tensor, "N V"]:
+    """Only the k most probable tokens are left (Fan et al. 2018)."""
+    if k >= log_p.shape[-1]:
+        return log_p
+    value, index = topk(log_p, k)
+    return torch.full_like(log_p, -torch.inf).scatter(-1, index, value)
+
+
+def keep_top_p(log_p: Float[Tensor, "N V"], p: float) -> Float[Tensor, "N V"]:
+    """Only the fewest tokens, most probable first, that together have p (Holtzman et al. 2020)."""
+    value, index = log_p.double().softmax(-1).sort(dim=-1, descending=True, stable=True)
+    outside = value.cumsum(dim=-1) - value >= p
+    return log_p.masked_fill(torch.zeros_like(outside).scatter(-1, index, outside), -torch.inf)
+
+
+def sample_index(log_p: Float[Tensor, "N V"], u: Float[Tensor, " N"]) -> Int[Tensor, " N"]:
+    """A token of each row with its probability: where u ∈ [0, 1) falls in the distribution function."""
+    total = log_p.double().exp().cumsum(dim=-1)
+    place = torch.searchsorted(total, u.double().unsqueeze(1) * total[:, -1:], right=True).squeeze(1)
+    return place.clamp_max(log_p.shape[-1] - 1)

@@ -1,0 +1,43 @@
+"""What every runtime can be asked of the outputs: a prefix, and things to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dragoman.steering.forced_prefix import ForcedPrefix
+from dragoman.steering.options import SteeringOptions, one_per_text, placeholder_kinds
+from dragoman.steering.placeholders import find_placeholders
+from dragoman.steering.reinsertion import TokenBytesPair
+from dragoman.steering.report import SteeringRequest, token_texts
+from dragoman.text.tokenizers.lowercase import Lowercase
+
+
+class BasicPlan:
+    """The wishes for a list of texts."""
+
+    def __init__(self, texts: Sequence[str], surfaces: TokenBytesPair, asked: SteeringOptions) -> None:
+        self.texts = texts
+        self.surfaces = surfaces
+        self.prefixes = one_per_text(asked.get("prefix"), texts)
+        self.forbidden: list[str] = []
+        self.prefix = ForcedPrefix(self.prefixes, surfaces.tgt) if any(self.prefixes) else None
+        keep = placeholder_kinds(asked.get("keep"))
+        self.wishes = [
+            SteeringRequest(kept=find_placeholders(text, keep) if text.strip() else ()) for text in texts
+        ]
+
+    def opening(self, place: int) -> int:
+        """How many bytes the prefix takes of an output."""
+        return self.prefix.openings[place].size(self.surfaces.tgt) if self.prefix else 0
+
+    def may_end(self, tokens: Sequence[int]) -> int:
+        """How many tokens of an output that was cut can stand alone."""
+        return len(tokens)
+
+    def written(self, place: int, tokens: Sequence[int]) -> list[bytes]:
+        """What each token of an output writes."""
+        return token_texts(self.surfaces.tgt, tokens, [], self.opening(place))
+
+    @property
+    def is_lower(self) -> bool:
+        return isinstance(self.surfaces.tgt.tokenizer, Lowercase)

@@ -1,0 +1,79 @@
+"""Phrases → constraints: in which tokens a text can be written, and where it may stand."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+import torch
+
+from dragoman.search.lexical.constraints import Constraint, Form, Start, TokenBoundaries
+from dragoman.steering.banned_words import may_be_letter, text_of
+from dragoman.steering.token_bytes import SPACE, TokenBytes
+from dragoman.steering.words import is_letter
+from dragoman.text.specials import BOS, UNK
+
+
+def token_boundaries(surface: TokenBytes) -> TokenBoundaries:
+    """A byte that is a part of a character begins with a letter where it may be one."""
+    pairs = [(piece, text_of(piece)) for piece in surface.pieces]
+    begins = [is_letter(text[0]) if text else text is None and starts_letter(piece) for piece, text in pairs]
+    opens = [is_opening(text[-1]) if text else False for _, text in pairs]
+    opens[BOS] = True
+    return TokenBoundaries(torch.tensor(begins), torch.tensor(opens))
+
+
+def is_opening(character: str) -> bool:
+    return (
+        character.isspace() or character in "\"'-/" or unicodedata.category(character) in ("Ps", "Pi", "Pd")
+    )
+
+
+def starts_letter(piece: bytes) -> bool:
+    return 0xC2 <= piece[0] <= 0xF4 and may_be_letter(piece)
+
+
+def with_space(text: str, surface: TokenBytes) -> tuple[int, ...]:
+    """The ids of " text"."""
+    if not surface.opens:
+        return tuple(surface.tokenizer.encode(f" {text}"))
+    ids = surface.tokenizer.encode(text)
+    if surface.pieces[ids[0]].startswith(SPACE):
+        return tuple(ids)
+    return (*surface.ids.get(SPACE, [])[:1], *ids)
+
+
+def without_space(text: str, surface: TokenBytes) -> tuple[int, ...]:
+    """The ids of "text" right behind something; none where each entry brings a space along."""
+    if not surface.opens:
+        return tuple(surface.tokenizer.encode(text))
+    if surface.tokenizer.kind == "word":
+        return ()
+    first, *others = surface.tokenizer.encode(text)
+    return (*surface.longest_pieces(surface.pieces[first].removeprefix(SPACE)), *others)
+
+
+def lexical_constraint(forms: Iterable[str], surface: TokenBytes) -> Constraint:
+    """A term of a glossary: one of its forms, as words of their own."""
+    found: list[Form] = []
+    for text in forms:
+        closed = is_letter(text[-1])
+        start = Start.AFTER_OPENING if is_letter(text[0]) else Start.ANYWHERE
+        found.append(Form(with_space(text, surface), text, Start.ANYWHERE, closed))
+        found.append(Form(without_space(text, surface), text, start, closed))
+    return Constraint(tuple(form for form in found if form.tokens))
+
+
+def order_duplicates(constraints: Sequence[Constraint]) -> list[Constraint]:
+    """Of two that can be written alike the second comes behind the first: asked twice is written twice."""
+    ordered: list[Constraint] = []
+    for number, constraint in enumerate(constraints):
+        alike = [n for n in range(number) if written_alike(constraints[n], constraint)]
+        ordered.append(constraint._replace(behind=max([-1, *alike])))
+    return ordered
+
+
+def written_alike(a: Constraint, b: Constraint) -> bool:
+    """In the same forms, or both perhaps with unknown words, which all look alike."""
+    one, other = ({form.tokens for form in constraint.forms} for constraint in (a, b))
+    return one == other or all(any(UNK in tokens for tokens in forms) for forms in (one, other))

@@ -1,0 +1,70 @@
+"""What a caller may ask of the outputs of one call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TypedDict
+
+from dragoman.arguments import text_of, wrong_type
+from dragoman.errors import UsageError
+from dragoman.steering.glossary import Glossary
+from dragoman.steering.placeholders import DEFAULT_KINDS, KINDS, Kind
+
+LENGTH_STEP = 32  # tokens
+
+GlossaryLike = Glossary | Mapping[str, str | Sequence[str]] | str | Path
+
+
+class SteeringOptions(TypedDict, total=False):
+    prefix: str | Sequence[str] | None  # the outputs begin so; one for all texts, or one for each
+    glossary: (
+        GlossaryLike | Sequence[GlossaryLike] | None
+    )  # a file, a mapping or a Glossary; for all texts, or each
+    forbid: Sequence[str]  # words that no output has
+    keep: bool | Kind | Collection[Kind]  # what every output has as its source has it: see text.kept
+
+
+def round_up_length(tokens: int) -> int:
+    """How much longer an output may be for what is asked of it, in whole steps: those alike share a batch."""
+    return -(-tokens // LENGTH_STEP) * LENGTH_STEP
+
+
+def one_per_text(prefix: str | Sequence[str] | None, texts: Sequence[str]) -> list[str]:
+    """One prefix for each text."""
+    if prefix is None or isinstance(prefix, str):
+        return [prefix or ""] * len(texts)
+    if not isinstance(prefix, list | tuple):
+        raise wrong_type(
+            "prefix", prefix, "a str for all texts, or a list with one for each", 'prefix="Dear"'
+        )
+    require_one_each("prefixes", len(prefix), len(texts))
+    return [text_of("" if one is None else one, f"prefix[{place}]") for place, one in enumerate(prefix)]
+
+
+def require_one_each(things: str, number: int, texts: int) -> None:
+    if number != texts:
+        raise UsageError(
+            f"There are {number:,} {things} for {texts:,} texts.",
+            where="what is asked of the outputs",
+            expected="one for all, or one for each text",
+            hint='"" and {} ask for nothing.',
+        )
+
+
+def placeholder_kinds(keep: bool | Kind | Collection[Kind] | None) -> tuple[Kind, ...]:
+    if keep is None or isinstance(keep, bool):
+        return DEFAULT_KINDS if keep else ()
+    if not isinstance(keep, Collection | re.Pattern):
+        raise wrong_type("keep", keep, "True, patterns, or some of " + ", ".join(KINDS), "keep=True")
+    named = (keep,) if isinstance(keep, str | re.Pattern) else tuple(keep)
+    for kind in named:
+        if not isinstance(kind, re.Pattern) and kind not in KINDS:
+            raise UsageError(
+                f'"{kind}" is no kind of thing to keep.',
+                where="keep",
+                expected="some of " + ", ".join(KINDS) + ", or a compiled pattern",
+                hint="keep=True keeps " + ", ".join(DEFAULT_KINDS) + ".",
+            )
+    return named

@@ -1,0 +1,137 @@
+"""What a caller asks of the outputs, in torch: a prefix, terms, words to leave out, things to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+
+from dragoman.arguments import text_of, wrong_type
+from dragoman.config.search import SearchConfig
+from dragoman.errors import UsageError
+from dragoman.protocols import Stepper
+from dragoman.search.build import Search, build, build_constrained
+from dragoman.search.lexical.constraints import TokenBoundaries, matches
+from dragoman.search.lexical.search import width_for
+from dragoman.search.processors.token_automaton import AutomatonProcessor
+from dragoman.search.repetition import LoopBounds
+from dragoman.search.trace import Recorder
+from dragoman.steering.banned_words import BannedWords
+from dragoman.steering.basic_plan import BasicPlan
+from dragoman.steering.glossary import Glossary, from_mapping, read_glossary
+from dragoman.steering.lexical import lexical_constraint, order_duplicates, token_boundaries
+from dragoman.steering.options import GlossaryLike, SteeringOptions, require_one_each, round_up_length
+from dragoman.steering.reinsertion import TokenBytesPair
+from dragoman.steering.report import SteeringRequest, token_texts
+from dragoman.text.specials import EOS
+
+
+class SteeringPlan(BasicPlan):
+    """And what only our own search can: terms, and words to leave out."""
+
+    def __init__(self, texts: Sequence[str], surfaces: TokenBytesPair, asked: SteeringOptions) -> None:
+        super().__init__(texts, surfaces, asked)
+        self.forbidden = words(asked.get("forbid", ()))
+        self._forbid = BannedWords(self.forbidden, surfaces.tgt) if any(self.forbidden) else None
+        glossaries = self._glossaries(asked.get("glossary"))
+        self.wishes = [
+            self._with_terms(text, wishes, glossary)
+            for text, wishes, glossary in zip(texts, self.wishes, glossaries, strict=True)
+        ]
+
+    def _glossaries(self, glossary: GlossaryLike | Sequence[GlossaryLike] | None) -> list[Glossary]:
+        if isinstance(glossary, Sequence) and not isinstance(glossary, str):
+            require_one_each("glossaries", len(glossary), len(self.texts))
+            return [as_glossary(one) for one in glossary]
+        return [as_glossary(glossary)] * len(self.texts)
+
+    def _with_terms(self, text: str, wishes: SteeringRequest, glossary: Glossary) -> SteeringRequest:
+        terms = glossary.find(text, [(one.begin, one.end) for one in wishes.kept])
+        constraints = [lexical_constraint(found.entry.target, self.surfaces.tgt) for found in terms]
+        return SteeringRequest(
+            order_duplicates(constraints), [text[t.begin : t.end] for t in terms], wishes.kept
+        )
+
+    def groups(self, size: int) -> list[list[int]]:
+        """Places of the texts that can share a batch: beams as wide, and as much room for what is asked."""
+        groups: dict[tuple[int, int], list[int]] = {}
+        for place, wishes in enumerate(self.wishes):
+            width = width_for(wishes.constraints, size) if wishes.constraints else 0
+            groups.setdefault((width, self._room(place)), []).append(place)
+        return [groups[key] for key in sorted(groups)]
+
+    def _room(self, place: int) -> int:
+        """Tokens that the prefix and the terms take at most, in whole steps."""
+        prefix = len(self.surfaces.tgt.tokenizer.encode(self.prefixes[place]))
+        terms = sum(max(len(form.tokens) for form in c.forms) for c in self.wishes[place].constraints)
+        return round_up_length(prefix + terms)
+
+    def stepper(self, model: Stepper, places: Sequence[int]) -> Stepper:
+        """The model, for a batch of these texts. The prefix goes before what is forbidden."""
+        if self.prefix is not None:
+            model = AutomatonProcessor(model, self.prefix, places)
+        if self._forbid is not None:
+            model = AutomatonProcessor(model, self._forbid, places)
+        return model
+
+    def with_room(self, bounded: SearchConfig, config: SearchConfig, places: Sequence[int]) -> SearchConfig:
+        """The length that the guard allows, and room for what is asked besides, within the settings."""
+        longest = min(config.max_length, bounded.max_length + self._room(places[0]))
+        return config.model_copy(update={"max_length": longest})
+
+    def search(
+        self,
+        config: SearchConfig,
+        places: Sequence[int],
+        loops: LoopBounds | None,
+        recorder: Recorder | None,
+        lost: list[int] | None,
+    ) -> Search:
+        constraints = [self.wishes[place].constraints for place in places]
+        if not any(constraints):
+            return build(config, loops, recorder, lost)
+        if config.kind in ("sample", "mbr") or recorder:
+            raise UsageError(
+                "Terms of a glossary are searched for by a beam, which draws no samples and keeps no trace.",
+                where=f'search.kind = "{config.kind}"' if recorder is None else "trace",
+                hint="search.kind=beam, without a trace; prefix and forbid go with samples and traces too.",
+            )
+        return build_constrained(config, constraints, self.edges, loops)
+
+    @cached_property
+    def edges(self) -> TokenBoundaries:
+        return token_boundaries(self.surfaces.tgt)
+
+    def written(self, place: int, tokens: Sequence[int]) -> list[bytes]:
+        constraints = self.wishes[place].constraints
+        met = matches(tokens, constraints, self.edges) if constraints else []
+        return token_texts(self.surfaces.tgt, tokens, met, self.opening(place))
+
+    def may_end(self, tokens: Sequence[int]) -> int:
+        """How many tokens of an output can stand alone: the most after which no forbidden word is whole."""
+        if self._forbid is None:
+            return len(tokens)
+        states = list(accumulate(tokens, self._forbid.after, initial=self._forbid.start(0)))
+        ends = (n for n in range(len(tokens), 0, -1) if EOS not in self._forbid.choice(states[n]).ids)
+        return next(ends, 0)
+
+
+def words(forbid: Sequence[str] | None) -> list[str]:
+    several = [forbid] if isinstance(forbid, str) else () if forbid is None else forbid
+    if not isinstance(several, Collection) or isinstance(several, bytes | Mapping):
+        raise wrong_type("forbid", forbid, "a list of words", 'forbid=["Typ"]')
+    return [text_of(word, f"forbid[{place}]") for place, word in enumerate(several)]
+
+
+def as_glossary(glossary: GlossaryLike | None) -> Glossary:
+    match glossary:
+        case None:
+            return Glossary([])
+        case Glossary():
+            return glossary
+        case str() | Path():
+            return read_glossary(glossary)
+        case Mapping():
+            return from_mapping(glossary)
+    raise wrong_type("glossary", glossary, "a file, a dict or a Glossary", 'glossary={"bike": "Fahrrad"}')

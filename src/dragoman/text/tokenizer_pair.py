@@ -1,0 +1,21 @@
+"""TextPair: how the source is read and how the target is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dragoman.text.tokenizer import Ids, Tokenizer
+
+
+@dataclass(frozen=True)
+class TokenizerPair:
+    src: Tokenizer
+    tgt: Tokenizer
+    joint: bool  # one vocabulary for both: `src` and `tgt` are the same object
+    lowercase: bool = False
+    sampling: float = 0.0
+
+    def read(self, texts: Sequence[str]) -> list[Ids]:
+        """The ids of each source; none for a text without words."""
+        return self.src.encode_batch([text if text.strip() else "" for text in texts])

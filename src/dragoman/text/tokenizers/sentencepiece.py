@@ -1,0 +1,138 @@
+"""SentencePiece: what BPE and unigram share. Reversible for every string, and no text gives a special id."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from sentencepiece import SentencePieceProcessor
+
+from dragoman.errors import ModelError
+from dragoman.manifest import Read
+from dragoman.text.specials import BOS, EOS, PAD, SPECIALS, UNK, check, textual
+from dragoman.text.tokenizer import Ids
+from dragoman.text.tokenizers.sentencepiece_proto import with_pieces
+from dragoman.text.utf8 import utf8
+
+MARK = "▁"  # U+2581, how SentencePiece writes a space; a word opens with it
+ALL_THREADS = -1
+MIN_BATCH_LINES = 8  # lines
+FIRST_BYTE = len(SPECIALS)
+FIRST_LEARNED = FIRST_BYTE + 256  # below: the specials, then the 256 bytes
+
+
+class SentencePiece:
+    kind: str
+
+    def __init__(self, model: bytes, rate: float = 0.0) -> None:
+        """`rate` is how much `resegment` changes; what it means is for the kind to say."""
+        self._model = model
+        self._rate = rate
+        self._processor = SentencePieceProcessor()
+        self._processor.load_from_serialized_proto(model)
+        self.size: int = self._processor.get_piece_size()
+        self._pieces: list[str] = [self._processor.id_to_piece(id) for id in range(self.size)]
+
+    @classmethod
+    def load(cls, folder: Path, name: str, rate: float, read: Read) -> SentencePiece:
+        file = folder / f"{name}.model"
+        try:
+            tokenizer = cls(read(file), rate)
+        except (OSError, RuntimeError, ValueError):
+            raise _damaged(file, "The SentencePiece model cannot be read.") from None
+        if not tokenizer._is_ours():
+            raise _damaged(file, "This SentencePiece model was not made by Dragoman.")
+        return tokenizer
+
+    def _is_ours(self) -> bool:
+        processor = self._processor
+        specials = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
+        if specials != (PAD, UNK, BOS, EOS) or self.size < FIRST_LEARNED:
+            return False
+        if not all(processor.is_byte(id) for id in range(FIRST_BYTE, FIRST_LEARNED)):
+            return False
+        learned = self._pieces[FIRST_LEARNED:]
+        if not set("".join(learned)) <= set(learned):
+            return False
+        probe = " Two  spaces,\ta tab and a ﬁ. "
+        return self.decode(self.encode(probe)) == probe == self.decode(_spell(utf8(probe)))
+
+    def save(self, folder: Path, name: str) -> None:
+        (folder / f"{name}.model").write_bytes(self._model)
+
+    def encode(self, text: str) -> list[int]:
+        line = utf8(text)
+        # SentencePiece cannot tell a typed U+2581 from a space, so such a line is spelled in bytes.
+        if MARK in text:
+            return _spell(line)
+        ids: list[int] = self._processor.encode(line, out_type=int)
+        return ids
+
+    def encode_batch(self, texts: Sequence[str]) -> list[Ids]:
+        if len(texts) <= MIN_BATCH_LINES:  # to begin and end threads would take as long
+            return [np.array(self.encode(text), np.int32) for text in texts]
+        lines = [utf8(text) for text in texts]
+        ids: list[Ids] = self._processor.encode(lines, return_type="numpy", num_threads=ALL_THREADS)
+        for place, text in enumerate(texts):
+            if MARK in text:
+                ids[place] = np.array(_spell(lines[place]), np.int32)
+        return ids
+
+    def decode(self, ids: Sequence[int]) -> str:
+        text: str = self._processor.decode(textual(ids, self.size))
+        return text
+
+    def piece(self, id: int) -> str:
+        check(id, self.size)
+        return self._pieces[id]
+
+    def resegment(self, ids: Sequence[int], rng: random.Random) -> list[int]:
+        """The same line cut anew, word by word. A function of `ids` and `rng` alone, unlike SentencePiece's
+        own sampling, which draws from a generator shared by the whole process."""
+        if self._rate == 0:
+            return list(ids)
+        return [id for word in self._words(ids) for id in self._recut(word, rng)]
+
+    def trimmed(self, used: Iterable[int]) -> tuple[SentencePiece, list[int]]:
+        """Only the entries that `used` ones need, with their ids here in the order of their new ones.
+
+        Bytes and single characters stay, so that every text can be written as before.
+        """
+        kept = {id for id, piece in enumerate(self._pieces) if id < FIRST_LEARNED or len(piece) == 1}
+        for id in used:
+            kept |= {id} | (self._parts(id) if id >= FIRST_LEARNED else set())
+        ids = sorted(kept)
+        return type(self)(with_pieces(self._model, ids), self._rate), ids
+
+    def _parts(self, id: int) -> set[int]:
+        """Entries without which the learned entry `id` cannot be found."""
+        return set()
+
+    def _words(self, ids: Sequence[int]) -> Iterator[list[int]]:
+        """Runs of learned pieces that make a word; every byte and every special alone."""
+        word: list[int] = []
+        for id in ids:
+            if word and (id < FIRST_LEARNED or word[0] < FIRST_LEARNED or self._pieces[id].startswith(MARK)):
+                yield word
+                word = []
+            word.append(id)
+        if word:
+            yield word
+
+    def _recut(self, word: list[int], rng: random.Random) -> list[int]:
+        raise NotImplementedError
+
+
+def _spell(line: bytes) -> list[int]:
+    return [FIRST_BYTE + byte for byte in line]
+
+
+def _damaged(file: Path, what: str) -> ModelError:
+    return ModelError(
+        what,
+        where=str(file),
+        expected="the file that was written beside text.json",
+        hint="Copy the model folder again, whole.",
+    )

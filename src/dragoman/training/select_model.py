@@ -1,0 +1,95 @@
+"""The end of a run: which weights become the model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from dragoman.config.root import Config
+from dragoman.data.build import TrainingData
+from dragoman.durable import verify_folder
+from dragoman.inference.quality.calibrate import calibrate
+from dragoman.models.bundle import save_bundle
+from dragoman.models.calibration import Calibration
+from dragoman.training.card import model_card
+from dragoman.training.loop import Loop
+from dragoman.training.state import checkpoint
+from dragoman.training.state.checkpoint import TrainingState
+from dragoman.training.validate import ValidationResult
+
+
+class SelectedModel(NamedTuple):
+    name: str  # "average", "best" or "last"
+    weights: dict[str, Tensor]
+    averaged: int  # checkpoints whose mean these are
+    verdict: ValidationResult
+
+
+def select_and_save(
+    config: Config, out: Path, data: TrainingData, loop: Loop, progress: TrainingState, reason: str
+) -> None:
+    """The weights that do best on the held-out pairs become the model."""
+    chosen = select(config, loop, progress)
+    facts: dict[str, Any] = {
+        "step": progress.step,
+        "reason": reason,
+        "chosen": chosen.name,
+        "averaged": chosen.averaged,
+        "ties": chosen.verdict.value(config.training.valid_metric) == progress.best_value,
+        "valid": {"loss": chosen.verdict.loss, **chosen.verdict.metrics},
+        "sample": chosen.verdict.sample,
+    }
+    calibration = calibrated(config, loop, chosen.weights)
+    facts["seconds"] = loop.clock()
+    card = model_card(config, {**facts, **data.facts(), "parameters": len(loop.stepper.flat)})
+    save_bundle(out / "model", config, data.text, chosen.weights, card, calibration)
+    loop.events.tell("finished", **facts, folder=str(out / "model"))
+
+
+def select(config: Config, loop: Loop, progress: TrainingState) -> SelectedModel:
+    """The mean of the last checkpoints, the best one, or the last weights; where they tie, the lower loss."""
+
+    def worth(chosen: SelectedModel) -> tuple[float, float]:
+        value, loss = chosen.verdict.value(config.training.valid_metric), chosen.verdict.loss
+        return -math.inf if math.isnan(value) else value, -math.inf if math.isnan(loss) else -loss
+
+    def judged(name: str, weights: dict[str, Tensor], averaged: int) -> SelectedModel:
+        is_last = name == "last" or (name == "best" and progress.best_step == progress.step)
+        if is_last and loop.validated and loop.validated[0] == progress.step:
+            return SelectedModel(name, weights, averaged, loop.validated[1])
+        return SelectedModel(name, weights, averaged, loop.validator(weights))
+
+    return max((judged(*found) for found in candidates_of(config, loop, progress)), key=worth)
+
+
+def candidates_of(
+    config: Config, loop: Loop, progress: TrainingState
+) -> Iterator[tuple[str, dict[str, Tensor], int]]:
+    """One at a time: each has the size of the model. The best and the last weights are always among them."""
+    flat = loop.stepper.flat
+    last = {name: view.clone() for name, view in flat.views(flat.master).items()}
+    before = [checkpoint.folder_of(loop.home, step) for step in progress.regular if step < progress.step]
+    before = [folder for folder in before if verify_folder(folder) is None]
+    before = before[max(0, len(before) + 1 - config.training.average) :]
+    if before:
+        yield "average", checkpoint.average(last, before), len(before) + 1
+    best = checkpoint.folder_of(loop.home, progress.best_step)
+    if progress.best_step < progress.step and verify_folder(best) is None:
+        yield "best", checkpoint.weights_of(best), 1
+    yield "best" if progress.best_step == progress.step else "last", last, 1
+
+
+def calibrated(config: Config, loop: Loop, weights: Mapping[str, Tensor]) -> Calibration | None:
+    """How sure the model may be, learned on the held-out pairs that validation decodes, if it does."""
+    validator = loop.validator
+    if not validator.decoded:
+        return None
+    with torch.no_grad():
+        for name, p in validator.model.named_parameters():
+            p.copy_(weights[name])
+    return calibrate(validator.translator, validator.decoded, validator.bounds)

@@ -1,0 +1,121 @@
+"""A training state on disk: whole or absent, found by its manifest, resumed to the bit."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from dragoman.config.training import TrainingConfig
+from dragoman.durable import remove_folder, write_folder
+from dragoman.errors import CheckpointError
+from dragoman.training.optim.adam import Adam
+from dragoman.training.optim.flat_parameters import FlatParameters
+
+WEIGHTS, MOMENTS, STATE = "weights.safetensors", "adam.safetensors", "state.json"
+
+
+@dataclass
+class TrainingState:
+    """Everything besides tensors that a run must remember."""
+
+    step: int = 0
+    position: int = 0  # examples consumed: the loader's whole state
+    adam_steps: int = 0
+    seconds: float = 0.0  # over all sittings
+    best_step: int = 0
+    best_value: float | None = None  # of valid_metric, larger is better
+    since_best: int = 0  # validations
+    skipped: int = 0  # updates in a row whose gradient was not finite
+    regular: list[int] = field(default_factory=list)  # updates of the newest checkpoints of the schedule
+    length: dict[str, Any] = field(default_factory=dict)  # as `length.from_json` takes it
+    run: dict[str, Any] = field(default_factory=dict)  # what must not change on resume
+
+
+def save(home: Path, progress: TrainingState, flat: FlatParameters, adam: Adam) -> Path:
+    folder = folder_of(home, progress.step)
+
+    def fill(new: Path) -> None:
+        save_file(copies(flat.views(flat.master)), new / WEIGHTS)
+        moments = {
+            f"{kind}.{name}": t for kind, m in adam.moments.items() for name, t in flat.views(m).items()
+        }
+        save_file(copies(moments), new / MOMENTS)
+        (new / STATE).write_text(json.dumps(asdict(progress), indent=1) + "\n", encoding="utf-8")
+
+    write_folder(folder, fill, size=sum(x.nbytes for x in (flat.master, *adam.moments.values())))
+    return folder
+
+
+def copies(views: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """safetensors writes storages, and views share one."""
+    return {name: view.clone() for name, view in views.items()}
+
+
+def checkpoints_of(home: Path) -> list[Path]:
+    if not home.is_dir():
+        return []
+    return sorted(path for path in home.iterdir() if re.fullmatch(r"step-\d{8}", path.name))
+
+
+def read_state(folder: Path) -> TrainingState:
+    body = json.loads((folder / STATE).read_text(encoding="utf-8"))
+    unknown = body.keys() - {known.name for known in fields(TrainingState)}
+    if unknown:
+        raise CheckpointError(
+            f"{STATE} holds what this Dragoman does not know: {', '.join(sorted(unknown))}.",
+            where=str(folder / STATE),
+            expected="a checkpoint of this version or an older one",
+            hint="pip install --upgrade dragoman",
+        )
+    return TrainingState(**body)
+
+
+def load(folder: Path, progress: TrainingState, flat: FlatParameters, adam: Adam) -> None:
+    weights, moments = load_file(folder / WEIGHTS), load_file(folder / MOMENTS)
+    for name, view in flat.views(flat.master).items():
+        view.copy_(weights[name])
+    for kind, flat_moment in adam.moments.items():
+        for name, view in flat.views(flat_moment).items():
+            view.copy_(moments[f"{kind}.{name}"])
+    adam.steps = progress.adam_steps
+    flat.publish()
+
+
+def weights_of(folder: Path) -> dict[str, torch.Tensor]:
+    return load_file(folder / WEIGHTS)
+
+
+def average(last: dict[str, torch.Tensor], folders: list[Path]) -> dict[str, torch.Tensor]:
+    """The mean of the last weights and those of some checkpoints, summed in fp64."""
+    total = {name: tensor.double() for name, tensor in last.items()}
+    for folder in folders:
+        for name, tensor in weights_of(folder).items():
+            total[name] += tensor
+    return {name: (tensor / (1 + len(folders))).float() for name, tensor in total.items()}
+
+
+def folder_of(home: Path, step: int) -> Path:
+    return home / f"step-{step:08d}"
+
+
+def step_of(folder: Path) -> int:
+    return int(folder.name.removeprefix("step-"))
+
+
+def largest(parameters: int, config: TrainingConfig) -> int:
+    """Bytes on disk: the checkpoints that `prune` keeps, the one that is being written, and the model."""
+    others = 3  # the best one, the newest where it is no regular one, and the next
+    return parameters * 4 * (3 * (max(config.keep, config.average) + others) + 1)
+
+
+def prune(home: Path, kept: set[int]) -> None:
+    """Forget all checkpoints but those of some updates, and the newest."""
+    for folder in checkpoints_of(home)[:-1]:
+        if step_of(folder) not in kept:
+            remove_folder(folder)

@@ -1,0 +1,262 @@
+"""Resuming an unfinished run as if it had never stopped, and lengthening a finished one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic_core import to_jsonable_python
+
+from dragoman.config.objective import MinimumRiskPart
+from dragoman.config.root import Config
+from dragoman.config.section import Section
+from dragoman.config.training import TrainingConfig, seconds
+from dragoman.data.identity import Identity, from_json
+from dragoman.durable import verify_folder
+from dragoman.errors import CheckpointError, UsageError
+from dragoman.training.distributed.ranks import Ranks
+from dragoman.training.length import Length, TimeBudget, UpdateCount
+from dragoman.training.length import from_json as from_length
+from dragoman.training.milestones import is_out_of_patience
+from dragoman.training.state import checkpoint
+from dragoman.training.state.checkpoint import TrainingState
+from dragoman.training.step import Updater
+
+FORMAT = 2  # of the facts; 1 said nothing of the data
+# What may change on the way: it decides what is kept and measured, not what is learned.
+MAY_CHANGE_ON_RESUME = {
+    "keep",
+    "average",
+    "patience",
+    "validate_every",
+    "checkpoint_every",
+    "valid_metric",
+    "valid_decode",
+    "threads",
+    "timeout",
+}
+VERSIONS = ("threads", "torch", "dragoman")  # others give other bits, and nothing worse
+
+Facts = dict[str, Any]
+
+
+def facts(config: Config, ranks: Ranks, updates: int, data: Identity) -> Facts:
+    """What decides every bit of a run."""
+    return {
+        "format": FORMAT,
+        "updates": updates,
+        "budget": config.training.budget,
+        "threads": torch.get_num_threads(),
+        "torch": torch.__version__,
+        "dragoman": version("dragoman"),
+        "settings": settings(config, ranks),
+        "best_by": best_by(config),
+        "data": data.to_json(),
+    }
+
+
+def settings(config: Config, ranks: Ranks) -> Facts:
+    training = config.training.model_dump(mode="json", exclude={*MAY_CHANGE_ON_RESUME, "updates", "budget"})
+    training["micro_batches"] = config.training.parts(ranks.count)
+    data: Facts = {
+        "max_length": config.longest_side,
+        "clean": config.data.clean,
+        "skip_bad": config.data.skip_bad,
+    }
+    if not config.data.valid:
+        data["hold_out"] = config.data.hold_out
+    risk = isinstance(config.training.objective, MinimumRiskPart)
+    tables = {
+        "training": training,
+        # what is in a file is in the vocabulary
+        "text": config.text.model_dump(mode="json", exclude={"file": True, "src": {"file"}, "tgt": {"file"}}),
+        "model": config.model.model_dump(mode="json", exclude={"why"}),
+        "data": data,
+        "search": {"max_length": config.search.max_length} if risk else {},
+    }
+    return {".".join(path): value for path, value in leaves(tables)}
+
+
+def best_by(config: Config) -> Facts:
+    """What decides which weights are the best so far: values by another measure cannot be compared."""
+    training = config.training
+    if training.valid_metric == "loss" or not training.valid_decode:
+        return {"training.valid_metric": "loss"}
+    search = {f"search.{name}": value for name, value in config.search.model_dump(mode="json").items()}
+    measured = {
+        "training.valid_metric": training.valid_metric,
+        "training.valid_decode": training.valid_decode,
+    }
+    return {**measured, **search}
+
+
+def leaves(table: Facts, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Any]]:
+    out = []
+    for key, value in table.items():
+        out += leaves(value, (*path, key)) if isinstance(value, dict) else [((*path, key), value)]
+    return out
+
+
+def defaults(section: Section, path: tuple[str, ...] = ()) -> Facts:
+    out: Facts = {}
+    for name, field in type(section).model_fields.items():
+        value = getattr(section, name)
+        if isinstance(value, Section):
+            out |= defaults(value, (*path, name))
+        elif not field.is_required():
+            out[".".join((*path, name))] = to_jsonable_python(field.get_default(call_default_factory=True))
+    return out
+
+
+@dataclass(frozen=True)
+class UnfinishedRun:
+    """An unfinished run: its newest whole checkpoint, and what has to be said about it."""
+
+    folder: Path
+    progress: TrainingState
+    notes: list[str]
+
+    @property
+    def data(self) -> Identity | None:
+        """What it began with; not known of a run that an older Dragoman began."""
+        known = self.progress.run.get("data")
+        return from_json(known) if known else None
+
+
+def find(home: Path, ranks: Ranks) -> UnfinishedRun | None:
+    """The run whose checkpoints are in `home`, if there are any. The first rank says which one is newest."""
+    found = ranks.from_first("the newest checkpoint", lambda: newest(home))
+    if found is None:
+        return None
+    folder = home / found[0]
+    progress = checkpoint.read_state(folder)
+    refuse_newer(progress, folder)
+    return UnfinishedRun(folder, progress, found[1:])
+
+
+def newest(home: Path) -> list[str] | None:
+    """The name of the newest whole checkpoint, and what to say of damaged ones that are passed over."""
+    faults: list[tuple[str, str]] = []
+    for folder in reversed(checkpoint.checkpoints_of(home)):
+        fault = verify_folder(folder)
+        if fault is None:
+            return [folder.name, *(f"{name} is damaged and passed over: {what}." for name, what in faults)]
+        faults.append((folder.name, fault))
+    if faults:
+        raise CheckpointError(
+            f"No checkpoint of this run is whole. Of the newest: {faults[0][1]}.",
+            where=str(home / faults[0][0]),
+            expected="a checkpoint as training wrote it",
+            hint="Bring one back from a copy, or start over with --force.",
+        )
+    return None
+
+
+def refuse_newer(progress: TrainingState, folder: Path) -> None:
+    if progress.run["format"] > FORMAT:
+        raise CheckpointError(
+            f"This run was begun by a newer Dragoman ({progress.run.get('dragoman', 'unknown')}).",
+            where=str(folder),
+            expected=f"format {FORMAT} or older, not {progress.run['format']}",
+            hint="pip install --upgrade dragoman",
+        )
+
+
+def refuse_other_settings(begun: UnfinishedRun, config: Config, ranks: Ranks) -> None:
+    was, usual = begun.progress.run, defaults(config)
+    changed = []
+    for name, value in settings(config, ranks).items():
+        if name.startswith("data.") and not begun.data:
+            continue  # format 1
+        before = was["settings"].get(name, usual.get(name))  # a setting that is newer than the run
+        if before != value:
+            changed.append(f"{name} was {before!r}, is {value!r}")
+    updates = config.training.updates or was["updates"]
+    if updates != was["updates"]:
+        changed.append(f"training.updates was {was['updates']}, is {updates}")
+    if changed:
+        raise UsageError(
+            f"This unfinished run was started with other settings: {'; '.join(changed[:3])}.",
+            where=str(begun.folder),
+            expected="the same settings, so that it resumes as if it had never stopped",
+            hint="Set them back to resume, take another -o, or start over with --force.",
+        )
+
+
+def resume(
+    begun: UnfinishedRun, config: Config, stepper: Updater, data: Identity
+) -> tuple[TrainingState, list[str]]:
+    """The checkpoint, loaded; and what is other than before without being wrong."""
+    try:
+        checkpoint.load(begun.folder, begun.progress, stepper.flat, stepper.adam)
+    except (KeyError, RuntimeError) as error:
+        raise CheckpointError(
+            f"The checkpoint does not fit the model: {error}.",
+            where=str(begun.folder),
+            expected="the data and settings that the run was started with",
+            hint="Start over with --force.",
+        ) from None
+    was = begun.progress.run
+    now = facts(config, stepper.ranks, was["updates"], data) | {"budget": was.get("budget")}
+    progress, notes = replace(begun.progress, run=now), [*begun.notes, *changes(was, now)]
+    if (budget := config.training.budget) and budget != was.get("budget", budget):
+        notes.append(rebudget(progress, budget))
+    if (parts := config.training.parts()) < stepper.ranks.count:
+        notes.append(f"Updates of this run have {parts} micro-batches: no more ranks than that have work.")
+    if other := other_measures(was, now, config):
+        progress = replace(progress, best_step=0, best_value=None, since_best=0)
+        notes.append(f"{', '.join(other)}: which weights are best is judged anew.")
+    return progress, notes
+
+
+def other_measures(was: Facts, now: Facts, config: Config) -> list[str]:
+    before = {**defaults(config), **(was.get("best_by") or now["best_by"])}
+    return [
+        f"{name} {before[name]} → {value}" for name, value in now["best_by"].items() if before[name] != value
+    ]
+
+
+def changes(was: Facts, now: Facts) -> list[str]:
+    """What is other than before and not refused, in words."""
+    notes = []
+    if "data" not in was:
+        notes.append("An older Dragoman began this run: whether its data has changed since is not known.")
+    versions = [
+        f"{name} {was[name]} → {now[name]}" for name in VERSIONS if was.get(name, now[name]) != now[name]
+    ]
+    if versions:
+        notes.append(f"{', '.join(versions)}: from here on it is not rounded as in an undisturbed run.")
+    return notes
+
+
+def rebudget(progress: TrainingState, budget: str) -> str:
+    """Give a run another time to end in, if it has one; and say so."""
+    was, length = progress.run, length_of(progress)
+    if not isinstance(length, TimeBudget):
+        return f"The budget of {budget} is not used: {was['updates']:,} updates were planned at the start."
+    length.lengthen(seconds(budget) - seconds(was["budget"]))
+    progress.length = length.to_json()
+    said = f"The budget was {was['budget']}, and is {budget} now."
+    was["budget"] = budget
+    return said
+
+
+def length_of(progress: TrainingState) -> Length:
+    """Where an older Dragoman began the run, a number of updates is all that is known."""
+    return from_length(progress.length) if progress.length else UpdateCount(int(progress.run["updates"]))
+
+
+def is_over(progress: TrainingState, config: TrainingConfig) -> bool:
+    return is_out_of_patience(progress, config) or length_of(progress).is_over(
+        progress.step, progress.seconds
+    )
+
+
+def lengthened(progress: TrainingState, more: str, clock: float) -> Length:
+    """From here on, with a schedule of its own: a warm restart (Loshchilov & Hutter 2017)."""
+    if more.isdecimal():
+        return UpdateCount(progress.step + int(more), first=progress.step)
+    return TimeBudget.plan(clock, clock + seconds(more), progress.seconds / max(1, progress.step))
