@@ -160,7 +160,8 @@ def table(facts: Facts) -> str:
         size = [f"{step['parameters'] / 1e6:.2f} M", f"{step['bytes'] / 1e6:.1f}"]
         body.append([step["name"], *size, *scores, *speeds])
     note = (
-        f"Test2016, lower-cased; CTranslate2 on {facts['threads']} threads; × is beside the teacher in int8."
+        f"Test2016, lower-cased; CTranslate2 on {facts['threads']} threads; "
+        "× is relative to the teacher in int8."
     )
     return f"{rows(head, body)}\n\n{note} {verdict(facts)}"
 
@@ -180,9 +181,9 @@ def verdict(facts: Facts) -> str:
     if not fit:
         return f"No student comes within {LOSS} BLEU of its teacher."
     ratio, student, search, lost = max(fit)
-    word = "enough" if ratio >= FASTER else "not enough"
+    word = "met" if ratio >= FASTER else "not met"
     figures = f"{ratio:.2f} times as fast as the teacher in int8 ({search}), BLEU {-lost:+.2f}"
-    return f"{student}: {figures}; {FASTER:g} times was asked, so that is {word}."
+    return f"{student}: {figures}; the target, {FASTER:g} times, is {word}."
 
 
 def picture(facts: Facts) -> str:

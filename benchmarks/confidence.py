@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dragoman.data.pair import Pair
 from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.inference.find_model import find_model
-from dragoman.inference.quality.calibrate import calibrate, references
+from dragoman.inference.quality.confidence import calibrate, references
 from dragoman.inference.runtimes.reproducibility import request_reproducible_mkl
 from dragoman.inference.runtimes.torch import TorchRuntime
 from dragoman.metrics.calibration import BINS, calibration_error, monotone

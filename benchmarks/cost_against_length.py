@@ -33,7 +33,7 @@ from constant_memory import Process
 from dragoman.allocator import keep_freed_memory
 from dragoman.cli.chart import Axis, Line, Panel, draw
 from dragoman.nn.attention.attend import scaled_dot
-from dragoman.nn.attention.multihead import SelfAttention, combine_biases, merge_heads
+from dragoman.nn.attention.multi_head import SelfAttention, combine_biases, merge_heads
 from dragoman.nn.attention.window import WindowedSelfAttention
 from dragoman.nn.cells.lstm import LSTMCell
 from dragoman.nn.conv.block import EncoderBlock
@@ -221,7 +221,7 @@ def around(label: str, lines: list[Line]) -> Axis:
 def table(facts: Facts) -> str:
     ends = f"at n = {facts['n'][0]} and {facts['n'][-1]}"
     head = ["layer", "complexity", "sequential", "longest path"]
-    head += ["time ∝ nᵃ", f"µs a token {ends}", "peak memory ∝ nᵃ", f"kB a token {ends}"]
+    head += ["time ∝ nᵃ", f"µs per token {ends}", "peak memory ∝ nᵃ", f"kB per token {ends}"]
     body = []
     for kind, (*theory, a_time, a_memory) in THEORY.items():
         cells = [kind, *(f"O({order})" for order in theory)]

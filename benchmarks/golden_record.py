@@ -56,19 +56,19 @@ RUNS: dict[str, dict[str, Any]] = {
     "objective scheduled_sampling": {
         **RNN,
         "training.objective.kind": "scheduled_sampling",
-        "training.objective.half": 5,
+        "training.objective.half_at": 5,
     },
     "objective scheduled_sampling argmax": {
         **TRANSFORMER,
         "training.objective.kind": "scheduled_sampling",
         "training.objective.decay": "constant",
-        "training.objective.truth": 0.5,
-        "training.objective.own": "argmax",
+        "training.objective.reference_floor": 0.5,
+        "training.objective.own_token": "argmax",
     },
     "objective two_pass_sampling": {
         **TRANSFORMER,
         "training.objective.kind": "two_pass_sampling",
-        "training.objective.half": 5,
+        "training.objective.half_at": 5,
     },
     "objective minimum_risk": {
         **TRANSFORMER,

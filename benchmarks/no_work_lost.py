@@ -453,7 +453,7 @@ def nothing(data: Path) -> None:
     pass
 
 
-TRAIN = "train.tsv is not the file this run began with"
+TRAIN = "train.tsv is not the file this run started with"
 CHANGES = {
     "a line more": Change(
         rewritten("train.tsv", lambda lines: [*lines, "1 1\t1 1"]), f"{TRAIN}: 300 → 301 pairs"
@@ -488,18 +488,18 @@ CHANGES = {
     ),
     "validation files": Change(
         nothing,
-        "The validation pairs are not those this run began with: 10 → 2 pairs",
+        "The validation pairs are not those this run started with: 10 → 2 pairs",
         ("--valid", "{data}/valid.tsv"),
     ),
     "more held out": Change(nothing, "data.hold_out was 10, is 12", ("data.hold_out=12",)),
     "shorter pairs": Change(nothing, "data.max_length was 256, is 9", ("data.max_length=9",)),
     "cleaning": Change(nothing, "data.clean was False, is True", ("data.clean=true",)),
     "another weight": Change(
-        nothing, "was 1, is 2", ("data.train=[{files=['{data}/train.tsv'], weight=2}]",)
+        nothing, "was 1 and is now 2", ("data.train=[{files=['{data}/train.tsv'], weight=2}]",)
     ),
     "three corpora": Change(
         nothing,
-        "The corpora of data.train were 1 when this run began, and are 3 now",
+        "The number of corpora in data.train was 1 and is now 3",
         ("data.train=['{data}/train.tsv', '{data}/valid.tsv', '{data}/valid.tsv']",),
     ),
     "another size of vocabulary": Change(nothing, "text.size was 300, is 310", ("text.size=310",)),

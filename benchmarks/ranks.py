@@ -295,7 +295,7 @@ def hung(home: Path, timeout: float) -> Iterator[Row]:
         codes = trial.fork()
         said, seconds = trial.error(0), round(trial.after(0), 1)
         row = {"part": "hung", "by": "fork", "ranks": ranks, "rank": ranks - 1, "timeout": timeout}
-        good = f"Rank {ranks - 1} did not come to update 4 within" in said and "training/loop.py" in said
+        good = f"Rank {ranks - 1} did not reach update 4 within" in said and "training/loop.py" in said
         good = good and timeout <= seconds < timeout + 15 and set(codes) == {1}
         yield {**row, "codes": codes, "seconds": seconds, "said": said, "good": good}
 

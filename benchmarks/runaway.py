@@ -24,7 +24,7 @@ from dragoman.config.search import SearchConfig
 from dragoman.data.pair import Pair
 from dragoman.data.readers.open_pairs import open_lines, open_pairs
 from dragoman.inference.find_model import find_model
-from dragoman.inference.quality.calibrate import calibrate, flags_of
+from dragoman.inference.quality.confidence import calibrate, flags_of
 from dragoman.inference.result import Result
 from dragoman.inference.runtimes.reproducibility import request_reproducible_mkl
 from dragoman.inference.runtimes.torch import TorchRuntime

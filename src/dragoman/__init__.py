@@ -25,7 +25,7 @@ LIGHT = {"load": "dragoman.inference.model", "score": "dragoman.inference.scorin
 
 
 def __getattr__(name: str) -> Any:
-    """The functions arrive when they are first asked for: `import dragoman` alone does not import torch."""
+    """Import public functions on first access, so that `import dragoman` alone does not import torch."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
@@ -42,5 +42,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """What completion offers."""
+    """Return the names that completion offers."""
     return sorted([*__all__, "errors", *(name for name in globals() if name.startswith("__"))])

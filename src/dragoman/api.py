@@ -1,4 +1,4 @@
-"""The Python interface: what the verbs `train`, `run` and `score` do, as functions."""
+"""The Python API: the verbs `train`, `run` and `score` as functions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dragoman.config.training import IN_UPDATES
 from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.errors import DragomanError, UsageError
 from dragoman.inference.model import Model, load
-from dragoman.inference.quality.calibrate import calibrate as measure_certainty
+from dragoman.inference.quality.confidence import calibrate as fit_calibration
 from dragoman.inference.scoring import score
 from dragoman.models.bundle import add_calibration
 from dragoman.models.calibration import Calibration
@@ -54,16 +54,16 @@ def train(
     force: bool = False,
     progress: bool = True,
 ) -> Model:
-    """Train on two aligned files, on one that has both sides, or on a folder with a dragoman.toml.
+    """Train on two aligned files, on one file with both sides, or on a folder with a dragoman.toml.
 
-    `settings` are named as on the command line: {"model.preset": "rnn-small", "training.updates": 2000}.
+    `settings` uses the names of the command line: {"model.preset": "rnn-small", "training.updates": 2000}.
     `listener` is called with each event of the run. `progress=False` shows nothing on stderr. An unfinished
     run in `out` is resumed.
     """
     file, base, home = sources(data, out, config)
     if valid is not None:
         base = merge(base, {"data": {"valid": {"files": names(valid, "valid")}}})
-    if budget is not None:  # what a settings file counts in updates gives way
+    if budget is not None:  # it replaces lengths in updates from a settings file
         base = merge(base, {"training": {**dict.fromkeys(IN_UPDATES), "budget": budget}})
     with in_python():
         chosen = load_config(file, base=merge(base, tree(settings)), elsewhere="dragoman.train")
@@ -79,10 +79,10 @@ def resume(
     listener: Listener | None = None,
     progress: bool = True,
 ) -> Model:
-    """Resume the run in a folder with the settings that it has.
+    """Resume the run in a folder with its own settings.
 
-    `more`, a time such as "1h" or a number of updates, trains a finished run on; `finish` makes a model of
-    what a stopped one has learned.
+    `more`, a time such as "1h" or a number of updates, extends a finished run; `finish` writes the model of a
+    stopped run as it is.
     """
     home = path_of(out, "out")
     with in_python():
@@ -94,32 +94,32 @@ def resume(
 def trained(
     config: Config, home: Path, listener: Listener | None, progress: bool, *, brief: bool = False, **how: Any
 ) -> Model:
-    """`how` goes to `Run.train`."""
+    """Train and load the model; `how` is passed to `Run.train`."""
     if listener is not None and not callable(listener):
         raise wrong_type("listener", listener, "a function of one event", "listener=events.append")
     with in_python(), ExitStack() as stack:
         watcher = stack.enter_context(Watcher(config, home, brief=brief)) if progress else None
-        heard = [watcher or CurveWriter(config, home), *([listener] if listener else [])]
-        run = Run(config, home, heard, watcher.show_plan if watcher else lambda _: True)
+        listeners = [watcher or CurveWriter(config, home), *([listener] if listener else [])]
+        run = Run(config, home, listeners, watcher.show_plan if watcher else lambda _: True)
         outcome = run.train(**how)
     if outcome.reason == "asked":
         if outcome.signal == signal.SIGTERM:
-            signal.raise_signal(signal.SIGTERM)  # now that all is saved, the caller's own answer to it
+            signal.raise_signal(signal.SIGTERM)  # all is saved: run the caller's handler
         raise KeyboardInterrupt(f"saved at update {outcome.step}; the same call resumes it")
     return load(home)
 
 
 @known_keywords()
 def calibrate(folder: File, *dev: File) -> Calibration:
-    """Learn on a development set how sure the model may be, and write that into its folder."""
+    """Fit the confidence calibration on a development set and write it to the model folder."""
     model = load(folder, runtime="torch")
-    calibration = measure_certainty(model.translator, list(open_pairs(paths_of(dev, "dev"))))
+    calibration = fit_calibration(model.translator, list(open_pairs(paths_of(dev, "dev"))))
     add_calibration(model.folder, calibration)
     return calibration
 
 
 def sources(data: Sequence[File], out: File | None, config: File | None) -> tuple[Path | None, Table, Path]:
-    """The settings file, what the arguments imply, and the run's folder."""
+    """Return the settings file, the settings that the arguments imply, and the run folder."""
     files = paths_of(data, "data")
     settings = None if config is None else path_of(config, "config")
     home = None if out is None else path_of(out, "out")
@@ -127,9 +127,9 @@ def sources(data: Sequence[File], out: File | None, config: File | None) -> tupl
         return settings or files[0] / "dragoman.toml", {}, home or files[0]
     if home is None:
         raise UsageError(
-            "Where should the model go?",
+            "No output folder was given.",
             where="dragoman.train",
-            expected="out=, the folder of the run",
+            expected="out=, the run folder",
             hint=f'dragoman.train({"".join(f"{str(file)!r}, " for file in files)}out="my-model")',
         )
     base: Table = {"data": {"train": [{"files": [str(file) for file in files]}]}} if files else {}
@@ -142,7 +142,7 @@ def names(files: File | Sequence[File], name: str) -> list[str]:
 
 
 def tree(settings: Mapping[str, Any] | None) -> Table:
-    """{"training.updates": 30} → {"training": {"updates": 30}}, each name known."""
+    """Nest settings, {"training.updates": 30} → {"training": {"updates": 30}}, and check their names."""
     if not isinstance(settings, Mapping | None):
         raise wrong_type("settings", settings, "a dict", 'settings={"training.updates": 2000}')
     table: Table = {}
@@ -155,7 +155,7 @@ def tree(settings: Mapping[str, Any] | None) -> Table:
 
 @contextmanager
 def in_python() -> Iterator[None]:
-    """Hints of training name options of the command line: here they are keywords."""
+    """Replace command-line options in the hints of errors by Python keywords."""
     try:
         yield
     except DragomanError as error:

@@ -1,4 +1,4 @@
-"""Calls from Python: a keyword that does not exist, or a value of a wrong type, is an error in words."""
+"""Argument checks of the Python API: an unknown keyword or a wrong type raises a UsageError."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from dragoman.errors import UsageError
 P = ParamSpec("P")
 R = TypeVar("R")
 
-MAX_SHOWN_CHARACTERS = 60  # characters of a value that is shown
+MAX_SHOWN_CHARACTERS = 60  # longer values are cut in messages
 
 
 def known_keywords(*more: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """For a public function: the nearest keyword is named where Python would not, or would say nothing.
+    """Make an unknown keyword of a public function an error that suggests the nearest one.
 
-    `more` are those that it takes as **kwargs.
+    `more` are the keywords that the function accepts as **kwargs.
     """
 
-    def around(function: Callable[P, R]) -> Callable[P, R]:
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
         parameters = signature(function).parameters.items()
-        several = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
-        named = [name for name, one in parameters if one.kind not in several and name != "self"]
+        variadic = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+        named = [name for name, one in parameters if one.kind not in variadic and name != "self"]
         names = [*named, *more]
 
         @wraps(function)
@@ -39,11 +39,11 @@ def known_keywords(*more: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
         return call
 
-    return around
+    return decorate
 
 
 def called(name: str) -> str:
-    """Model.__call__ → model(…)"""
+    """Return a function's name as in a call: Model.__call__ → model(…)"""
     return name.removesuffix(".__call__").lower() + "(…)"
 
 
@@ -77,18 +77,18 @@ def path_of(value: object, name: str) -> Path:
 def paths_of(value: object, name: str) -> list[Path]:
     if not isinstance(value, list | tuple):
         raise wrong_type(name, value, "a list of paths", f'{name}=["path/to/it"]')
-    return [path_of(path, f"{name}[{place}]") for place, path in enumerate(value)]
+    return [path_of(path, f"{name}[{index}]") for index, path in enumerate(value)]
 
 
 def texts_of(value: object) -> list[str]:
-    """Of a list or a tuple; a single text is none."""
+    """Return the texts of a list or tuple; a single text is an error."""
     if not isinstance(value, list | tuple):
         expected = "a str, or a list or iterator of them"
         raise wrong_type("texts", value, expected, 'model(iter(texts)), or text.decode("utf-8")')
-    return [text_of(text, f"texts[{place}]") for place, text in enumerate(value)]
+    return [text_of(text, f"texts[{index}]") for index, text in enumerate(value)]
 
 
 def text_of(value: object, name: str) -> str:
     if not isinstance(value, str):
-        raise wrong_type(name, value, "a str", 'Bytes become one by .decode("utf-8"), and nothing is "".')
+        raise wrong_type(name, value, "a str", 'Decode bytes with .decode("utf-8"); an empty text is "".')
     return value

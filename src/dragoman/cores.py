@@ -1,4 +1,4 @@
-"""How many processors this process may use, and how many threads it should start."""
+"""The number of processors available to this process, and of threads to start."""
 
 from __future__ import annotations
 
@@ -12,30 +12,32 @@ OPENMP = "OMP_NUM_THREADS"
 
 
 def threads(asked: int = 0, *, most: int | None = None) -> int:
-    """As asked; else by OMP_NUM_THREADS; else this rank's share of the cores, `most` at most."""
+    """Return `asked`, else OMP_NUM_THREADS, else this rank's share of the cores, at most `most`."""
     share = max(1, cores() // local_ranks())
-    return asked or told_by_openmp() or (share if most is None else min(share, most))
+    return asked or openmp_threads() or (share if most is None else min(share, most))
 
 
 def cores() -> int:
-    """By the affinity of this process, and by the quota of its control groups (containers have one)."""
+    """Return the number of cores by the affinity of this process and the quota of its control groups."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(allowed, round(min(quota(), allowed))))
 
 
-def wait_asleep() -> None:
-    """Threads that spin while they wait for each other take the cores from other processes, which spin, too.
-    Said before torch is imported, by a command that has its process to itself."""
+def use_passive_waiting() -> None:
+    """Let OpenMP threads sleep while they wait, since spinning threads slow down other processes.
+
+    It must be called before torch is imported, and only by a command that owns its process.
+    """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 def local_ranks() -> int:
-    """Processes of one run on this machine; `torchrun` says so."""
+    """Return the number of ranks on this machine, as set by `torchrun`."""
     return max(1, number(os.environ.get("LOCAL_WORLD_SIZE", "")))
 
 
-def told_by_openmp() -> int:
-    """OMP_NUM_THREADS, or 0. Where nobody had set it, torchrun sets it to 1 for its ranks: no wish."""
+def openmp_threads() -> int:
+    """Return OMP_NUM_THREADS, or 0. If unset, torchrun sets it to 1 for its ranks, which is ignored."""
     if "TORCHELASTIC_RUN_ID" in os.environ:
         launcher = read(ROOT / "proc" / str(os.getppid()) / "environ").split("\0")
         if launcher != [""] and not any(variable.startswith(f"{OPENMP}=") for variable in launcher):
@@ -44,7 +46,7 @@ def told_by_openmp() -> int:
 
 
 def quota() -> float:
-    """Processors that control groups of version 1 or 2 grant: the least of the group and those around it."""
+    """Return the CPU quota of control groups (v1 or v2): the minimum over the group and its parents."""
     granted = [math.inf]
     for line in filter(None, read(ROOT / "proc/self/cgroup").split("\n")):
         _, controllers, group = line.split(":", 2)
@@ -59,14 +61,14 @@ def quota() -> float:
 
 
 def upwards(mounted: str, group: str) -> Iterator[Path]:
-    """The folder of a group and those around it; in a container the group's own may be out of sight."""
+    """Return the folder of a group and its parents; in a container the group's own may not be visible."""
     root = ROOT / "sys/fs/cgroup" / mounted
     folder = Path(group.strip("/"))
     return (root / inner for inner in (folder, *folder.parents))
 
 
 def share(quota: str = "", period: str = "") -> float:
-    """Microseconds of processor time in so many of the clock; "max" or -1 is without limit."""
+    """Return quota / period, both in microseconds; infinity for "max" or -1."""
     return number(quota) / number(period) if number(quota) and number(period) else math.inf
 
 

@@ -1,4 +1,4 @@
-"""Folders that are whole or absent: written under a temporary name, hashed, synced, renamed once."""
+"""Atomic writing of folders: under a temporary name, hashed, synced, then renamed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import re
 import secrets
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -23,16 +23,18 @@ from dragoman.manifest import FORMAT, MANIFEST, Damaged, Manifest
 if sys.platform != "win32":
     import fcntl
 
-OURS = ".dragoman-"  # in the name of everything temporary, so that nobody else's is ever deleted
-AT_FDCWD, RENAME_EXCHANGE = -100, 2  # of Linux's renameat2
+OURS = ".dragoman-"  # in the names of our temporary files, so that no others are ever deleted
+AT_FDCWD, RENAME_EXCHANGE = -100, 2  # constants of renameat2 on Linux
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
-def write_folder(folder: Path, fill: Callable[[Path], None], *, size: int = 0) -> None:
-    """`fill` writes files into a fresh folder; it takes its name only when every byte is on disk.
+@contextmanager
+def new_folder(folder: Path, *, size: int = 0) -> Iterator[Path]:
+    """Yield a temporary folder to write files into; it is renamed to `folder` once every byte is on disk.
 
-    A folder in it that has a manifest already is not in this one: it may come and go. Where it is known how
-    many bytes will be written at least, a disk without room for them is refused before the first.
+    Sub-folders with a manifest of their own (exports) are not listed in this one, so they can be added or
+    removed later. `size` is the least number of bytes that will be written, if it is known: a disk without
+    room for them raises an error before the first is written.
     """
     with explained(folder, size):
         make_parents(folder)
@@ -40,7 +42,7 @@ def write_folder(folder: Path, fill: Callable[[Path], None], *, size: int = 0) -
         sweep(folder.parent, folder.name)
         refuse_full_disk(folder.parent, size)
         with temporary(folder) as new:
-            fill(new)
+            yield new
             _write_manifest(new)
             for path in [*new.rglob("*"), new]:
                 sync(path)
@@ -48,7 +50,7 @@ def write_folder(folder: Path, fill: Callable[[Path], None], *, size: int = 0) -
 
 
 def write_file(file: Path, text: str) -> None:
-    """The file is as it was, or holds all of the new text."""
+    """Write a file atomically."""
     new = temporary_name(file)
     try:
         new.write_text(text, encoding="utf-8")
@@ -60,7 +62,7 @@ def write_file(file: Path, text: str) -> None:
 
 
 def remove_folder(folder: Path) -> None:
-    """The name goes first, so that a folder is never seen with a part of its files."""
+    """Remove a folder. It is renamed first, so that it is never seen with only some of its files."""
     doomed = temporary_name(folder)
     with suppress(OSError):
         folder.rename(doomed)
@@ -69,20 +71,20 @@ def remove_folder(folder: Path) -> None:
 
 
 def put_in_place(new: Path, folder: Path) -> None:
-    """Give `new` the name of `folder`, and delete what had it. A kill at any point loses neither."""
+    """Rename `new` to `folder`, and delete the old folder. If the process is killed, neither is lost."""
     if not folder.exists():
         new.rename(folder)
     elif not exchange(new, folder):
         old = new.with_suffix(".old")
         folder.rename(old)
-        new.rename(folder)  # `recover` does this where it was not reached
+        new.rename(folder)  # if the process is killed before this, `recover` does it
         sync(folder.parent)
         shutil.rmtree(old, ignore_errors=True)
     sync(folder.parent)
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Each gets the other's name, in one step; False where the system or the file system cannot."""
+    """Exchange two names atomically; return False if the system or the file system does not support it."""
     try:
         renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
     except (AttributeError, OSError, TypeError):
@@ -98,21 +100,23 @@ def exchange(one: Path, other: Path) -> bool:
 def recover(home: Path) -> None:
     """Finish each replacement in `home` whose process was killed between its two renames.
 
-    The new folder is whole, since the old one gives up its name only then; where the new one is gone, the
+    The new folder is complete, since the old one is renamed only then. If the new one no longer exists, the
     old one gets its name back.
     """
     for old, name in left_overs(home, ".old"):
         new = old.with_suffix(".tmp")
         there = new if new.is_dir() else old
         if not (home / name).exists() and lock_of(there) is not False:
-            with suppress(OSError):  # it may be read-only for whoever looks
+            with suppress(OSError):  # it may be read-only for this user
                 there.rename(home / name)
                 sync(home)
 
 
 def sweep(home: Path, only: str | None = None) -> None:
-    """Delete what killed processes left in `home`, for the folder `only` or for all; what is being written
-    is locked."""
+    """Delete temporary files that killed processes left in `home`, for the folder `only` or for all.
+
+    Folders that are being written are locked, and not deleted.
+    """
     for left, name in [*left_overs(home, ".tmp"), *left_overs(home, ".old")]:
         is_needed = left.suffix == ".old" and not (home / name).exists()
         if only in (None, name) and not is_needed and lock_of(left):
@@ -120,9 +124,9 @@ def sweep(home: Path, only: str | None = None) -> None:
 
 
 def left_overs(home: Path, kind: str) -> list[tuple[Path, str]]:
-    """What has a temporary name, and the name that it was for."""
+    """Return paths with a temporary name, and the name that each was meant for."""
     pattern = re.compile(rf"\.(.+){re.escape(OURS)}[0-9a-f]+{re.escape(kind)}")
-    with suppress(OSError):  # a folder that is not there, or is not ours to read
+    with suppress(OSError):  # a folder that does not exist or is not readable
         return [(path, match[1]) for path in home.iterdir() if (match := pattern.fullmatch(path.name))]
     return []
 
@@ -133,7 +137,7 @@ def temporary_name(path: Path) -> Path:
 
 @contextmanager
 def temporary(folder: Path) -> Iterator[Path]:
-    """A fresh folder beside `folder`, locked while it is filled; whatever has its name then is deleted."""
+    """Yield a temporary folder next to `folder`, locked while it is filled and deleted afterwards."""
     new = temporary_name(folder)
     new.mkdir()
     handle = os.open(new, os.O_RDONLY)
@@ -146,8 +150,11 @@ def temporary(folder: Path) -> Iterator[Path]:
 
 
 def lock(handle: int) -> bool | None:
-    """True: it is ours until the handle is closed or the process ends, however it ends. False: it is
-    another's. None: there are no locks here (Windows, some network file systems)."""
+    """Lock a file or folder until the handle is closed or the process ends.
+
+    Return True if it was locked, False if another process holds the lock, and None if locks are not supported
+    (Windows, some network file systems).
+    """
     if sys.platform == "win32":
         return None
     try:
@@ -160,9 +167,9 @@ def lock(handle: int) -> bool | None:
 
 
 def lock_of(path: Path) -> bool | None:
-    """What `lock` says of a file or folder; nothing stays locked."""
+    """Return what `lock` returns for a file or folder, without keeping the lock."""
     try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # it may be anyone's FIFO
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # it may be a FIFO
     except OSError:
         return None
     try:
@@ -173,7 +180,7 @@ def lock_of(path: Path) -> bool | None:
 
 @contextmanager
 def explained(folder: Path, size: int) -> Iterator[None]:
-    """Turns the system's refusal to write into words. safetensors has an error of its own for it."""
+    """Convert write errors of the system and of safetensors to a CheckpointError."""
     try:
         yield
     except (OSError, SafetensorError) as error:
@@ -182,15 +189,15 @@ def explained(folder: Path, size: int) -> Iterator[None]:
         raise CheckpointError(
             f"{folder.name} could not be written: {os.strerror(number) if number else error}.",
             where=str(folder.absolute()),
-            expected=f"a writable disk with room ({needed}{megabytes(free_bytes(folder))} free)",
+            expected=f"a writable disk with enough space ({needed}{megabytes(free_bytes(folder))} free)",
             hint="Free some space, then run the same command again."
             if number in FULL
-            else "Mend that, then run the same command again.",
+            else "Fix that, then run the same command again.",
         ) from error
 
 
 def os_error(message: str) -> int | None:
-    """The number in "… (os error 28)"."""
+    """Return the number in "… (os error 28)"."""
     found = re.search(r"\(os error (\d+)\)", message)
     return int(found[1]) if found else None
 
@@ -200,7 +207,7 @@ def megabytes(size: int) -> str:
 
 
 def free_bytes(path: Path) -> int:
-    """On the disk of `path`, which need not be there yet."""
+    """Return the free space on the disk of `path`, which need not exist yet."""
     there = next(place for place in (path, *path.absolute().parents) if place.exists())
     return shutil.disk_usage(there).free
 
@@ -211,7 +218,7 @@ def refuse_full_disk(folder: Path, size: int) -> None:
 
 
 def make_parents(path: Path) -> None:
-    """All folders above `path`, each of them on disk."""
+    """Create all parent folders of `path`, and sync each to disk."""
     if path.parent.is_dir():
         return
     make_parents(path.parent)
@@ -233,11 +240,11 @@ def _write_manifest(folder: Path) -> None:
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
     mode = (folder / MANIFEST).stat().st_mode
     for path in files:
-        path.chmod(mode)  # safetensors writes for the owner alone; whom the umask lets read may read all
+        path.chmod(mode)  # safetensors makes files readable by the owner only; follow the umask instead
 
 
 def verify_folder(folder: Path) -> str | None:
-    """None where every file is as it was written; else what is wrong."""
+    """Return None if every file is unchanged, else a description of the damage."""
     try:
         Manifest(folder).verify()
     except Damaged as damaged:

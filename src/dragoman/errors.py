@@ -1,12 +1,12 @@
-"""Every error a user can meet. Each says what, where, what was expected and what to do next.
+"""Errors shown to users. Each says what happened, where, what was expected and how to fix it.
 
 DragomanError
 ├── UsageError         the command line or a setting is wrong                 exit 2
 │   └── ConfigError    a settings file or an override                         exit 2
 ├── DataError          a corpus, a line, an encoding                          exit 3
-├── ModelError         a model folder that is damaged, foreign or too new     exit 1
+├── ModelError         a model folder that is damaged, unknown or too new     exit 1
 ├── CheckpointError    a training state that cannot be written or read        exit 1
-├── TrainingError      a run that cannot go on (not-a-number, no memory)      exit 1
+├── TrainingError      a run that cannot continue (NaN, out of memory)        exit 1
 └── MissingExtra       an optional package that is not installed              exit 2
 """
 

@@ -1,7 +1,8 @@
-"""What a folder says it holds, and how it is read: MANIFEST.json has the size and the SHA-256 of each file.
+"""Verified reading of a folder by its MANIFEST.json, which lists the size and the SHA-256 of each file.
 
-A file is opened if the manifest names it and it is a plain file of that size. It is read once, and given out
-if its hash is right, so that what was verified is what is used. Links, pipes and devices are never opened.
+A file is opened only if the manifest lists it and it is a regular file of that size. It is read once, and
+returned only if its hash matches, so that the bytes that were verified are those that are used. Links, pipes
+and devices are never opened.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dragoman.errors import ModelError
 MANIFEST = "MANIFEST.json"
 SIGNATURE = f"{MANIFEST}.sig"
 FORMAT = 1
-# Bytes of a file by its name or suffix, before it is parsed; any other one has to fit into the memory.
+# Maximum bytes of a file by its name or suffix, checked before parsing; other files must fit into memory.
 LARGEST = {MANIFEST: 1 << 20, ".toml": 1 << 20, ".md": 1 << 24, ".json": 1 << 25, ".model": 1 << 26}
 KINDS: dict[str, Callable[[int], bool]] = {
     "a symbolic link": stat.S_ISLNK,
@@ -39,7 +40,7 @@ class Facts(NamedTuple):
 
 
 class Damaged(ModelError):
-    """`fault` is the clause that says what is wrong with which file."""
+    """The error for a damaged folder; `fault` is a clause that says what is wrong with which file."""
 
     def __init__(self, fault: str, what: str, *, where: str, expected: str = "", hint: str) -> None:
         super().__init__(what, where=where, expected=expected, hint=hint)
@@ -47,14 +48,14 @@ class Damaged(ModelError):
 
 
 class Manifest:
-    """The files of a folder. `kind` is what the folder is, `remedy` what helps if it is damaged."""
+    """The files of a folder. In error messages, `kind` names the folder and `remedy` is the hint."""
 
     def __init__(
-        self, folder: Path, kind: str = "folder", remedy: str = "Copy the folder again, whole."
+        self, folder: Path, kind: str = "folder", remedy: str = "Copy the complete folder again."
     ) -> None:
         self.folder, self.kind, self.remedy = folder, kind, remedy
         self.files: dict[str, Facts] = {}
-        self._read: set[str] = set()  # and found as it was written
+        self._read: set[str] = set()  # files that were read and verified
         with self._opened(MANIFEST, None) as file:
             self.raw = file.read(self._size(MANIFEST, file))
         try:
@@ -72,7 +73,7 @@ class Manifest:
         return self.files[name]
 
     def read(self, file: Path) -> bytes:
-        """The file as it was written."""
+        """Read a file and verify it."""
         name = file.relative_to(self.folder).as_posix()
         with self._opened(name, self.facts(name)) as opened:
             raw = opened.read(self._size(name, opened))
@@ -80,7 +81,7 @@ class Manifest:
         return raw
 
     def read_writable(self, file: Path) -> bytearray:
-        """The same in memory that may be written, as tensors want it."""
+        """Read a file and verify it, into writable memory for tensors."""
         name = file.relative_to(self.folder).as_posix()
         with self._opened(name, self.facts(name)) as opened:
             raw = bytearray(self._size(name, opened))
@@ -89,17 +90,17 @@ class Manifest:
         return raw
 
     def verify(self) -> None:
-        """Every file that has not been read is as it was written, too."""
+        """Verify all files that have not been read yet."""
         for name in [name for name in self.files if name not in self._read]:
             with self._opened(name, self.files[name]) as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
             self._refuse_digest(name, digest)
 
     def refuse_others(self, apart: Collection[str] = ()) -> None:
-        """Nothing is in the folder but plain files that the manifest names, each of its size.
+        """Raise Damaged unless the folder contains exactly the files of the manifest, each with its size.
 
-        `apart` are folders with a manifest of their own, and files for others. What has a dot in front is the
-        system's or a version control's, and never opened.
+        `apart` names subfolders with their own manifest and files of other programs. Names that start with a
+        dot belong to the system or to version control: they are ignored and never opened.
         """
         for name, status in self._entries("", apart):
             self._refuse_other_kinds(name, status.st_mode)
@@ -108,7 +109,7 @@ class Manifest:
             if name in self.files and status.st_size != self.files[name].bytes:
                 raise self._resized(name, status.st_size)
         for name in self.files:
-            self._status(name)  # or it is missing
+            self._status(name)  # raises if it is missing
 
     def _entries(self, inside: str, apart: Collection[str]) -> Iterator[tuple[str, os.stat_result]]:
         try:
@@ -131,7 +132,7 @@ class Manifest:
         size = os.fstat(file.fileno()).st_size
         largest = LARGEST.get(name) or LARGEST.get(PurePosixPath(name).suffix) or physical_memory()
         if size > largest:
-            raise self.damaged(f"{name} is too large: {size:,} bytes, and {largest:,} at most", name)
+            raise self.damaged(f"{name} is too large: {size:,} bytes, at most {largest:,}", name)
         return size
 
     def _opened(self, name: str, facts: Facts | None) -> BufferedReader:
@@ -140,7 +141,7 @@ class Manifest:
             file = open(self.folder / name, "rb", opener=_without_links)  # noqa: SIM115
         except OSError as error:
             raise self._refused(name, error) from None
-        status = os.fstat(file.fileno())  # of what was opened, should it have been changed in between
+        status = os.fstat(file.fileno())  # of the opened file, in case it was replaced in between
         try:
             self._refuse_other_kinds(name, status.st_mode)
             if facts and status.st_size != facts.bytes:
@@ -159,14 +160,14 @@ class Manifest:
     def _refuse_other_kinds(self, name: str, mode: int) -> None:
         if stat.S_ISREG(mode):
             return
-        kind = next((kind for kind, is_one in KINDS.items() if is_one(mode)), "no file")
+        kind = next((kind for kind, is_one in KINDS.items() if is_one(mode)), "not a file")
         link = kind == "a symbolic link"
         raise Damaged(
             f"{name} is {kind}",
-            f"The {self.kind} is not as it was written: {name} is {kind}.",
+            f"The {self.kind} was changed: {name} is {kind}.",
             where=str(self.folder / name),
-            expected="a plain file; it was not opened",
-            hint="cp -rL makes a copy of the folder with files for links." if link else self.remedy,
+            expected="a regular file; it was not opened",
+            hint="cp -rL copies the folder with files instead of links." if link else self.remedy,
         )
 
     def damaged(self, fault: str, name: str = "") -> Damaged:
@@ -174,7 +175,7 @@ class Manifest:
             fault,
             f"The {self.kind} is damaged: {fault}.",
             where=str(self.folder / name),
-            expected=f"every file as {MANIFEST} names it",
+            expected=f"every file as listed in {MANIFEST}",
             hint=self.remedy,
         )
 
@@ -183,7 +184,7 @@ class Manifest:
 
     def _refuse_digest(self, name: str, digest: str) -> None:
         if digest != self.files[name].sha256:
-            raise self.damaged(f"{name} is not the file that was written (its SHA-256 differs)", name)
+            raise self.damaged(f"{name} was changed (its SHA-256 differs)", name)
         self._read.add(name)
 
     def _resized(self, name: str, size: int) -> Damaged:
@@ -192,24 +193,24 @@ class Manifest:
     def _unknown(self, name: str) -> Damaged:
         return Damaged(
             f"{name} is not in {MANIFEST}",
-            f"Somebody has put {name} into the {self.kind}: it is not in {MANIFEST}.",
+            f"Unexpected file {name} in the {self.kind}: it is not in {MANIFEST}.",
             where=str(self.folder / name),
-            expected="the files that were written, and no others",
+            expected="only the files that were written",
             hint="Move it out of the folder, or copy the folder again.",
         )
 
     def _refused(self, name: str, error: Exception) -> Damaged:
-        """By the system: the file is not there, or not for us."""
+        """Return the error for a file that the system refuses to open."""
         if isinstance(error, FileNotFoundError | NotADirectoryError):
             return self.damaged(f"{name} is missing", name)
         path = self.folder / name
         if isinstance(error, PermissionError):
             return Damaged(
-                f"{name} may not be read",
-                f"You may not read {name}.",
+                f"{name} is not readable",
+                f"You do not have permission to read {name}.",
                 where=str(path),
-                expected="a file that you have the permission to read",
-                hint=f"Its owner can change that: chmod a+r {path}",
+                expected="a readable file",
+                hint=f"Its owner can allow it: chmod a+r {path}",
             )
         why = error.strerror if isinstance(error, OSError) else error
         return self.damaged(f"{name} cannot be read: {why}", name)
@@ -218,7 +219,7 @@ class Manifest:
 def _parsed(raw: bytes) -> Iterator[tuple[str, Facts]]:
     manifest: dict[str, Any] = json.loads(raw.decode("utf-8"))
     if manifest["format"] != FORMAT:
-        raise ValueError("it has a format that this Dragoman does not know")
+        raise ValueError("this version of Dragoman does not support its format")
     for name, facts in manifest["files"].items():
         size, digest = facts["bytes"], facts["sha256"]
         if (
@@ -226,14 +227,14 @@ def _parsed(raw: bytes) -> Iterator[tuple[str, Facts]]:
             or name.startswith("/")
             or ".." in PurePosixPath(name).parts
         ):
-            raise ValueError("it names a file outside of the folder")
+            raise ValueError("it lists a file outside the folder")
         if type(size) is not int or size < 0 or not isinstance(digest, str):
-            raise ValueError("a size or a hash is none")
+            raise ValueError("a size or a hash is invalid")
         yield name, Facts(size, digest)
 
 
 def without_waiting(path: str, flags: int) -> int:
-    """For `open`: a FIFO that took the place of a file is not waited for."""
+    """Open without blocking, in case a file was replaced by a FIFO; an opener for `open`."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
@@ -242,7 +243,7 @@ def _without_links(path: str, flags: int) -> int:
 
 
 def physical_memory() -> int:
-    """Bytes of this machine, where they can be known."""
+    """Return the memory of this machine in bytes, or a very large number if it is unknown."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

@@ -1,4 +1,4 @@
-"""A message of Protocol Buffers, field by field: enough to look into SentencePiece models and ONNX graphs."""
+"""A minimal Protocol Buffers parser, for inspecting SentencePiece models and ONNX graphs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ LONGEST_VARINT = 10  # bytes
 class Field(NamedTuple):
     number: int
     value: int | memoryview  # a number, or the bytes of a text, a message or packed numbers
-    raw: memoryview  # with its key, as it stands in the file
+    raw: memoryview  # the encoded field, including its key
 
     @property
     def inner(self) -> memoryview:
-        """ValueError where it is a number."""
+        """The bytes of the field; raises ValueError if it is a number."""
         if isinstance(self.value, int):
             raise ValueError(f"field {self.number} is a number")
         return self.value
@@ -26,7 +26,7 @@ class Field(NamedTuple):
 
 
 def fields(message: bytes | memoryview) -> Iterator[Field]:
-    """The fields of a message in their order, without a copy; ValueError where it is none."""
+    """Yield the fields of a message in order, without copying; raise ValueError if it is invalid."""
     whole = memoryview(message)
     place = 0
     while place < len(whole):
@@ -43,24 +43,24 @@ def fields(message: bytes | memoryview) -> Iterator[Field]:
                 size, place = varint(whole, place)
                 value, place = whole[place : place + size], place + size
             case form:
-                raise ValueError(f"a field of form {form}")
+                raise ValueError(f"a field of wire type {form}")
         if place > len(whole):
-            raise ValueError("the last field is cut off")
+            raise ValueError("the last field is truncated")
         yield Field(key >> 3, value, whole[start:place])
 
 
 def varint(message: memoryview, place: int) -> tuple[int, int]:
-    """A number in groups of seven bits, lowest first, and the place behind it."""
+    """Decode a varint; return its value and the position after it."""
     value = 0
     for shift, byte in enumerate(message[place : place + LONGEST_VARINT]):
         value |= (byte & 127) << 7 * shift
         if byte < 128:
             return value, place + shift + 1
-    raise ValueError("a number without end")
+    raise ValueError("a varint without an end")
 
 
 def varints(packed: memoryview) -> list[int]:
-    """Numbers one behind the other."""
+    """Decode packed varints."""
     found, place = [], 0
     while place < len(packed):
         value, place = varint(packed, place)

@@ -1,7 +1,7 @@
-"""The four seams: Encoder, Decoder, Head, Stepper; and the records that cross them.
+"""The four interfaces, Encoder, Decoder, Head and Stepper, and the records they exchange.
 
-Any encoder feeds any decoder, any head scores any decoder's features, and search sees a Stepper,
-never a model. Modules hold parameters only; whatever changes while decoding travels in a State.
+Any encoder works with any decoder, any head scores the features of any decoder, and search uses a Stepper,
+never a model. Modules hold parameters only; everything that changes during decoding is in a State.
 """
 
 from __future__ import annotations
@@ -23,41 +23,41 @@ class Batch(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What an encoder leaves for a decoder.
+    """The output of an encoder, as read by a decoder.
 
-    `ends` has the h and c of each layer of a recurrent encoder after the last real token, where it has one.
+    `ends` holds h and c of each layer after the last real token, if a recurrent encoder returns them.
     """
 
     states: Float[Tensor, "B S D"]
     keep: Bool[Tensor, "B S"]
     summary: Float[Tensor, "B Z"]
     ends: Sequence[tuple[Tensor, Tensor]] = ()
-    embedded: Float[Tensor, "B S D"] | None = None  # the tokens under the states, if decoders may see them
+    embedded: Float[Tensor, "B S D"] | None = None  # the source embeddings, if the decoder may use them
 
 
 class State(NamedTuple):
-    """Where a decoder stands. Every tensor has the batch first.
+    """The state of a decoder. The first axis of every tensor is the batch.
 
-    `fixed` was computed once from the memory and has a row per sentence (B); `moving` changes at each
-    step and has a row per hypothesis (N = B·W, the W hypotheses of a sentence side by side).
+    `fixed` is computed once from the memory and has one row per sentence (B); `moving` changes at each
+    step and has one row per hypothesis (N = B·W, the W hypotheses of a sentence in consecutive rows).
     """
 
     fixed: Any
     moving: Any
 
     def select(self, rows: Int[Tensor, " M"]) -> State:
-        """The hypotheses `rows`, each of the sentence that stands at its place."""
+        """Return the state of the hypotheses `rows`, grouped by sentence in the order of `fixed`."""
         return State(self.fixed, take(self.moving, rows))
 
     def keep_sentences(self, sentences: Int[Tensor, " M"], rows: Int[Tensor, " R"]) -> State:
-        """Only these sentences go on, with these hypotheses of theirs."""
+        """Return the state of these sentences only, with `rows` as their hypotheses."""
         return State(take(self.fixed, sentences), take(self.moving, rows))
 
 
 class LossSum(NamedTuple):
-    """Sums over real target tokens, so that parts of a batch add up to the whole."""
+    """Sums over real target tokens, so that the sums of the parts of a batch add up to its total."""
 
-    loss: Float[Tensor, ""]  # what is minimised: smoothed cross-entropy
+    loss: Float[Tensor, ""]  # the training objective: smoothed cross-entropy
     nll: Float[Tensor, ""]  # −Σ log p(y), for perplexity
 
 
@@ -74,31 +74,29 @@ class Encoder(Protocol):
 
 @runtime_checkable
 class Decoder(Protocol):
-    def __call__(
-        self, memory: Memory, tgt: Int[Tensor, "B T"], keep: Bool[Tensor, "B T"]
-    ) -> Float[Tensor, "B T D"]:
-        """The whole target at once, each step seeing only what stands before it."""
+    def __call__(self, memory: Memory, tgt: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
+        """Return the features of the whole target; each step sees only itself and earlier steps."""
 
     def start(self, memory: Memory, width: int) -> State:
-        """`width` fresh hypotheses for each sentence."""
+        """Return the initial state, with `width` hypotheses per sentence."""
 
     def step(
         self, y: Int[Tensor, " N"], state: State
     ) -> tuple[Float[Tensor, "N D"], State, Float[Tensor, "N S"] | None]:
-        """Features, the new state, and where it looked, if it looks anywhere."""
+        """Return the features, the new state, and the attention weights (None without attention)."""
 
 
 @runtime_checkable
 class Head(Protocol):
     def __call__(self, h: Float[Tensor, "N D"]) -> Float[Tensor, "N V"]:
-        """log p(y | h)."""
+        """Return log p(y | h)."""
 
     def loss(self, h: Float[Tensor, "N D"], y: Int[Tensor, " N"]) -> LossSum: ...
 
 
 @runtime_checkable
 class Stepper(Protocol):
-    """One model, an ensemble, or a model under a constraint: all that search may know."""
+    """The interface that search uses: one model, an ensemble, or a model under constraints."""
 
     def start(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], width: int) -> State: ...
 
@@ -106,9 +104,9 @@ class Stepper(Protocol):
 
 
 def take(tree: Any, rows: Int[Tensor, " M"]) -> Any:
-    """Rows of every tensor in a state, whatever its shape: this reorders any decoder.
+    """Return the given rows of every tensor in a nested state, which reorders the state of any decoder.
 
-    A part that has `take_rows` does it in a way of its own.
+    A part with a `take_rows` method selects its rows itself.
     """
     match tree:
         case object(take_rows=take_rows):

@@ -1,7 +1,7 @@
-"""Who made a model folder: signatures of its manifests, by OpenSSH and the key that one has already.
+"""Signatures of model folders, made with OpenSSH keys.
 
-MANIFEST.json names every file with its SHA-256, so whoever signs it signs them all. An export in the folder
-has a manifest of its own, which is signed by itself: it can be copied alone, and replaced.
+MANIFEST.json lists every file with its SHA-256, so a signature of it covers all files. An export in the
+folder has its own manifest, which is signed separately, so that it can be copied alone and replaced.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import IO
 
 from dragoman.errors import MissingExtra, ModelError, UsageError
 
-NAMESPACE = "dragoman"  # a signature for something else is none for a model
+NAMESPACE = "dragoman"  # signatures for other purposes are not accepted for a model
 SIGNER = "signer"
-KINDS = ("ssh-", "ecdsa-", "sk-ssh-", "sk-ecdsa-")  # how a public key begins
-SECONDS = 120  # someone may have to type a passphrase, or touch a token
+KINDS = ("ssh-", "ecdsa-", "sk-ssh-", "sk-ecdsa-")  # prefixes of public keys
+SECONDS = 120  # the user may have to type a passphrase or touch a token
 
 
 def signature_of(file: Path) -> Path:
@@ -26,25 +26,26 @@ def signature_of(file: Path) -> Path:
 
 
 def sign(files: Sequence[Path], key: Path) -> list[Path]:
-    """Signs manifests as they are: what they say should have been verified before."""
+    """Sign manifests and return the signature files; the caller should verify the folders first."""
     if not key.is_file():
         raise UsageError(
             "There is no such key.",
             where=str(key),
-            expected="a private key of OpenSSH",
-            hint="ssh-keygen -t ed25519 -f KEY makes one, and KEY.pub beside it.",
+            expected="an OpenSSH private key",
+            hint="ssh-keygen -t ed25519 -f KEY creates KEY and KEY.pub.",
         )
     with tempfile.TemporaryDirectory() as home:
         links = [Path(home, str(number)) for number in range(len(files))]
         for link, file in zip(links, files, strict=True):
-            os.symlink(file.absolute(), link)  # ssh-keygen writes beside what it signs, and asks before
+            # ssh-keygen writes next to the signed file, and asks before it overwrites.
+            os.symlink(file.absolute(), link)
         done = _ssh_keygen("sign", ["-f", str(key), "-n", NAMESPACE, *map(str, links)])
         if done.returncode:
             raise UsageError(
                 f"The key cannot sign: {_words(done)}",
                 where=str(key),
-                expected="a private key of OpenSSH, and its passphrase",
-                hint="ssh-keygen -y -f KEY says whether the key can be read.",
+                expected="an OpenSSH private key and its passphrase",
+                hint="ssh-keygen -y -f KEY shows whether the key can be read.",
             )
         for link, file in zip(links, files, strict=True):
             signature_of(file).write_bytes(signature_of(link).read_bytes())
@@ -52,7 +53,7 @@ def sign(files: Sequence[Path], key: Path) -> list[Path]:
 
 
 def verify_signatures(files: Sequence[Path], keys: Path) -> str:
-    """Who signed, in the words of OpenSSH; a ModelError where a file is signed by none of `keys`.
+    """Return OpenSSH's description of the signer; raise ModelError if a file is not signed by one of `keys`.
 
     `keys` is a public key, or a file of allowed signers (`man ssh-keygen`).
     """
@@ -62,8 +63,8 @@ def verify_signatures(files: Sequence[Path], keys: Path) -> str:
         raise ModelError(
             f"{name} is not signed.",
             where=str(signature_of(unsigned[0])),
-            expected="a signature of all that can be run",
-            hint="Ask whoever made it: dragoman check MODEL --sign KEY",
+            expected="a signature of the model and of each export",
+            hint="Ask its author to sign it: dragoman check MODEL --sign KEY",
         )
     with tempfile.TemporaryDirectory() as home:
         allowed = Path(home, "allowed_signers")
@@ -79,10 +80,10 @@ def _verified(file: Path, allowed: Path, keys: Path) -> str:
         done = _ssh_keygen("verify", [*options, "-I", names[0] or SIGNER, "-n", NAMESPACE], signed)
     if found.returncode or done.returncode:
         raise ModelError(
-            f"The signature is not good: {_words(found if found.returncode else done)}",
+            f"The signature is not valid: {_words(found if found.returncode else done)}",
             where=str(signature_of(file)),
-            expected=f"one of {keys}, of this very {file.name}",
-            hint="Do not use it before you know why. A model that was changed must be signed anew.",
+            expected=f"a signature by a key in {keys}, of this {file.name}",
+            hint="Do not use the model before you know why. A changed model must be signed again.",
         )
     return done.stdout.decode(errors="replace").strip()
 
@@ -117,7 +118,7 @@ def _ssh_keygen(
         )
     except FileNotFoundError:
         raise MissingExtra(
-            "Signatures are made and read by OpenSSH, which is not installed.",
+            "Signatures need OpenSSH, which is not installed.",
             where="ssh-keygen",
             hint="Install OpenSSH 8.2 or newer: apt install openssh-client",
         ) from None
@@ -125,10 +126,10 @@ def _ssh_keygen(
         raise UsageError(
             f"ssh-keygen did not answer within {SECONDS} seconds.",
             where="ssh-keygen",
-            hint="Is a passphrase or a security key awaited?",
+            hint="It may be waiting for a passphrase or a security key.",
         ) from None
 
 
 def _words(done: subprocess.CompletedProcess[bytes]) -> str:
     said = (done.stderr or done.stdout).decode(errors="replace").strip().split("\n")
-    return (said[-1] or "it gives no reason").rstrip(".") + "."
+    return (said[-1] or "no reason given").rstrip(".") + "."

@@ -131,7 +131,7 @@ def test_folder_with_settings_can_be_trained(corpus: tuple[Path, Path], tmp_path
 
 
 def test_out_is_asked_for(corpus: tuple[Path, Path]) -> None:
-    with pytest.raises(UsageError, match="Where should the model go") as caught:
+    with pytest.raises(UsageError, match="No output folder was given") as caught:
         dg.train(*corpus)
     assert 'out="my-model"' in caught.value.hint
 

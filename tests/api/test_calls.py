@@ -11,7 +11,7 @@ import pytest
 
 import dragoman as dg
 from dragoman.errors import ConfigError, DataError, DragomanError, UsageError
-from inference.light_folder import light_folder
+from support.exported_folder import exported_folder
 
 Call = Callable[[Any], object]
 
@@ -96,7 +96,7 @@ def unchecked() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return light_folder(tmp_path_factory.mktemp("calls") / "model")
+    return exported_folder(tmp_path_factory.mktemp("calls") / "model")
 
 
 @pytest.fixture(scope="module", params=["torch", "ct2"])

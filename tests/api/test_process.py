@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from api.test_api import SMALL, WORDS
-from inference.light_folder import light_folder
+from support.exported_folder import exported_folder
 
 TESTS = Path(__file__).resolve().parent.parent
 
@@ -34,7 +34,7 @@ def python(program: str, *arguments: str, **environ: str) -> subprocess.Complete
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return light_folder(tmp_path_factory.mktemp("process") / "model")
+    return exported_folder(tmp_path_factory.mktemp("process") / "model")
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 
 CALLS = """
 import json
-from api.look import addresses, compare, look
+from support.process_state import addresses, compare, look
 import dragoman as dg
 import torch
 src, tgt, out, folder, settings = arguments
@@ -110,7 +110,7 @@ import torch
 folder, multiplied = arguments
 if multiplied == "multiplied":
     torch.ones(64, 64) @ torch.ones(64, 64)
-from inference.test_translator import TEXTS, TRANSFORMER, tiny_folder
+from inference.runtimes.test_torch import TEXTS, TRANSFORMER, tiny_folder
 import dragoman as dg
 model = dg.load(tiny_folder(Path(folder), part={**TRANSFORMER, "width": 256}), runtime="torch")
 print(model.same_bits, [model(text) for text in TEXTS[:20]] == model(list(TEXTS))[:20])

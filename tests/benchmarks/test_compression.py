@@ -27,9 +27,9 @@ def test_the_fastest_student_that_is_good_enough_counts() -> None:
     )
     assert verdict(slow, fast, bad) == (
         "student, 1 layer, int8: 2.50 times as fast as the teacher in int8 (greedy, one by one), BLEU -0.80; "
-        "2 times was asked, so that is enough."
+        "the target, 2 times, is met."
     )
-    assert verdict(slow).endswith("BLEU +0.20; 2 times was asked, so that is not enough.")
+    assert verdict(slow).endswith("BLEU +0.20; the target, 2 times, is not met.")
     assert verdict(bad) == "No student comes within 1.0 BLEU of its teacher."
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bleu_against_length import Pair, bucket, training_pairs, validation_pairs
 from cost_against_length import HEADS, D, WrittenOut, exponent
-from dragoman.nn.attention.multihead import SelfAttention
+from dragoman.nn.attention.multi_head import SelfAttention
 from dragoman.nn.cells.cell import CellState
 from dragoman.nn.cells.lstm import LSTMCell
 from vanishing import CELLS, DISTANCE, norms_of

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from cli.watched import CODE, watched
 from dragoman.cli.counting import ProgressCount, Total, total_of_files
 from dragoman.cli.main import main
 from dragoman.cli.terminal import LiveLine
-from inference.tiny_bundle import tiny_folder
+from support.pseudo_terminal import CODE, watched
+from support.tiny_bundle import tiny_folder
 
 LINES = 600
 BATCH = "search.batch_sentences=16"

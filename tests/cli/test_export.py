@@ -11,7 +11,7 @@ from dragoman.cli.main import main
 from dragoman.export import ct2 as exporting
 from dragoman.export.probe_sentences import SENTENCES, Sentences, every_token, sentences
 from hostile.folders import good_folder
-from inference.tiny_bundle import RNN, tiny, tiny_folder
+from support.tiny_bundle import RNN, tiny, tiny_folder
 
 CODES = ("--to", "argos", "--languages", "en", "de")
 
@@ -70,13 +70,13 @@ def test_sentences_come_from_the_data_or_are_made_up(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     bundle = tiny()
     assert len(sentences(bundle).rows) == SENTENCES
-    assert sentences(bundle).origin.startswith("made up")
+    assert sentences(bundle).origin.startswith("of random tokens")
     Path("train.tsv").write_text("a b\tc\n\td\ne f g\th\n")
     assert sentences(bundle) == Sentences(
         [bundle.text.src.encode("a b"), bundle.text.src.encode("e f g")], "of train.tsv"
     )
     Path("train.tsv").write_bytes(b"\xff\xfe")
-    assert sentences(bundle).origin.startswith("made up")
+    assert sentences(bundle).origin.startswith("of random tokens")
 
 
 def test_every_token_is_tried_on_both_sides() -> None:

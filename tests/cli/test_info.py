@@ -16,7 +16,7 @@ from dragoman.config.key_lookup import all_names
 from dragoman.config.presets import PRESETS
 from dragoman.config.schema import described, schema
 from dragoman.data.recipes.build import RECIPES
-from inference.tiny_bundle import tiny_folder
+from support.tiny_bundle import tiny_folder
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def test_presets_are_listed_with_their_sizes(capsys: pytest.CaptureFixture[str])
 
 def test_nothing_asked_says_what_can_be(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info"]) == 2
-    assert "Of which model?" in capsys.readouterr().err
+    assert "No model was given." in capsys.readouterr().err
 
 
 def fits(value: Any, node: dict[str, Any], root: dict[str, Any]) -> bool:

@@ -129,12 +129,12 @@ def test_debug_anywhere_shows_the_traceback(
             ZeroDivisionError("division by zero\nmore"),
             "This is a bug in Dragoman: ZeroDivisionError: division by zero",
         ),
-        (MemoryError(), "There is no memory left."),
-        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), "There is no memory left."),
+        (MemoryError(), "Out of memory."),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), "Out of memory."),
         (OSError(errno.ENOSPC, "No space left on device", "run/x"), "where     run/x"),
         (PermissionError(errno.EACCES, "Permission denied", "run/x"), "Change its permissions"),
         (FileNotFoundError(errno.ENOENT, "No such file or directory", "a.en"), "Check the spelling"),
-        (OSError("odd"), "The system refused: odd."),
+        (OSError("odd"), "System error: odd."),
     ],
 )
 def test_other_failures_become_words_without_a_traceback(

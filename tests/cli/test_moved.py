@@ -24,7 +24,7 @@ def test_run_that_was_moved_alone_says_how_to_name_its_files_again(
     Path("run").rename("deep/er/run")
     lost = drive("train", "-o", "deep/er/run", "--yes")
     assert lost.code == 3
-    assert "There is no a.en there, and this run was begun with it." in lost.err
+    assert "a.en is missing, but this run was started with it." in lost.err
     assert "where     deep/er/a.en" in lost.err
     command = lost.err.partition("now:  dragoman ")[2].replace("PATH/", "./")
     found = drive(*shlex.split(command), "--yes")

@@ -389,10 +389,10 @@ def test_plan_says_what_how_long_where_and_what_to_expect() -> None:
         "transformer, 3+3 layers × width 256, 4 heads",
         "7.4 M parameters · 8,000 bpe units for both sides",
         "29,000 pairs · 430 k target tokens",
-        "validated on 1,014 pairs held out of it",
+        "validated on 1,014 pairs held out from it",
         "left out: 5 too long · 3 without a translation · 1 fuzzy · 2 bad lines skipped, the first a.en:17",
         "1 h 51 (1 h 40 – 2 h 24) · 8,000 tokens/s",
-        "12,000 updates of 4,096 tokens, 58 times over the data",
+        "12,000 updates of 4,096 tokens, 58 epochs",
         "3.1 GB",
         "  export  ct2\n",
         "en-de/model",
@@ -414,7 +414,7 @@ def test_plan_of_a_budget_says_how_many_updates_fit() -> None:
     described = plan_text.describe(plan(epochs=0.4, budget=1800.0), config(), Path("m"), PREPARED)
     text = "\n".join(described)
     assert "time    30 min · 8,000 tokens/s" in text
-    assert "about 12,000 updates of 4,096 tokens, 40% of the data: what fits" in text
+    assert "about 12,000 updates of 4,096 tokens, 40% of the data, as many as fit" in text
 
 
 def test_plan_says_when_the_learning_rate_hardly_arrives() -> None:
@@ -440,10 +440,10 @@ def test_plan_names_recurrent_models_and_separate_vocabularies() -> None:
     whole = {**PREPARED, "bad": 0, "counts": {}, "passed": {}}
     text = "\n".join(plan_text.describe(plan(), rnn, Path("m"), whole))
     assert "lstm, 1 layer × width 256, bidirectional → lstm, 1 layer × width 512, multiplicative" in text
-    assert "8,000 char units to read, 8,000 char units to write" in text
+    assert "8,000 char source units, 8,000 char target units" in text
     assert "validated on 1,014 pairs of v.tsv" in text
     assert "left out" not in text
-    assert "  export  onnx; not to ct2: lstm encoder (ct2 runs Transformers; this goes to ONNX) · lst" in text
+    assert "  export  onnx; not to ct2: lstm encoder (ct2 runs only Transformers; use ONNX) · lst" in text
     assert in_short(rnn.model) == "lstm 1+1 × 256/512"
     assert in_short(config().model) == "transformer 3+3 × 256"
     assert in_short(config(model={"preset": "convs2s2017"}).model) == "conv 15+15 × 2048"
@@ -501,7 +501,7 @@ def test_end_of_a_run_that_got_no_better_says_so(tmp_path: Path) -> None:
     patient = config(training={"patience": 6})
     event = finished(tmp_path, reason="early", chosen="best", sample={"src": "x" * 200})
     text = "\n".join(ending.finished(event, 60.0, None, patient, tmp_path))
-    assert text.startswith("Stopped at update 3,000, no better for 6 validations: 60 s.\n")
+    assert text.startswith("Stopped at update 3,000, no improvement for 6 validations: 60 s.\n")
     assert "the best checkpoint, by chrF" in text
     assert "TEST.en TEST.de" in text
     assert "'some text'" in text

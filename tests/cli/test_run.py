@@ -18,8 +18,8 @@ import pytest
 from dragoman.cli.main import main
 from dragoman.models.bundle import add_calibration
 from dragoman.search.repetition import OutputBounds
-from inference.light_folder import CALIBRATION
-from inference.tiny_bundle import tiny_folder
+from support.exported_folder import CALIBRATION
+from support.tiny_bundle import tiny_folder
 
 Feed = Callable[[bytes], None]
 
@@ -134,7 +134,7 @@ def test_flagged_lines_are_named(model: str, capsys: pytest.CaptureFixture[str])
     main(["run", model, "--json", "a", "a b c d e f g h i j k l m n o p " * 3, "search.size=1"])
     out, err = capsys.readouterr()
     flags = [json.loads(line)["flags"] for line in out.split("\n")[:-1]]
-    told = [line for line in err.split("\n") if line.startswith(("Truncated", "Look twice"))]
+    told = [line for line in err.split("\n") if line.startswith(("Truncated", "Review"))]
     assert bool(told) == any(flags)
     for number, found in enumerate(flags, start=1):
         if found and "truncated" not in found:
@@ -152,7 +152,7 @@ def test_output_that_the_guard_stopped_is_told_from_one_that_is_too_long(
         out, err = capsys.readouterr()
         assert json.loads(out)["truncated"]
         assert f"{said}: 1 of the outputs (line 1)" in err
-        assert "Look twice" not in err
+        assert "Review" not in err
 
 
 def test_settings_change_the_search(model: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -166,7 +166,7 @@ def test_settings_change_the_search(model: str, capsys: pytest.CaptureFixture[st
     ("setting", "said"),
     [
         ("search.sise=1", "Did you mean search.size"),
-        ("model.preset=rnn-small", "only search"),
+        ("model.preset=rnn-small", "Only search"),
         ("search.size=0", "search.size"),
     ],
 )
@@ -237,7 +237,8 @@ def test_an_argument_that_is_a_file_is_read_as_one(
     assert main(["run", model, "a b", "h"]) == 0
     out, err = capsys.readouterr()
     assert out.count("\n") == 3
-    assert f"a b is a file: its lines are translated.\nFor its name: dragoman run {model} -- a b\n" in err
+    assert "a b is a file: its lines are translated.\n" in err
+    assert f"translated.\nTo translate its name: dragoman run {model} -- a b\n" in err
 
 
 def sources(model: str, capsys: pytest.CaptureFixture[str], trace: Path, *arguments: str) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.main import main
-from inference.tiny_bundle import tiny_folder
+from support.tiny_bundle import tiny_folder
 
 PO = '#: a.c:1\nmsgid "a b %d"\nmsgstr ""\n\nmsgid "c"\nmsgstr "C"\n'
 SRT = "1\n00:00:01,000 --> 00:00:02,000\na b\nc\n"
@@ -26,7 +26,7 @@ def test_a_po_goes_to_a_po(model: str, tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["run", model, str(source), "-o", str(target)]) == 0
     out, err = capsys.readouterr()
     assert out == ""
-    assert f"{source} is a document: what has no translation in it gets one." in err
+    assert f"{source} is a document: its missing translations are added." in err
     assert f"Translated 1 of 2 units in {source}." in err
     written = target.read_text(encoding="utf-8")
     assert "#, fuzzy\n#: a.c:1\n" in written
@@ -49,7 +49,7 @@ def test_what_a_document_cannot_give_is_refused(
     source = tmp_path / "app.po"
     source.write_text(PO, encoding="utf-8")
     assert main(["run", model, str(source), *options]) == 2
-    assert "is a document: it is translated alone" in capsys.readouterr().err
+    assert "is a document: it cannot be combined with" in capsys.readouterr().err
 
 
 def test_a_document_that_is_broken_leaves_nothing_behind(
@@ -58,5 +58,5 @@ def test_a_document_that_is_broken_leaves_nothing_behind(
     source, target = tmp_path / "app.xlf", tmp_path / "out.xlf"
     source.write_text("<xliff><file>", encoding="utf-8")
     assert main(["run", model, str(source), "-o", str(target)]) == 3
-    assert "not whole XML" in capsys.readouterr().err
+    assert "not well-formed XML" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["app.xlf"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.main import main
-from inference.tiny_bundle import tiny_folder
+from support.tiny_bundle import tiny_folder
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def test_terms_and_placeholders_are_counted(
     assert "%s" in out[0].split()
     assert {"n", "o"} & set(out[0].split())
     assert "p m" in out[1]
-    assert "Asked for and met: 3 of 3." in err
+    assert "Requested terms met: 3 of 3." in err
 
 
 def test_what_is_not_met_is_named(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,7 +52,7 @@ def test_what_is_not_met_is_named(model: str, tmp_path: Path, capsys: pytest.Cap
     glossary.write_text("b\tn o p\n")
     arguments = (model, "e", "a b", "--glossary", str(glossary), "search.max_length=2")
     _, err = lines(capsys, *arguments)
-    assert "met: 0 of 1.\n  line 2: b → n o p: the output was cut at its longest length" in err
+    assert "met: 0 of 1.\n  line 2: b → n o p: the output was cut at its maximum length" in err
     out, _ = lines(capsys, *arguments, "--json")
     first, second = map(json.loads, out)
     assert "terms" not in first
@@ -81,7 +81,7 @@ def test_a_pattern_of_ones_own_is_kept(model: str, capsys: pytest.CaptureFixture
     out, err = lines(capsys, model, "a ACME-12 b", "c %s", "--keep-pattern", r"ACME-\d+")
     assert out[0].count("ACME-12") == 1
     assert out[1].count("%s") == 1
-    assert "Asked for and met: 2 of 2." in err
+    assert "Requested terms met: 2 of 2." in err
 
 
 def test_a_pattern_that_is_none_is_named(model: str, capsys: pytest.CaptureFixture[str]) -> None:

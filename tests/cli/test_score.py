@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.main import main
-from inference.tiny_bundle import RNN, tiny_folder
+from support.tiny_bundle import RNN, tiny_folder
 
 SOURCES = ["a b c", "d e", "f g h i", "", "a"]
 REFERENCES = ["x y z", "v w", "the fourth word", "", "b"]
@@ -89,12 +89,12 @@ def test_lower_case_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["one"], 2, "name no test set"),
         (["none", "test.src", "test.tgt"], 1, "no such folder"),
-        (["one", "test.src"], 3, "do not make pairs"),
+        (["one", "test.src"], 3, "do not form pairs"),
         (["one", "test.src", "none.tgt"], 3, "no such file"),
         (["one", "test.src", "test.tgt", "--hyp", "test.tgt"], 2, "no model to run"),
         (["test.tgt", "--hyp", "test.tgt", "--against", "one"], 2, "source side"),
         (["test.tsv", "--hyp", "test.tgt"], 3, "5 outputs for 2 references"),
-        (["one", "test.tsv", "training.updates=3"], 2, "only search"),
+        (["one", "test.tsv", "training.updates=3"], 2, "Only search"),
     ],
 )
 def test_mistakes_are_explained(
@@ -111,7 +111,7 @@ def test_a_model_learns_from_a_set_how_sure_it_may_be(
 ) -> None:
     tiny_folder(tmp_path / "model")
     assert main(["score", str(tmp_path), "test.src", "test.tgt", "--calibrate"]) == 0
-    assert "Calibrated on 4 pairs: the tokens' ECE was 0." in capsys.readouterr().err
+    assert "Calibrated on 4 pairs: token ECE 0." in capsys.readouterr().err
     assert main(["run", str(tmp_path), "--json", "a b c"]) == 0
     assert 0 < json.loads(capsys.readouterr().out)["confidence"] < 1
 
@@ -139,8 +139,8 @@ def test_outputs_that_differ_are_shown_with_their_words(
     ]
     assert main(command) == 0
     out = capsys.readouterr().out
-    assert "2 of 5 outputs differ. Those farthest apart by chrF:\n" in out
-    assert "line 3     f g h i\n  wanted   the fourth word\n" in out
+    assert "2 of 5 outputs differ. Largest differences in chrF:\n" in out
+    assert "line 3     f g h i\n  reference  the fourth word\n" in out
     assert "  [the fourth words]\n" in out
     assert "  [none of it]\n" in out
     assert "line 2" not in out

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hostile.verbs import drive
-from inference.tiny_bundle import tiny_folder
+from support.tiny_bundle import tiny_folder
 
 pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="OpenSSH is not installed")
 
@@ -31,7 +31,7 @@ def test_a_signed_model_is_verified_by_the_public_key_and_by_no_other() -> None:
     assert 'Good "dragoman" signature' in json.loads(good.out)["signature"]
     other = drive("check", "model", "--signed-by", "theirs.pub")
     assert other.code == 1
-    assert "The signature is not good" in other.err
+    assert "The signature is not valid" in other.err
     assert "MANIFEST.json.sig" in other.err
     assert b"not verified" in drive("check", "model").out
 
@@ -55,7 +55,7 @@ def test_a_change_after_signing_is_noticed_wherever_it_is() -> None:
     manifest.write_text(manifest.read_text(encoding="utf-8") + " ", encoding="utf-8")
     found = drive("check", "model", "--signed-by", "mine.pub")
     assert found.code == 1
-    assert "The signature is not good" in found.err
+    assert "The signature is not valid" in found.err
 
 
 def test_a_signature_for_something_else_is_none_for_a_model() -> None:

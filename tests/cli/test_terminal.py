@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import inference.tiny_bundle as tiny_bundle
+import support.tiny_bundle as tiny_bundle
 from dragoman.cli.main import main
 from dragoman.cli.terminal import MARK, give, harmless, printable
 from hostile.verbs import drive

@@ -206,14 +206,18 @@ def test_budget_wins_over_the_updates_of_a_settings_file(reverse: Path, tmp_path
 
 
 USAGE = {
-    "nothing": ([], "What should be trained on?", 2),
-    "no run": (["-o", "nowhere"], "nowhere holds no run to go on with", 2),
-    "no folder": (["{reverse}/train.tsv"], "Where should the model go?", 2),
-    "three files": (["{reverse}/train.tsv"] * 3 + ["-o", "x"], "These do not make one corpus.", 2),
-    "file and folder": (["{reverse}/train.tsv", "{reverse}", "-o", "x"], "These do not make one corpus.", 2),
+    "nothing": ([], "No training data were given.", 2),
+    "no run": (["-o", "nowhere"], "nowhere contains no run to resume", 2),
+    "no folder": (["{reverse}/train.tsv"], "No output folder was given.", 2),
+    "three files": (["{reverse}/train.tsv"] * 3 + ["-o", "x"], "These files do not form one corpus.", 2),
+    "file and folder": (
+        ["{reverse}/train.tsv", "{reverse}", "-o", "x"],
+        "These files do not form one corpus.",
+        2,
+    ),
     "empty folder": (["{empty}"], "This folder has no dragoman.toml.", 2),
     "all valid": (["-o", "x", "--valid", *["{reverse}/valid.tsv"] * 3], "--valid takes one or two files", 2),
-    "no valid": (["{reverse}", "--valid", "training.updates=3"], "takes one or two files, and got 0", 2),
+    "no valid": (["{reverse}", "--valid", "training.updates=3"], "takes one or two files, but got 0", 2),
     "missing test": (["{reverse}", "--test", "nothing.tsv"], "There is no such file: nothing.tsv", 3),
     "misspelt file": (["{reverse}/trian.tsv", "-o", "x"], "{reverse}/train.tsv?", 3),
     "misspelt setting": (["{reverse}", "training.updats=3"], "Did you mean training.updates?", 2),
@@ -355,6 +359,6 @@ def test_ctrl_c_before_the_loop_ends_at_once(
     said = train(str(reverse), "-o", str(tmp_path))
     assert said.code == 130
     assert (
-        "update 70 is saved. To resume:" if saved else "before anything was trained. To begin:"
+        "update 70 is saved. To resume:" if saved else "before anything was trained. To start:"
     ) in said.err
     assert f"dragoman train -o {tmp_path}\n" in said.err

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.watched import watched
 from dragoman.cli.main import main
 from dragoman.cli.wrapping import wrapped
 from hostile.verbs import drive
+from support.pseudo_terminal import watched
 
 WORDS = st.lists(st.text("abcdé,.=-/", min_size=1, max_size=30), min_size=1, max_size=20)
 

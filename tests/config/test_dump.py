@@ -88,7 +88,7 @@ def outcome(overrides: list[str], table: dict[str, dict[str, object]]) -> Config
     try:
         return load(None, overrides, table)
     except ConfigError as error:
-        if "text.sampling would change nothing" not in error.what:
+        if "text.sampling has no effect" not in error.what:
             raise
         return error.what
 

@@ -36,14 +36,14 @@ def test_what_ctranslate2_can_express_has_no_reason_against_it(choice: dict[str,
 
 def test_each_choice_that_forbids_an_export_is_named_with_its_side() -> None:
     assert reasons(model({"window": 8}, {"window": 9}), "ct2") == [
-        "window of 8 in the encoder (in ct2 a token sees all others)",
-        "window of 9 in the decoder (in ct2 a token sees all others)",
+        "window of 8 in the encoder (in ct2 a token attends to all others)",
+        "window of 9 in the decoder (in ct2 a token attends to all others)",
     ]
     gru = {"kind": "rnn", "cell": "gru"}
-    assert reasons(model({}, gru), "ct2") == ["gru decoder (ct2 runs Transformers)"]  # nor to ONNX
+    assert reasons(model({}, gru), "ct2") == ["gru decoder (ct2 runs only Transformers)"]  # nor to ONNX
     assert reasons(model(gru, gru), "ct2") == [
-        "gru encoder (ct2 runs Transformers; this goes to ONNX)",
-        "gru decoder (ct2 runs Transformers; this goes to ONNX)",
+        "gru encoder (ct2 runs only Transformers; use ONNX)",
+        "gru decoder (ct2 runs only Transformers; use ONNX)",
     ]
     adaptive = ModelConfig.model_validate({"tied": "none", "head": {"kind": "adaptive"}})
     assert reasons(adaptive, "ct2") == ["adaptive head (ct2 has one softmax over all tokens)"]

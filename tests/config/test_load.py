@@ -342,7 +342,7 @@ def test_wrong_value_of_any_setting_is_refused_in_plain_words(name: str) -> None
             said = re.sub(r"[a-z_]+(\.[a-z_]+)+", "", str(error)).lower()  # without names of settings
             assert not [word for word in FOREIGN if word in said], said
             assert error.hint, said
-            assert error.expected or "; " in error.what or "change nothing" in error.what, said
+            assert error.expected or "; " in error.what or "has no effect" in error.what, said
 
 
 def refusal(overrides: list[str]) -> ConfigError | None:
@@ -372,7 +372,7 @@ def kinds_with(name: str) -> list[tuple[tuple[str, ...], str]]:
         ("training.updates=true", "a whole number, such as 2000", "training.updates=2000"),
         ("text.size=2000000", "at most 1,000,000", "text.size=8000"),
         ("task=dance", "translate", "Change task."),
-        ("model.head.size=100", "model.head.kind beside it", "model.head.kind=sampled"),
+        ("model.head.size=100", "model.head.kind next to it", "model.head.kind=sampled"),
     ],
 )
 def test_wrong_value_is_told_what_to_write(text: str, expected: str, hint: str) -> None:
@@ -397,9 +397,9 @@ def test_wrong_value_is_told_what_to_write(text: str, expected: str, hint: str) 
             "training.objective.after",
         ),
         (
-            "training.objective.half=100",
+            "training.objective.half_at=100",
             ["training.objective.kind=scheduled_sampling", "training.objective.decay=constant"],
-            "training.objective.truth",
+            "training.objective.reference_floor",
         ),
         ("training.valid_metric=bleu", ["training.valid_decode=0"], "valid_metric=loss"),
         ("search.temperature=0.7", [], "search.kind=sample"),
@@ -414,7 +414,7 @@ def test_setting_that_would_change_nothing_is_refused(
     if idle.startswith("model") and not any("preset" in other or "positions" in other for other in others):
         others = [*others, "model.preset=rnn-small"]
     error = override(idle, *others)
-    assert f"{idle.partition('=')[0]} would change nothing: " in error.what
+    assert f"{idle.partition('=')[0]} has no effect: " in error.what
     assert error.where == f'"{idle}" on the command line'
     assert do in error.hint
     config = load(None, others, DATA)  # presets and defaults have it, too
@@ -426,7 +426,7 @@ def test_setting_that_would_change_nothing_is_refused(
 def test_setting_that_would_change_nothing_is_refused_in_a_file_and_in_a_search(tmp_path: Path) -> None:
     error = settings(tmp_path, "[search]\ntemperature = 0.7\n")
     assert error.where.endswith(":4")
-    with pytest.raises(ConfigError, match=r"search\.samples would change nothing"):
+    with pytest.raises(ConfigError, match=r"search\.samples has no effect"):
         with_overrides(SearchConfig(), ["search.samples=9"])
     file = tmp_path / "task.toml"
     file.write_text(HEAD + '[search]\nkind = "sample"\ntemperature = 0.7\n')

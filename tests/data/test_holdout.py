@@ -88,5 +88,5 @@ def test_split_writes_three_parts_that_share_nothing(tmp_path: Path) -> None:
     assert [file.name for file in parts["test"].files] == ["test.en", "test.de"]
     read = [pair[:2] for part in parts.values() for pair in open_pairs(part.files)]
     assert sorted(read) == sorted(pair[:2] for pair in pairs)
-    with pytest.raises(DataError, match="there already"):
+    with pytest.raises(DataError, match="already exists"):
         split(again, [Path("a.en"), Path("a.de.gz")], 10, 1, tmp_path / "out")

@@ -327,7 +327,7 @@ def test_preparing_nothing_says_why_and_leaves_no_store(tmp_path: Path):
     with pytest.raises(DataError, match="2 with more than 5 tokens") as caught:
         prepared([("abcdefg", "x"), ("abcdefg", "x")], tmp_path)
     assert caught.value.hint == "data.max_length=10"
-    with pytest.raises(DataError, match="No pair is left"):
+    with pytest.raises(DataError, match="No pairs are left"):
         prepared([], tmp_path)
-    with pytest.raises(DataError, match="not complete"):
+    with pytest.raises(DataError, match="is incomplete"):
         StoreReader(tmp_path)

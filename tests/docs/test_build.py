@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.pages import ROOT
+from support.pages import ROOT
 
 pytest.importorskip("sphinx", reason="sphinx is not installed; pip install dragoman[docs]")
 

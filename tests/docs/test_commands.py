@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.pages import PAGES, ROOT, Block, Command, blocks, name_of
+from support.pages import PAGES, ROOT, Block, Command, blocks, name_of
 
 NOT_RUN = ("pip ", "scripts/")  # only their form is checked
 SAMPLE = ROOT / "docs" / "tatoeba"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from docs.pages import PAGES, ROOT, name_of
 from dragoman.config.key_lookup import all_names, sections_at
 from dragoman.config.presets import PRESETS
+from support.pages import PAGES, ROOT, name_of
 
 SOURCE = ROOT / "src" / "dragoman"
 TREES = ("src", "tests", "docs", "scripts", "benchmarks")
@@ -74,14 +74,13 @@ def test_named_settings_exist(page: Path) -> None:
     assert not [name for name in unknown if not sections_at(tuple(name.split(".")))]
 
 
-def test_presets_of_the_readme_are_all_there_are() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    paragraph = text[: text.index("are presets; every part")].rpartition("\n\n")[2]
-    assert set(re.findall(r"`([\w-]+)`", paragraph)) == set(PRESETS)
+def test_every_preset_is_on_the_page_of_architectures() -> None:
+    text = (ROOT / "docs" / "architectures.md").read_text(encoding="utf-8")
+    assert not [name for name in PRESETS if f"`{name}`" not in text]
 
 
-def test_tree_of_the_readme_is_the_tree() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_tree_of_the_tour_is_the_tree() -> None:
+    text = (ROOT / "docs" / "tour.md").read_text(encoding="utf-8")
     tree = re.search(r"^src/dragoman/\n((?:  \S.*\n)+)", text, re.M)
     assert tree
     named = {line.split()[0].rstrip("/") for line in tree[1].split("\n")[:-1]}
@@ -89,8 +88,12 @@ def test_tree_of_the_readme_is_the_tree() -> None:
     assert named == {name for name in there if not name.startswith("__")}
 
 
+def test_the_readme_is_short() -> None:
+    assert (ROOT / "README.md").read_text(encoding="utf-8").count("\n") <= 120
+
+
 def test_six_files_are_short() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "tour.md").read_text(encoding="utf-8")
     files = re.findall(r"^\d\. `(src/dragoman/[\w/]+\.py)`", text, re.M)
     assert len(files) == 6
     assert all((ROOT / file).read_text(encoding="utf-8").count("\n") <= 160 for file in files)

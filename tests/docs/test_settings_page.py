@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from docs.pages import ROOT
 from dragoman.config.key_lookup import all_names
+from support.pages import ROOT
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from dragoman.export.sentence_splitter import CHARACTERS, CLOSER, FULL, LEAST, M
 from dragoman.inference.runtimes.ct2 import CTranslate2Engine
 from dragoman.models.bundle import load_bundle
 from hostile.folders import good_folder
-from inference.tiny_bundle import tiny_folder
+from support.tiny_bundle import tiny_folder
 
 ENGLISH, GERMAN = Language("en", "English"), Language("de", "Deutsch (Öffentlich)")
 TEXT = "the man rides. two dogs run! the bicycle"

@@ -37,8 +37,8 @@ from dragoman.inference.runtimes.onnx_file import STATE, STEP
 from dragoman.models.bundle import Bundle
 from dragoman.search.forced import forced
 from dragoman.text.specials import EOS
-from inference.tiny_bundle import RNN, tiny, tiny_folder
-from models.pairs import DECODERS, ENCODERS, PAIRS
+from support.pairs import DECODERS, ENCODERS, PAIRS
+from support.tiny_bundle import RNN, tiny, tiny_folder
 
 RANDOM = random.Random(3)
 SAMPLES = Sentences([RANDOM.choices(range(4, 20), k=RANDOM.randint(1, 9)) for _ in range(8)], "made up")
@@ -164,7 +164,7 @@ def test_one_spoilt_weight_is_found(file: str, deep: Bundle, graphs: Path, tmp_p
     values[len(values) // 2 + 3] += 3.0
     weight.raw_data = values.tobytes()
     onnx.save(model, tmp_path / file)
-    with pytest.raises(ModelError, match="does not do what the model does") as caught:
+    with pytest.raises(ModelError, match="does not match the model") as caught:
         prove(deep, OnnxEngine(tmp_path, threads=1), tmp_path / STEP, SAMPLES)
     assert caught.value.where == str(tmp_path / STEP)
 
@@ -230,10 +230,10 @@ def test_a_mismatch_leaves_nothing_behind(
 ) -> None:
     """The graphs of another model are no export of this one."""
     monkeypatch.setattr(exporting, "write", lambda model, longest, folder: copied(graphs, folder))
-    with pytest.raises(ModelError, match="does not do what the model does"):
+    with pytest.raises(ModelError, match="does not match the model"):
         export_onnx(conv, tmp_path / "other")
     assert not (tmp_path / "other").exists()
-    with pytest.raises(UsageError, match="something else"):
+    with pytest.raises(UsageError, match="not an export"):
         export_onnx(conv, conv)
 
 

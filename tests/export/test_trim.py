@@ -21,7 +21,7 @@ from dragoman.protobuf import fields
 from dragoman.text.build import learn
 from dragoman.text.tokenizers.sentencepiece_proto import with_pieces
 from dragoman.text.tokenizers.train_sentencepiece import train_sentencepiece
-from inference.tiny_bundle import TRANSFORMER, tiny_folder
+from support.tiny_bundle import TRANSFORMER, tiny_folder
 
 SOURCES = [f"the {a} {b} walks and talks" for a in ("old", "young", "tall") for b in ("man", "woman", "dog")]
 TARGETS = [f"{a} {b} geht und spricht" for a in ("der alte", "der junge") for b in ("Mann", "Hund", "Esel")]
@@ -119,7 +119,7 @@ def test_trimmed_folder_is_whole_and_says_what_was_done(capsys: pytest.CaptureFi
     assert "weights" in verify_model("small")
     card = Path("small/card.md").read_text(encoding="utf-8")
     assert card.startswith("A model.\n")
-    assert "Sub-words that its training texts never need were removed" in card
+    assert "Sub-words unused in its training texts were removed" in card
     assert main(["trim", "model", "few.tsv", "-o", "other", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["before"] == [load_bundle(Path("model")).text.src.size] * 2
 
@@ -129,10 +129,10 @@ def test_what_cannot_be_trimmed_is_named() -> None:
     with pytest.raises(ModelError, match="word units"):
         trim("words", Path("small"))
     folder(Path("model"))
-    with pytest.raises(UsageError, match="something else already"):
+    with pytest.raises(UsageError, match="not empty"):
         trim("model", Path("words"))
     Path("few.tsv").unlink()
-    with pytest.raises(DataError, match="are not there") as refused:
+    with pytest.raises(DataError, match="training data of this model is missing") as refused:
         trim("model", Path("small"))
     assert refused.value.where.endswith("few.tsv")
 
@@ -143,5 +143,5 @@ def test_a_piece_file_is_taken_apart_and_put_together() -> None:
     assert b"".join(field.raw for field in fields(raw)) == raw
     assert with_pieces(raw, range(numbers.count(1))) == raw
     for broken in (raw[:-1], b"\xff" * 20, b"\x0f"):
-        with pytest.raises(ValueError, match=r"cut off|without end|form"):
+        with pytest.raises(ValueError, match=r"truncated|without an end|wire type"):
             list(fields(broken))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
-from importing.foreign import written
+from support.foreign_models import written
 
 NPZ, DECODER, VOCAB = "opus.npz", "decoder.yml", "opus.vocab.yml"
 WEMB, PLACES = "Wemb.npy", "src_emb.pe.pe"

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from dragoman.config.dump import to_toml
 from dragoman.config.load import merge, validate
-from inference.light_folder import CALIBRATION, light_folder
+from support.exported_folder import CALIBRATION, exported_folder
 
 MANIFEST = "MANIFEST.json"
 
@@ -36,7 +36,7 @@ def make_good(home: Path) -> None:
     """home/good, signed with home/key, and home/other, each with an export."""
     for name in ("good", "other"):
         (home / name).mkdir(parents=True)
-        light_folder(home / name / "model", babbles=name == "other")
+        exported_folder(home / name / "model", babbles=name == "other")
     command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(home / "key")]
     subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
 
@@ -189,7 +189,7 @@ LISTED, LARGER = "not in MANIFEST.json", "far larger model"
 TRICKS = [
     Trick("foreign export", foreign_export, ("ct2 is an export of another model",)),
     Trick("stale export", stale_weights, ("ct2 is an export of another model",)),
-    Trick("added calibration", added_calibration, ("put calibration.json into", LISTED)),
+    Trick("added calibration", added_calibration, ("Unexpected file calibration.json in", LISTED)),
     Trick("calibration is a FIFO", fifo("calibration.json"), ("calibration.json is a FIFO",)),
     Trick("calibration without end", endless, ("calibration.json is a symbolic link",)),
     Trick("vocabulary is a FIFO", fifo("text/joint.model"), ("text/joint.model is a FIFO",)),
@@ -209,12 +209,12 @@ TRICKS = [
 ]
 # These change what is in an export, which PyTorch does not open.
 IN_EXPORT = [
-    Trick("sparse model.bin", sparse("ct2/model.bin"), ("model.bin", "would do")),
+    Trick("sparse model.bin", sparse("ct2/model.bin"), ("model.bin", "bytes, at most")),
     Trick("zero heads", patched(scalar("encoder/num_heads", 0)), ("model.bin", "encoder/num_heads is 0")),
     Trick("odd heads", patched(scalar("decoder/num_heads", 127)), ("model.bin", "num_heads is 127, not 2")),
     Trick("few rows", patched(few_rows), ("model.bin", "decoder/embeddings/weight has the shape (4, 32)")),
     Trick("cut model.bin", patched(lambda raw: raw[:-500]), ("model.bin",)),
-    Trick("longer model.bin", patched(lambda raw: raw + b"x"), ("model.bin", "behind its end")),
+    Trick("longer model.bin", patched(lambda raw: raw + b"x"), ("model.bin", "extra bytes at its end")),
     Trick("config.json", rewritten("config.json", "[[[["), ("config.json",)),
     Trick("other config.json", rewritten("config.json", '{"add_source_eos": 1}'), ("config.json",)),
     Trick("other vocabulary", other_vocabulary, ("_vocabulary.json",)),

@@ -104,7 +104,7 @@ def test_a_signature_covers_all_that_runs(home: Path, tmp_path: Path) -> None:
     card = folder / "ct2" / "card.md"  # a forgery, under a manifest that is right
     card.write_text("better than it is", encoding="utf-8")
     remade(folder / "ct2")
-    assert "The signature is not good" in drive("check", str(folder), "--signed-by", public).err
+    assert "The signature is not valid" in drive("check", str(folder), "--signed-by", public).err
     assert drive("run", str(folder), "a cat").code == 0  # who does not ask whose it is is not told
 
 
@@ -113,7 +113,7 @@ def test_export_and_calibration_say_that_the_signature_is_void(home: Path, tmp_p
     shutil.copytree(home / "good" / "model", folder)
     done = drive("export", str(folder), "--to", "ct2")
     assert done.code == 0, done.err
-    assert "The model is signed, and this export is not yet: dragoman check" in done.err
+    assert "The model is signed, but this export is not: dragoman check" in done.err
     assert (
         "ct2/MANIFEST.json is not signed"
         in drive("check", str(folder), "--signed-by", str(home / "key.pub")).err
@@ -121,7 +121,7 @@ def test_export_and_calibration_say_that_the_signature_is_void(home: Path, tmp_p
     (tmp_path / "dev.tsv").write_text("the cat\tthe cat\na dog\ta dog\n", encoding="utf-8")
     done = drive("score", str(folder), str(tmp_path / "dev.tsv"), "--calibrate")
     assert done.code == 0, done.err
-    assert "was signed, and is another now" in done.err
+    assert "was signed and has changed" in done.err
     assert "This model is not signed" in drive("check", str(folder), "--signed-by", str(home / "key.pub")).err
     assert drive("check", str(folder), "--sign", str(home / "key")).code == 0
     assert drive("check", str(folder), "--signed-by", str(home / "key.pub")).code == 0
@@ -140,7 +140,7 @@ def test_a_package_for_argos_is_signed_too(home: Path, tmp_path: Path) -> None:
     assert drive("check", str(folder), "--signed-by", str(home / "key.pub")).code == 0
     package.write_bytes(b"another one")
     assert (
-        "The signature is not good" in drive("check", str(folder), "--signed-by", str(home / "key.pub")).err
+        "The signature is not valid" in drive("check", str(folder), "--signed-by", str(home / "key.pub")).err
     )
 
 

@@ -18,8 +18,8 @@ from dragoman.errors import ModelError
 from dragoman.inference.result import EMPTY
 from dragoman.inference.runtimes.ct2 import CTranslate2Engine
 from dragoman.models.bundle import save_bundle
-from inference.light_folder import light_folder, lively_bundle
-from inference.tiny_bundle import tiny
+from support.exported_folder import exported_folder, lively_bundle
+from support.tiny_bundle import tiny
 
 SEARCHES = [
     ["search.kind=greedy"],
@@ -55,7 +55,7 @@ def test_scores_that_overflow_are_an_error_in_words(
 
 @pytest.mark.parametrize("kind", ["greedy", "beam"])
 def test_an_engine_that_gives_nan_is_not_believed(tmp_path: Path, kind: Any) -> None:
-    folder = light_folder(tmp_path / "model", babbles=False)
+    folder = exported_folder(tmp_path / "model", babbles=False)
     bundle = lively_bundle({"data": {"train": str(tmp_path / "train.tsv")}, "search": {}}, babbles=False)
     broken = Path(shutil.copytree(folder / "ct2", tmp_path / "broken"))
     raw = (broken / "model.bin").read_bytes()

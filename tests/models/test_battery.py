@@ -12,7 +12,7 @@ from dragoman.config.model import DecoderPart, EncoderPart
 from dragoman.config.section import Section
 from dragoman.nn.dropout import noise
 from dragoman.protocols import Batch, take
-from models.pairs import DECODERS, ENCODERS, PAIRS, batch_of, features, model_of
+from support.pairs import DECODERS, ENCODERS, PAIRS, batch_of, features, model_of
 
 
 def choices(hint: Any) -> Iterator[Any]:

@@ -20,7 +20,7 @@ from dragoman.training.state import checkpoint
 from dragoman.training.state.checkpoint import TrainingState
 from dragoman.training.state.resume import facts, find, resume
 from dragoman.training.step import Updater
-from models.pairs import PAIRS, parts_of
+from support.pairs import PAIRS, parts_of
 
 UPDATES, STOP = 2, 1
 WORDS = ["eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf"]

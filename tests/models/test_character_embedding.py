@@ -15,9 +15,9 @@ from dragoman.models.seq2seq import Seq2Seq
 from dragoman.nn.characters import CharacterCNN
 from dragoman.nn.dropout import noise
 from dragoman.text.build import learn
-from inference.tiny_bundle import TRANSFORMER, WORDS
-from models.pairs import DECODERS, ENCODERS, V, batch_of, features
-from models.pairs import PAIRS as BATTERY
+from support.pairs import DECODERS, ENCODERS, V, batch_of, features
+from support.pairs import PAIRS as BATTERY
+from support.tiny_bundle import TRANSFORMER, WORDS
 
 CHARACTERS = {"kind": "characters", "features": 3, "widths": [1, 2, 3], "filters": 2}
 SPELLING = [[1, 3 + word % 5, *[8] * (word % 4), 2] for word in range(V)]
@@ -87,5 +87,5 @@ def test_characters_that_cannot_be_are_refused() -> None:
     assert "no table to share with the output" in said
     assert said.endswith('set model.tied = "none".')
     said = refusal({**table(src_embedding=CHARACTERS, tied="target"), "text": {"kind": "bpe"}})
-    assert 'spells words, and the units are "bpe"' in said
+    assert 'needs word units, but the units are "bpe"' in said
     assert said.endswith('set text.src.kind = "word".')

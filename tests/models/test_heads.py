@@ -186,10 +186,10 @@ def test_heads_that_cannot_be_are_refused() -> None:
     assert refusal(model={"head": clusters, "tied": "all"}).what.endswith('set model.tied = "none".')
     assert "larger than the one before" in refusal(model={"head": {**clusters, "cutoffs": [9, 9]}}).what
     said = refusal(model={"head": {**clusters, "cutoffs": [6, 15, 30]}}).what
-    assert "cluster 3 of head.cutoffs has 16 / 4^3 features: less than one" in said
-    assert said.endswith("give fewer cutoffs, or a smaller head.shrink.")
+    assert "cluster 3 of head.cutoffs has 16 / 4^3 features, which is less than one" in said
+    assert said.endswith("use fewer cutoffs or a smaller head.shrink.")
     said = refusal(model={"head": {**clusters, "cutoffs": [6, 900]}}, text={"size": 800}).what
-    assert "reaches 900, and the target side has at most 800 entries" in said
+    assert "reaches 900, but the target vocabulary has at most 800 entries" in said
 
 
 def test_vocabulary_that_turns_out_small_is_refused() -> None:

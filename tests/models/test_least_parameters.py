@@ -8,7 +8,7 @@ from dragoman.config.load import validate
 from dragoman.config.model import ModelConfig
 from dragoman.config.parameters import largest_table, least_parameters
 from dragoman.models.build import build_model
-from models.pairs import DECODERS, ENCODERS, PAIRS, V
+from support.pairs import DECODERS, ENCODERS, PAIRS, V
 
 LOOSE = 1.6  # times as many, at most: biases and norms, and what only some decoders have
 

@@ -67,8 +67,8 @@ def test_cho_sees_one_summary_at_every_step() -> None:
         state.fixed, torch.tanh(memory.summary @ model.decoder.V.weight.T), rtol=0.0, atol=1e-12
     )
     blind = memory._replace(states=torch.zeros_like(memory.states))
-    target = (torch.tensor([[2, 5], [2, 6]]), torch.ones(2, 2, dtype=torch.bool))
-    assert torch.equal(model.decoder(memory, *target), model.decoder(blind, *target))
+    target = torch.tensor([[2, 5], [2, 6]])
+    assert torch.equal(model.decoder(memory, target), model.decoder(blind, target))
 
 
 @pytest.mark.parametrize("form", ["sutskever", "cho"])
@@ -117,9 +117,9 @@ def test_the_default_is_luong_with_input_feeding() -> None:
         (ONE_WAY, {**RNN, "bridge": "last", "width": 13}, 'set decoder.bridge = "projected"'),
         (ONE_WAY, {**RNN, "bridge": "last", "cell": "gru"}, "the decoder's cell, layers and width"),
         ({"kind": "transformer"}, {**RNN, "bridge": "last"}, 'must be of kind "rnn"'),
-        (ONE_WAY, {**RNN, "share_cells": True}, "nothing but the token may enter"),
+        (ONE_WAY, {**RNN, "share_cells": True}, "cells may read only the token"),
         (ONE_WAY, {**RNN, "share_cells": True, "form": "joined", "embedding": 8}, "width and embedding"),
-        (RNN, {**RNN, "form": "sutskever", "bridge": "zero"}, "knows the source by its first state only"),
+        (RNN, {**RNN, "form": "sutskever", "bridge": "zero"}, "source only through its initial state"),
     ],
 )
 def test_what_cannot_be_is_refused(encoder: dict[str, Any], decoder: dict[str, Any], message: str) -> None:

@@ -16,7 +16,7 @@ from dragoman.models.bundle import Bundle, load_bundle, new_model, save_bundle
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.protocols import Batch
 from dragoman.text.build import learn
-from inference.tiny_bundle import TRANSFORMER, WORDS
+from support.tiny_bundle import TRANSFORMER, WORDS
 
 V, E = 23, 32
 TIES = ("all", "target", "none")

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from dragoman.nn.attention.attend import attend, causal_bias, padding_bias, scaled_dot
-from dragoman.nn.attention.multihead import CrossAttention, KeyValue, SelfAttention
+from dragoman.nn.attention.multi_head import CrossAttention, KeyValue, SelfAttention
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.fast.attention import sdpa
 from dragoman.nn.fast.decode_step import append_step, contexts, cross_step, rows_of_heads, self_step

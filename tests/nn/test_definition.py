@@ -12,9 +12,9 @@ from dragoman.nn.module_list import TypedModuleList
 from dragoman.nn.position import NoRelativePositions
 from dragoman.nn.recurrent.dropout import VariationalDropout
 from dragoman.nn.transformer.depth import LayerDrop, StochasticDepth
-from nn.definition import apart, made, values_and_gradients
-from nn.definition_rows import ROWS
 from nn.test_gradcheck import defined, name_of
+from support.definition import apart, made, values_and_gradients
+from support.definition_rows import ROWS
 
 F32, F64 = torch.float32, torch.float64
 # What draws is held against its expectation, and what has no equation has no definition.

@@ -21,7 +21,7 @@ from dragoman.nn.embedding import PlainEmbedding, PositionedEmbedding, ScaledEmb
 from dragoman.nn.fp32_sums import embedding, layer_norm
 from dragoman.nn.position import Learned, RelativeBias, Sinusoidal
 from dragoman.protocols import Batch
-from models.pairs import DECODERS, ENCODERS, batch_of, parts_of
+from support.pairs import DECODERS, ENCODERS, batch_of, parts_of
 
 ROWS, D = 4096, 16
 ONES = torch.ones(64, 64, dtype=torch.long)  # 4096 times token 1

@@ -14,8 +14,8 @@ from torch.autograd.gradcheck import GradcheckError
 import dragoman.nn
 from dragoman.nn.conv.scaling import scale_gradient
 from dragoman.nn.dropout import noise
-from nn.gradcheck import Check, check, drawn
-from nn.gradcheck_rows import FUNCTIONS, ROWS
+from support.gradcheck import Check, check, drawn
+from support.gradcheck_rows import FUNCTIONS, ROWS
 
 MANY = 40
 

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from dragoman.nn.attention.multihead import KeyValue, SelfAttention
+from dragoman.nn.attention.multi_head import KeyValue, SelfAttention
 from dragoman.nn.position import RelativeBias, RelativePositions, Rotary, distances, sinusoids
 
 

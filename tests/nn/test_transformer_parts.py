@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from dragoman.nn.attention.attend import scaled_dot
-from dragoman.nn.attention.multihead import CrossAttention, SelfAttention
+from dragoman.nn.attention.multi_head import CrossAttention, SelfAttention
 from dragoman.nn.dropout import Dropout, chance, noise
 from dragoman.nn.fast.attention import sdpa
 from dragoman.nn.norm import RMSNorm

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from dragoman.nn.attention.attend import padding_bias, window_bias
-from dragoman.nn.attention.multihead import KeyValue, SelfAttention
+from dragoman.nn.attention.multi_head import KeyValue, SelfAttention
 from dragoman.nn.attention.window import WindowedSelfAttention
 from dragoman.nn.dropout import noise
 from dragoman.nn.fast.attention import cut

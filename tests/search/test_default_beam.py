@@ -8,7 +8,7 @@ from dragoman.config.search import SearchConfig
 from dragoman.protocols import State, Step
 from dragoman.search.build import build
 from dragoman.text.specials import EOS
-from search.steppers import sentences
+from support.steppers import sentences
 
 LENGTH = 25
 SURE, END = 0.9, 0.02  # of thirty tokens; the others share the rest

@@ -8,7 +8,7 @@ import torch
 from dragoman.search.beam import BeamSearch
 from dragoman.search.ensemble import Average, Ensemble, mean_of_log_p, mean_of_p
 from dragoman.search.greedy import greedy_search
-from search.steppers import Looking, Prefixes, Script, Table, sentences
+from support.steppers import Looking, Prefixes, Script, Table, sentences
 
 ONE, OTHER = [0.0, 0.0, 0.0, 0.1, 0.8, 0.1], [0.0, 0.0, 0.0, 0.4, 0.2, 0.4]
 

@@ -15,7 +15,7 @@ from dragoman.protocols import State, Step
 from dragoman.search.beam import beam_search
 from dragoman.search.forced import forced
 from dragoman.text.specials import BOS, EOS
-from search.steppers import Bigram, Prefixes, Script, rescore, sentences
+from support.steppers import Bigram, Prefixes, Script, rescore, sentences
 
 V = 23
 RNN = {"kind": "rnn", "width": 12, "embedding": 16}
@@ -72,7 +72,7 @@ def test_it_agrees_with_teacher_forcing(name: str) -> None:
         tgt = torch.tensor([[BOS, *tokens[:-1]]])
         alone = slice(row, row + 1), slice(int(keep[row].sum()))
         memory = model.encoder(src[alone], keep[alone])
-        h = model.decoder(memory, tgt, torch.ones_like(tgt, dtype=torch.bool))
+        h = model.decoder(memory, tgt)
         log_p = model.head(h[0])
         want = log_p[range(len(tokens)), tokens]
         assert got.log_p[row, : len(tokens)].tolist() == pytest.approx(want.tolist(), abs=1e-5)

@@ -17,7 +17,7 @@ from dragoman.search.coverage import coverage_penalty
 from dragoman.search.expand import continuations, diverse_continuations
 from dragoman.search.scores import gnmt_normalised, length_normalised
 from dragoman.text.specials import EOS
-from search.steppers import Looking, Prefixes, Script, Table, rescore, sentences
+from support.steppers import Looking, Prefixes, Script, Table, rescore, sentences
 
 A, B, C = 4, 5, 6
 
@@ -102,7 +102,7 @@ def test_coverage_prefers_what_looks_at_all() -> None:
 
 
 def test_coverage_of_a_model_that_looks_nowhere_is_refused() -> None:
-    with pytest.raises(UsageError, match="looks nowhere"):
+    with pytest.raises(UsageError, match="has no attention"):
         BeamSearch(size=2, max_length=3, coverage=0.1)(Table(), *sentences(1))
     part = {"kind": "rnn", "form": "sutskever"}
     table = {"data": {"train": "x.tsv"}, "model": {"encoder": {"kind": "rnn"}, "decoder": part}}

@@ -19,8 +19,8 @@ from dragoman.search.sample import SampleSearch
 from dragoman.search.scores import length_normalised
 from dragoman.search.stopping import StopRule
 from dragoman.text.specials import EOS
-from search.array_steppers import Arrays
-from search.steppers import Script, sentences
+from support.array_steppers import Arrays
+from support.steppers import Script, sentences
 
 V, LENGTH = 40, 6
 FINE = [1 / V] * V

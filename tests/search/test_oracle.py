@@ -8,14 +8,14 @@ import pytest
 import torch
 
 from dragoman.search.beam import BeamSearch
-from dragoman.search.exhaustive import exhaustive_search
 from dragoman.search.forced import forced
 from dragoman.search.greedy import greedy_search
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.scores import Normalise, gnmt_normalised, length_normalised
 from dragoman.search.stopping import Stop
 from dragoman.text.specials import EOS, PAD
-from search.steppers import Bigram, Prefixes, Table, rescore, sentences
+from support.exhaustive import exhaustive_search
+from support.steppers import Bigram, Prefixes, Table, rescore, sentences
 
 MODELS = 1000
 SPECIALS = 3  # <pad>, <s> and </s> are not written

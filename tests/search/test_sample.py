@@ -11,11 +11,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.search.exhaustive import exhaustive_search
 from dragoman.search.greedy import greedy_search
 from dragoman.search.sample import SampleSearch, keys, uniform_at
 from dragoman.search.topk import keep_top_k, keep_top_p
-from search.steppers import Bigram, Prefixes, Script, Table, rescore, sentences
+from support.exhaustive import exhaustive_search
+from support.steppers import Bigram, Prefixes, Script, Table, rescore, sentences
 
 SAMPLES = 10_000
 A, B = 4, 5

@@ -13,13 +13,13 @@ from dragoman.config.search import SearchConfig
 from dragoman.search.batch_invariance import MIN_ROWS, rows_to_keep
 from dragoman.search.beam import Stop, beam_search
 from dragoman.search.build import build
-from dragoman.search.exhaustive import exhaustive_search
 from dragoman.search.greedy import greedy_search
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.scores import best_possible, length_normalised
 from dragoman.search.topk import topk
 from dragoman.text.specials import BOS, EOS, PAD
-from search.steppers import Bigram, Prefixes, Script, rescore, sentences
+from support.exhaustive import exhaustive_search
+from support.steppers import Bigram, Prefixes, Script, rescore, sentences
 
 ALPHAS = [0.0, 0.6, 1.0]
 STOPS: list[Stop] = ["all", "heuristic", "n_best", "length"]

@@ -12,7 +12,7 @@ from dragoman.search.build import build
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.trace import NO_PLACE, ROOT, TOO_LOW, Candidate, Recorder, Trace
 from dragoman.text.specials import EOS
-from search.steppers import Prefixes, Script, rescore, sentences
+from support.steppers import Prefixes, Script, rescore, sentences
 
 CONFIGS = {
     "greedy": SearchConfig(kind="greedy", max_length=6),

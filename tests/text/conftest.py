@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dragoman.text.tokenizer import Tokenizer
-from text.made_up_corpus import KINDS, REVERSIBLE, corpus, learn
+from support.made_up_corpus import KINDS, REVERSIBLE, corpus, learn
 
 
 @pytest.fixture(scope="session")

@@ -181,7 +181,7 @@ def test_another_budget_is_taken_by_a_run_that_has_one(task: Task) -> None:
     start = time.perf_counter()
     assert task.train(budget="9s").reason == "done"
     assert time.perf_counter() - start < 12.0
-    assert "The budget was 60s, and is 9s now." in task.told("resume")[0]["notes"]
+    assert "The budget was 60s and is now 9s." in task.told("resume")[0]["notes"]
 
 
 # ---- finish now, train on

@@ -13,7 +13,7 @@ from dragoman.training.distributed.tree_sum import tree_sum
 from dragoman.training.events import Events, rewind
 from dragoman.training.optim.adam import Adam
 from dragoman.training.optim.flat_parameters import FlatParameters
-from dragoman.training.optim.schedule import constant, cosine, inverse_sqrt, linear
+from dragoman.training.optim.learning_rate import constant, cosine, inverse_sqrt, linear
 
 
 def parts_of(count: int) -> list[torch.Tensor]:

@@ -82,7 +82,7 @@ def test_a_tracker_that_fails_says_so_once_and_the_run_goes_on(tmp_path: Path) -
     tracker = Failing(tmp_path, CONFIG, said.append)
     tracker({"event": "start", "step": 0})
     tracker(step(1))
-    assert said == ["Failing gets no more of this run: no route to host"]
+    assert said == ["Failing is disabled for the rest of this run: no route to host"]
 
 
 @pytest.mark.parametrize(("name", "module"), [("mlflow", "mlflow.tracking"), ("wandb", "wandb")])

@@ -1,6 +1,6 @@
-"""Lines over an axis as an SVG file: all our charts, with nothing to install.
+"""Line charts as SVG files, without further dependencies.
 
-A picture is a title, a legend, and panels two in a row. A line has the same colour in every panel.
+A chart has a title, a legend, and panels in rows of two. A line has the same colour in every panel.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from xml.sax.saxutils import escape
 
 COLOURS = ("#1b6ca8", "#c8553d", "#4b8f3a", "#8a5aa5", "#b8860b", "#46494c", "#d1698c", "#2a9d8f")
-WIDTH, HEIGHT = 800, 340  # of the picture, and of a row of panels
+WIDTH, HEIGHT = 800, 340  # of the chart, and of a row of panels
 LEFT, RIGHT, TOP, BOTTOM = 72, 16, 40, 52  # of a panel, around its axes
-LEGEND, KEY, LETTER = 22, 50, 6.6  # a row of the legend, a line's sample with its gaps, a letter of 12 px
-MARKED = 20  # a line of more points than this has no dots
+LEGEND, KEY, LETTER = 22, 50, 6.6  # height of a legend row; widths of a key with its gaps and of a letter
+MARKED = 20  # lines with more points have no dots
 
 
 @dataclass(frozen=True)
 class Line:
-    """Points from left to right; `band` is a low and a high for each, drawn behind the line."""
+    """Points from left to right; `band` has a low and a high value for each and is drawn under the line."""
 
     label: str
     points: Sequence[tuple[float, float]]
@@ -36,7 +36,7 @@ class Axis:
     ticks: Sequence[float] = field(default_factory=tuple)
 
     def place(self, value: float) -> float:
-        """0 at the low end, 1 at the high one."""
+        """Return the position on the axis: 0 at the low end, 1 at the high end."""
         low, high = self.low, self.high
         if self.log:
             value, low, high = (math.log(max(v, self.low)) for v in (value, low, high))
@@ -53,7 +53,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class PlotFrame:
-    """Where the axes of a panel are on the page."""
+    """The position of a panel's axes on the page."""
 
     panel: Panel
     left: float
@@ -72,7 +72,7 @@ class PlotFrame:
 
 
 def ticks(axis: Axis) -> list[float]:
-    """Those that were given and are on the axis; else about five round numbers, or powers of ten."""
+    """Return the given ticks that are on the axis; otherwise about five round numbers, or powers of ten."""
     if axis.ticks:
         return [tick for tick in axis.ticks if axis.low <= tick <= axis.high]
     if axis.log:
@@ -121,7 +121,7 @@ def colours_of(panels: Sequence[Panel]) -> dict[str, str]:
 
 
 def legend_of(panels: Sequence[Panel]) -> tuple[list[str], float]:
-    """Each label once, in rows; and the height at which the panels may begin."""
+    """Return the legend, in rows with each label once, and the height at which the panels begin."""
     lines = {line.label: line for panel in panels for line in panel.lines}
     parts, x, y = [], 16.0, 50.0
     for label, colour in colours_of(panels).items():
@@ -162,9 +162,9 @@ def axes(frame: PlotFrame) -> Iterator[str]:
 def drawn(frame: PlotFrame, line: Line, colour: str) -> Iterator[str]:
     if line.band:
         sides = list(zip(line.points, line.band, strict=True))
-        there = frame.at([(p[0], high) for p, (_, high) in sides])
-        back = frame.at([(p[0], low) for p, (low, _) in reversed(sides)])
-        yield f'<polygon points="{there} {back}" fill="{colour}" opacity="0.15"/>'
+        upper = frame.at([(p[0], high) for p, (_, high) in sides])
+        lower = frame.at([(p[0], low) for p, (low, _) in reversed(sides)])
+        yield f'<polygon points="{upper} {lower}" fill="{colour}" opacity="0.15"/>'
     yield f'<polyline points="{frame.at(line.points)}" {stroke(line, colour)}/>'
     if len(line.points) <= MARKED:
         for a, b in line.points:

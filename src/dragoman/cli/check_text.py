@@ -1,4 +1,4 @@
-"""A CheckReport in words."""
+"""A CheckReport as text."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ KINDS = {
     "encoding": "not UTF-8",
     "too long": "too long",
     "columns": "without two columns",
-    "json": "no JSON pair",
-    "po": "no part of a PO file",
+    "json": "not a JSON pair",
+    "po": "not part of a PO file",
 }
 PASSED = {
     "untranslated": "without a translation",
-    "unfinished": "whose translation is not finished",
+    "unfinished": "with an unfinished translation",
     "fuzzy": "fuzzy",
     "heading": "a heading",
 }
@@ -35,14 +35,14 @@ def describe(report: CheckReport, languages: str, held: Mapping[str, Sequence[st
     first = report.files[0]
     if report.is_shuffled:
         shown = f"correlation {report.length_correlation:.2f}"
-        yield f"  ! long sources have no long targets ({shown}): are the lines of one side in another order?"
+        yield f"  ! source and target lengths do not correlate ({shown}): is one side in a different order?"
     if report.drift:
         yield drifted(report.drift, first)
     yield from remark(report.lengths, "too long, or far longer or shorter than their partner", first)
-    yield from remark(report.copies, "copies, source and target the same", first)
+    yield from remark(report.copies, "with identical source and target", first)
     yield from remark(report.controls, "with control characters", first)
     for name in report.turned:
-        yield f"  ! {name} is the other way round: its sources look like the targets of training"
+        yield f"  ! {name} is swapped: its sources look like the training targets"
     for name, overlap in report.leakage.items():
         yield from leaked(name, overlap, held[name][0], first)
 
@@ -60,7 +60,7 @@ def kept(report: CheckReport) -> str:
 
 
 def passed_over(counts: Mapping[str, int]) -> str:
-    """What readers leave out that is no fault of the file."""
+    """Describe what readers leave out although it is not an error in the file."""
     return " · ".join(f"{count:,} {PASSED[kind]}" for kind, count in counts.items())
 
 
@@ -93,5 +93,5 @@ def leaked(name: str, overlap: Overlap, file: str, train: str) -> Iterator[str]:
         return
     share = f"{overlap.both:,} of {overlap.pairs:,} pairs ({overlap.share:.1%})"
     yield f"  ! {name}: {share} are in training    ({sides})"
-    for twin in overlap.twins:
-        yield f"      {file}:{twin.line} = {train}:{twin.train_line} {quote(twin.src)}"
+    for shared in overlap.twins:
+        yield f"      {file}:{shared.line} = {train}:{shared.train_line} {quote(shared.src)}"

@@ -1,4 +1,4 @@
-"""How many lines are done, how fast, how long still: while a file is decoded, for who looks on."""
+"""Progress of decoding a file: lines done, speed and time left."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from dragoman.inference.model import Model
     from dragoman.inference.result import Result
 
-BATCHES = 4  # decoded between two looks: fewer would cost time, as they are filled less well
+BATCHES = 4  # decoded per progress update; with fewer, batches are less full and decoding is slower
 BLOCK = 1 << 20
 
 
 class Total(NamedTuple):
-    """Characters tell how much is left better than lines do."""
+    """The size of the input: characters predict the time left better than lines do."""
 
     lines: int
     characters: int
@@ -31,13 +31,13 @@ def total_of(sources: Sequence[str]) -> Total:
     return Total(len(sources), sum(map(len, sources)))
 
 
-def total_of_files(given: Sequence[str | Path]) -> Total | None:
-    """Of texts and files; None of what can be read only once, or not at all."""
+def total_of_files(inputs: Sequence[str | Path]) -> Total | None:
+    """Return the size of texts and files; None if one can be read only once, or not at all."""
     from dragoman.data.readers.open_file import open_bytes
     from dragoman.errors import DataError
 
     lines = size = 0
-    for one in given:
+    for one in inputs:
         if isinstance(one, str):
             lines, size = lines + 1, size + len(one)
         elif not one.is_file():
@@ -49,9 +49,9 @@ def total_of_files(given: Sequence[str | Path]) -> Total | None:
                     while block := source.read(BLOCK):
                         lines, size, last = lines + block.count(b"\n"), size + len(block), block[-1:]
                 lines += last != b"\n"
-            except DataError:  # it is said where the file is read
+            except DataError:  # reported where the file is read
                 return None
-    return Total(lines, size) if given else None
+    return Total(lines, size) if inputs else None
 
 
 class ProgressCount:
@@ -87,20 +87,20 @@ class ProgressCount:
 
 
 def decoded(
-    model: Model, sources: Sequence[str], search: SearchConfig, count: ProgressCount, **asked: Any
+    model: Model, sources: Sequence[str], search: SearchConfig, count: ProgressCount, **options: Any
 ) -> list[Result]:
-    """The results of all; where they are counted, in parts of like length, as batches are."""
+    """Return all results; if progress is shown, decode in parts of similar length, as batches are."""
     part = BATCHES * search.batch_sentences * getattr(model.runtime, "workers", 1)
     if not count.line.is_seen or len(sources) <= part:
-        results = model(list(sources), search, **asked)
+        results = model(list(sources), search, **options)
         count.add(sources)
         return results
     count.show()
-    order = sorted(range(len(sources)), key=lambda place: len(sources[place]))
-    found: dict[int, Result] = {}
+    order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
+    by_index: dict[int, Result] = {}
     for start in range(0, len(order), part):
-        places = order[start : start + part]
-        some = [sources[place] for place in places]
-        found.update(zip(places, model(some, search, **asked), strict=True))
-        count.add(some)
-    return [found[place] for place in range(len(sources))]
+        indices = order[start : start + part]
+        chunk = [sources[index] for index in indices]
+        by_index.update(zip(indices, model(chunk, search, **options), strict=True))
+        count.add(chunk)
+    return [by_index[index] for index in range(len(sources))]

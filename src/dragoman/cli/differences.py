@@ -1,4 +1,4 @@
-"""Two outputs side by side: the sentences in which they differ most, and in them the words."""
+"""Comparison of two outputs: the sentences that differ most, with the differing words marked."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from dragoman.cli.terminal import say, say_marked
 
-Part = tuple[str, bool]  # words, and whether the other output has others here
+Part = tuple[str, bool]  # words, and whether the other output differs here
 
 
 class Difference(NamedTuple):
     line: int
-    source: str  # "" where only references are given
+    source: str  # "" if only references are given
     reference: str
     this: str
     other: str
@@ -24,7 +24,7 @@ class Difference(NamedTuple):
 def differences(
     sources: Sequence[str], references: Sequence[str], these: Sequence[str], others: Sequence[str]
 ) -> list[Difference]:
-    """Where the scores lie farthest apart first."""
+    """Return the outputs that differ, by decreasing difference of their scores."""
     from dragoman.metrics.sentence_distance import chrf_distance
 
     distance = chrf_distance()
@@ -38,7 +38,7 @@ def differences(
 
 
 def marked(text: str, other: str) -> Iterator[Part]:
-    """The words of a text; those that the other has not, or has elsewhere, are marked."""
+    """Yield the words of a text; those that the other lacks, or has elsewhere, are marked."""
     mine, theirs = text.split(), other.split()
     first = True
     for kind, start, end, _, _ in SequenceMatcher(None, mine, theirs, autojunk=False).get_opcodes():
@@ -51,11 +51,11 @@ def marked(text: str, other: str) -> Iterator[Part]:
 
 def show(found: Sequence[Difference], most: int, sentences: int) -> None:
     say("")
-    say(f"{len(found):,} of {sentences:,} outputs differ. Those farthest apart by chrF:")
+    say(f"{len(found):,} of {sentences:,} outputs differ. Largest differences in chrF:")
     for one in found[:most]:
         say("")
         say(f"line {one.line:<6,}{one.source}")
-        say(f"  wanted   {one.reference}")
+        say(f"  reference  {one.reference}")
         for name, score, text, other in (
             ("this", one.this_chrf, one.this, one.other),
             ("other", one.other_chrf, one.other, one.this),

@@ -1,4 +1,4 @@
-"""`dragoman run MODEL app.po`: a document in, the same document with translations out."""
+"""`dragoman run MODEL app.po`: translate a document, keeping its format."""
 
 from __future__ import annotations
 
@@ -20,42 +20,42 @@ if TYPE_CHECKING:
     from dragoman.inference.model import Model
 
 
-def find(given: Sequence[str | Path], args: argparse.Namespace) -> Path | None:
-    """The PO, XLIFF, TMX or SRT that is to be translated, and what cannot be asked of one."""
+def find(inputs: Sequence[str | Path], args: argparse.Namespace) -> Path | None:
+    """Return the PO, XLIFF, TMX or SRT file to translate, if any; refuse options unsupported for these."""
     from dragoman.documents.build import is_document
 
-    files = [one for one in given if isinstance(one, Path) and is_document(one)]
+    files = [one for one in inputs if isinstance(one, Path) and is_document(one)]
     if not files:
         return None
-    asked = {"--json": args.json, "--nbest": args.nbest is not None, "--trace": args.trace}
-    if len(given) > 1 or any(asked.values()):
-        unfit = next((option for option, is_asked in asked.items() if is_asked), "something else")
+    requested = {"--json": args.json, "--nbest": args.nbest is not None, "--trace": args.trace}
+    if len(inputs) > 1 or any(requested.values()):
+        conflict = next((option for option, is_set in requested.items() if is_set), "other input")
         raise UsageError(
-            f"{files[0]} is a document: it is translated alone, and not with {unfit}.",
+            f"{files[0]} is a document: it cannot be combined with {conflict}.",
             where="the command line",
-            expected="a document in, the same document with translations out",
+            expected="one document, without --json, --nbest or --trace",
             hint=f"dragoman run {args.model} {files[0]} -o OUT{files[0].suffix}",
         )
     return files[0]
 
 
-def read(given: Sequence[str | Path], args: argparse.Namespace) -> Document | None:
-    """Before the model, which takes seconds to load: what is wrong with a document is said at once."""
+def read(inputs: Sequence[str | Path], args: argparse.Namespace) -> Document | None:
+    """Read the document before the model, which takes seconds to load, to report errors early."""
     from dragoman.documents.build import read_document
 
-    file = find(given, args)
+    file = find(inputs, args)
     return read_document(file, tuple(args.languages) if args.languages else None) if file else None
 
 
 def run(document: Document, model: Model, search: SearchConfig, args: argparse.Namespace, out: TextIO) -> int:
-    """The document with translations where it had none, in the same form."""
-    asked, report, live = steering.steering_options(args), steering.SteeringReport(), LiveLine()
+    """Write the document with its missing translations filled in."""
+    requested, report, live = steering.steering_options(args), steering.SteeringReport(), LiveLine()
     flagged: dict[int, tuple[str, ...]] = {}
 
     def translate(sources: Sequence[str]) -> list[str]:
-        """Things to keep are kept, asked or not."""
+        """Translate; placeholders are preserved with or without --keep."""
         count = ProgressCount(live, total_of(sources), "unit")
-        results = decoded(model, sources, search, count, **{**asked, "keep": steering.kept(args)})
+        results = decoded(model, sources, search, count, **{**requested, "keep": steering.kept(args)})
         for unit, result in enumerate(results, start=1):
             report.add(unit, result)
             if result.flags:
@@ -69,8 +69,8 @@ def run(document: Document, model: Model, search: SearchConfig, args: argparse.N
     talk(f"Translated {filled.units:,} of {plural(total, 'unit')} in {document.file}.")
     if filled.empty:
         lines = ", ".join(map(str, filled.empty[:SHOWN]))
-        talk(f"Nothing came out for {len(filled.empty):,} of them (line {lines}): they are as they were.")
+        talk(f"The output is empty for {len(filled.empty):,} of them (line {lines}): they are unchanged.")
     report_flagged(flagged, "unit")
-    for said in report.lines:
-        talk(said)
+    for message in report.lines:
+        talk(message)
     return 0

@@ -1,4 +1,4 @@
-"""What `run` and `score` say of outputs that a person should look at."""
+"""Messages of `run` and `score` about outputs that need review."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from dragoman.cli.terminal import talk
 if TYPE_CHECKING:
     from dragoman.inference.result import Result
 
-SHOWN = 10  # numbers of lines
+SHOWN = 10  # line numbers listed
 
 
 class CutOutputs:
-    """The lines whose output is not whole, by the reason."""
+    """The lines whose output was cut, by reason."""
 
     def __init__(self) -> None:
         self.too_long: list[int] = []
-        self.babble: list[int] = []
+        self.runaway: list[int] = []
 
     def add(self, line: int, result: Result) -> None:
         if result.truncated:
-            (self.babble if result.ran_away else self.too_long).append(line)
+            (self.runaway if result.ran_away else self.too_long).append(line)
 
     def report(self) -> None:
         if self.too_long:
@@ -30,10 +30,10 @@ class CutOutputs:
                 f"Truncated: {lines(self.too_long)}, because the input or the output is too long. "
                 "Split long lines, or raise search.max_length."
             )
-        if self.babble:
+        if self.runaway:
             talk(
-                f"Stopped: {lines(self.babble)}, which had become far longer than their source: the model "
-                "babbled. It may need more training; search.guard=false lets it go on."
+                f"Stopped: {lines(self.runaway)}, which became far longer than the source: runaway "
+                "output. The model may need more training; search.guard=false turns this limit off."
             )
 
 
@@ -42,11 +42,9 @@ def lines(numbers: Sequence[int]) -> str:
     return f"{len(numbers):,} of the outputs (line {first})"
 
 
-def report_flagged(flagged: Mapping[int, tuple[str, ...]], place: str = "line") -> None:
+def report_flagged(flagged: Mapping[int, tuple[str, ...]], unit: str = "line") -> None:
     if flagged:
         first = ", ".join(
-            f"{place} {number}: {' '.join(flags)}" for number, flags in list(flagged.items())[:SHOWN]
+            f"{unit} {number}: {' '.join(flags)}" for number, flags in list(flagged.items())[:SHOWN]
         )
-        talk(
-            f"Look twice at {len(flagged):,} of the outputs ({first}{', …' if len(flagged) > SHOWN else ''})."
-        )
+        talk(f"Review {len(flagged):,} of the outputs ({first}{', …' if len(flagged) > SHOWN else ''}).")

@@ -1,4 +1,4 @@
-"""Figures as people say them: times, sizes, counts, and a curve in one line of text."""
+"""Human-readable durations, sizes and counts, and curves in one line of text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HEADINGS = {"loss": "loss", "chrf": "chrF", "bleu": "BLEU", "exact_match": "exac
 
 
 def duration(seconds: float) -> str:
-    """As one says it: 45 s, 12 min, 1 h 50, 2 d 3 h."""
+    """Format a duration: 45 s, 12 min, 1 h 50, 2 d 3 h."""
     if not math.isfinite(seconds):
         return "a long time"
     whole = round(max(0.0, seconds))
@@ -27,13 +27,13 @@ def duration(seconds: float) -> str:
 
 
 def span(low: float, high: float) -> str:
-    """A range of times; once where both read the same."""
+    """Format a range of durations; as one where both read the same."""
     first, last = duration(low), duration(high)
     return first if first == last else f"{first} – {last}"
 
 
 def clock(seconds: float) -> str:
-    """As a watch shows it: 0:41, 12:05, 1:50:00."""
+    """Format a duration as a clock does: 0:41, 12:05, 1:50:00."""
     whole = round(max(0.0, seconds)) if math.isfinite(seconds) else 0
     hours, rest = divmod(whole, HOUR)
     minutes, left = divmod(rest, MINUTE)
@@ -41,7 +41,7 @@ def clock(seconds: float) -> str:
 
 
 def format_bytes(count: int) -> str:
-    """Bytes: 812 KB, 3.1 GB."""
+    """Format a number of bytes: 812 KB, 3.1 GB."""
     for unit, bytes in (("GB", 1e9), ("MB", 1e6)):
         if count >= bytes:
             return f"{count / bytes:.1f} {unit}" if count < 10 * bytes else f"{count / bytes:,.0f} {unit}"
@@ -49,7 +49,7 @@ def format_bytes(count: int) -> str:
 
 
 def format_count(count: int) -> str:
-    """A large number, short: 950, 41 k, 7.4 M."""
+    """Format a large number: 950, 41 k, 7.4 M."""
     if count < 10_000:
         return f"{count:,}"
     if count < 999_500:
@@ -62,7 +62,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def perplexity(loss: float) -> str:
-    """eˡᵒˢˢ, which is beyond all bounds at the start of a bad run."""
+    """Format eˡᵒˢˢ; values above 1 M, as at the start of a bad run, are not written out."""
     value = math.exp(min(loss, 30.0)) if math.isfinite(loss) else math.inf
     return f"{value:.2f}" if value < 100 else f"{value:,.0f}" if value < 1e6 else "> 1 M"
 
@@ -72,7 +72,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def sparkline(values: Sequence[float], width: int) -> str:
-    """A curve of at most `width` characters: neighbours are averaged where there are more values."""
+    """Draw a curve of at most `width` characters; neighbours are averaged if there are more values."""
     finite = [value for value in values if math.isfinite(value)]
     if not finite or width < 1:
         return ""
@@ -85,7 +85,7 @@ def sparkline(values: Sequence[float], width: int) -> str:
 
 
 def measured(metric: str, value: float | None) -> str:
-    """A score; all but the loss run from 0 to 100."""
+    """Format a score; all but the loss are between 0 and 100."""
     if metric == "exact_match" and value is not None:
         return f"{value:.1f} %"
     return number(value, 3 if metric == "loss" else 1)

@@ -1,4 +1,4 @@
-"""Bytes as they come → lines to translate. Only "\\n" separates; a "\\r" before it is dropped."""
+"""Lines to translate, read from a byte stream. Only "\\n" ends a line; a "\\r" before it is dropped."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 
 from dragoman.errors import DataError
 
-BLOCK = 1 << 16  # bytes asked for at once: about a thousand sentences
+BLOCK = 1 << 16  # bytes per read: about a thousand sentences
 LONGEST_LINE = 1 << 20  # bytes
 
 
 class InputLine(NamedTuple):
     text: str
-    end: str  # "\\n", or nothing where the last line has none
+    end: str  # "\\n", or "" if the last line has none
 
 
 def read_batches(source: BufferedReader[Any], name: str) -> Iterator[list[InputLine]]:
-    """The lines of each read, so that what was typed is answered before more comes."""
+    """Yield the lines of each read, so that typed lines are translated before more input arrives."""
     pending, number, is_start = b"", 0, True
     while block := source.read1(BLOCK):
         if is_start:
@@ -34,7 +34,7 @@ def read_batches(source: BufferedReader[Any], name: str) -> Iterator[list[InputL
 
 
 def decoded(raw: list[bytes], end: str, name: str, before: int) -> Iterator[list[InputLine]]:
-    """The lines in front of a bad one are still given."""
+    """Yield the decoded lines; those before a line that is not UTF-8 come before the error."""
     lines: list[InputLine] = []
     for number, line in enumerate(raw, start=before + 1):
         try:
@@ -60,6 +60,6 @@ def overlong(name: str, line: int) -> DataError:
     return DataError(
         f"This line is longer than {LONGEST_LINE:,} bytes.",
         where=f"{name}:{line}",
-        expected="one sentence or paragraph a line",
+        expected="one sentence or paragraph per line",
         hint="Split it at sentence ends.",
     )

@@ -1,4 +1,4 @@
-"""What this machine can do: cores, memory, torch, and the number formats its processor is fast at."""
+"""Properties of this machine: cores, memory, torch, and number formats with hardware support."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Machine(TypedDict):
 
 
 def machine() -> Machine:
-    """Read without importing torch."""
+    """Return the properties of this machine, without importing torch."""
     name, flags = processor()
     return Machine(
         processor=name,
@@ -49,7 +49,7 @@ def processor() -> tuple[str, set[str]]:
 
 
 def memory_gb() -> float | None:
-    """What is free to use now, by Linux's own count."""
+    """Return the available memory as Linux reports it."""
     for line in read("/proc/meminfo").split("\n"):
         if line.startswith("MemAvailable:"):
             return round(int(line.split()[1]) / 2**20, 1)

@@ -1,4 +1,4 @@
-"""`dragoman VERB …`: finds the verb, runs it, and turns every failure into words and an exit code."""
+"""`dragoman VERB …`: find and run the verb; turn every failure into an error message and an exit code."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import NoReturn
 
-from dragoman.cli.options.overrides import behind_dashes
+from dragoman.cli.options.overrides import after_dashes
 from dragoman.cli.terminal import STDERR, fitting, harmless
 from dragoman.errors import DragomanError, UsageError
 
 VERBS = {
-    "check": "look at data before training, at a model, or at this machine",
+    "check": "inspect data before training, a model, or this machine",
     "train": "plan, then train; resumes an unfinished run",
     "run": "apply a model to text, to stdin or to files",
     "score": "measure a model, or compare two",
-    "export": "write a model for another engine, proven to do the same",
-    "import": "make a model folder from a Marian or Eole model",
+    "export": "write a model for another engine and verify its outputs",
+    "import": "convert a Marian or Eole model to a model folder",
     "trim": "remove the sub-words that a model does not need",
-    "new": "make a folder with a task to start from",
-    "info": "say what a model is; list settings and presets",
-    "completion": "print a script for bash, zsh or fish",
+    "new": "create a folder with an example task",
+    "info": "describe a model; list settings and presets",
+    "completion": "print a completion script for bash, zsh or fish",
 }
 
-MODULES = {"import": "import_model"}  # `import` is a keyword of Python
+MODULES = {"import": "import_model"}  # `import` is a Python keyword
 
-# What the verbs are called in other programs.
+# Names of the verbs in other programs.
 ELSEWHERE = {
     "translate": "run",
     "predict": "run",
@@ -59,35 +59,35 @@ usage: dragoman VERB … [section.key=value …]
 {verbs}
 
 Start here:
-  dragoman new dates                                    a small task that makes its own data
-  dragoman train dates                                  learns it in about a minute
+  dragoman new dates                                    a small task with generated data
+  dragoman train dates                                  trains it in about a minute
   dragoman run dates "le 3 mars 1987"                   prints 1987-03-03
 
-With your own two files, line N of one answering line N of the other:
+With your own two files, where line N of one corresponds to line N of the other:
   dragoman check train.en train.de
   dragoman train train.en train.de --valid val.en val.de -o en-de
   dragoman score en-de test.en test.de
-  dragoman export en-de --to ct2                        for CTranslate2, proven to do the same
-  dragoman trim en-de --separate -o en-de-trimmed       without the sub-words that it does not need
+  dragoman export en-de --to ct2                        for CTranslate2, with verified outputs
+  dragoman trim en-de --separate -o en-de-trimmed       without unused sub-words
 
-With a model from elsewhere:
+With a model from another toolkit:
   dragoman import opus-mt-en-de -o en-de
 
 Settings come from a preset, then from a dragoman.toml (train -c FILE, or the one in the folder given),
 then from the command line: dragoman train dates training.updates=2000 model.preset=rnn-small.
-All of them, as they were used, are written to settings.toml in the run's folder.
-  dragoman info --settings warmup                       what there is to set, by a word
-  dragoman info en-de                                   what a model is
+The settings in effect are written to settings.toml in the run's folder.
+  dragoman info --settings warmup                       search the settings
+  dragoman info en-de                                   describe a model
 
-  eval "$(dragoman completion bash)"                    completes all of it in your shell
+  eval "$(dragoman completion bash)"                    completion in your shell
 
-  dragoman VERB --help   what a verb takes          --version   this version
-  --debug                show where an error arose  NO_COLOR=1  no colours
+  dragoman VERB --help   options of a verb          --version   show the version
+  --debug                show tracebacks of errors  NO_COLOR=1  no colours
 """
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, with complaints in our words."""
+    """An ArgumentParser that raises a UsageError."""
 
     def error(self, message: str) -> NoReturn:
         close, message = self.close_options(message), self.without_optional(message)
@@ -99,14 +99,14 @@ class Parser(argparse.ArgumentParser):
         )
 
     def without_optional(self, message: str) -> str:
-        """argparse asks for positionals that may be left out, too."""
-        said, colon, names = message.partition("are required: ")
+        """Remove optional positionals, which argparse lists as required."""
+        prefix, colon, names = message.partition("are required: ")
         optional = {str(a.metavar or a.dest) for a in self._actions if a.nargs in ("*", "?")}
         needed = [name for name in names.split(", ") if name not in optional]
-        return f"{said}{colon}{', '.join(needed)}" if colon and needed else message
+        return f"{prefix}{colon}{', '.join(needed)}" if colon and needed else message
 
     def close_options(self, message: str) -> list[str]:
-        """The options that were meant by those that are not known."""
+        """Return the known options nearest to the unknown ones."""
         known, _, words = message.partition("unrecognized arguments: ")
         given = [word.partition("=")[0] for word in words.split() if word.startswith("-")]
         options = list(self._option_string_actions)
@@ -126,7 +126,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as stop:  # argparse, after --help; or a signal
         return stop.code if isinstance(stop.code, int) else 0
     except BrokenPipeError:
-        with contextlib.suppress(OSError):  # so that the flush at exit stays quiet
+        with contextlib.suppress(OSError):  # so that the flush at exit raises no error
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
@@ -134,18 +134,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if debug:
             traceback.print_exc()
-        complain(in_our_words(error))
+        complain(message_of(error))
         return error.exit_code if isinstance(error, DragomanError) else 1
 
 
 @contextlib.contextmanager
 def ending_at_signals() -> Iterator[None]:
-    """SIGTERM and SIGHUP end a command as Ctrl-C does: it clears away what it began to write."""
+    """Make SIGTERM and SIGHUP end a command as Ctrl-C does, so that it removes partial output."""
 
     def end(number: int, frame: FrameType | None) -> NoReturn:
         raise SystemExit(128 + number)
 
-    if threading.current_thread() is not threading.main_thread():  # signals are another's business
+    if threading.current_thread() is not threading.main_thread():  # only there can handlers be set
         yield
         return
     numbers = [signal.SIGTERM] if sys.platform == "win32" else [signal.SIGTERM, signal.SIGHUP]
@@ -158,7 +158,7 @@ def ending_at_signals() -> Iterator[None]:
 
 
 def dispatch(arguments: list[str]) -> int:
-    started = time.perf_counter()  # a budget begins here: to import torch takes seconds
+    started = time.perf_counter()  # a budget starts here, as importing torch takes seconds
     if len(arguments) == 2 and arguments[0] == "help":
         arguments = [arguments[1], "--help"]
     if not arguments or arguments[0] in ("-h", "--help", "help"):
@@ -179,7 +179,7 @@ def dispatch(arguments: list[str]) -> int:
     )
     module.add_arguments(parser)
     takes_text = parser.get_default("literal") is not None
-    rest, literal = behind_dashes(rest) if takes_text else (rest, [])
+    rest, literal = after_dashes(rest) if takes_text else (rest, [])
     args = parser.parse_intermixed_args(rest)
     args.literal, args.started = literal, started
     code: int = module.run(args)
@@ -187,7 +187,7 @@ def dispatch(arguments: list[str]) -> int:
 
 
 def version() -> str:
-    from importlib import metadata  # slow, and --help has no need of it
+    from importlib import metadata  # slow, and not needed by --help
 
     return metadata.version("dragoman")
 
@@ -203,16 +203,16 @@ def unknown(verb: str) -> UsageError:
     )
 
 
-def in_our_words(error: Exception) -> str:
+def message_of(error: Exception) -> str:
     match error:
         case DragomanError():
             return str(error)
         case OSError():
-            return str(_of_the_system(error))
+            return str(_system_error(error))
     if _is_out_of_memory(error):
         return str(
             DragomanError(
-                "There is no memory left.",
+                "Out of memory.",
                 hint="Close other programs, or halve training.batch_tokens or search.batch_sentences.",
             )
         )
@@ -224,7 +224,7 @@ def in_our_words(error: Exception) -> str:
     )
 
 
-def _of_the_system(error: OSError) -> DragomanError:
+def _system_error(error: OSError) -> DragomanError:
     hints = {
         errno.ENOSPC: "Free some space, or choose another folder with -o; a run resumes where it stopped.",
         errno.EDQUOT: "Your quota is used up: free some space, or choose another folder with -o.",
@@ -239,14 +239,14 @@ def _of_the_system(error: OSError) -> DragomanError:
     }
     files = " → ".join(str(name) for name in (error.filename, error.filename2) if name is not None)
     return DragomanError(
-        f"The system refused: {error.strerror or _first_line(error) or type(error).__name__}.",
+        f"System error: {error.strerror or _first_line(error) or type(error).__name__}.",
         where=files,
         hint=hints.get(error.errno or 0, "Run it again with --debug to see where this happened."),
     )
 
 
 def _is_out_of_memory(error: Exception) -> bool:
-    """torch says it with errors of its own, and torch is not imported here."""
+    """Recognise torch's own errors by their names and texts, as torch is not imported here."""
     return (
         isinstance(error, MemoryError)
         or type(error).__name__ == "OutOfMemoryError"
@@ -259,7 +259,7 @@ def _first_line(error: Exception) -> str:
 
 
 def complain(text: str) -> None:
-    """A name or a line of a file may hold controls; a terminal would obey them."""
+    """Write an error to stderr, without control characters that a terminal would interpret."""
     red, plain = ("\033[1;31m", "\033[0m") if _may_colour() else ("", "")
     lines = f"error  {harmless(text)}".split("\n")
     shown = "\n".join(fitting(line, sys.stderr, STDERR) for line in lines).removeprefix("error")
@@ -271,7 +271,7 @@ def _may_colour() -> bool:
 
 
 def _take_debug(arguments: list[str]) -> bool:
-    """`--debug` may stand anywhere, except after `--`."""
+    """Remove `--debug`, which may appear anywhere before `--`."""
     head = arguments[: arguments.index("--")] if "--" in arguments else arguments
     if "--debug" not in head:
         return False

@@ -1,4 +1,4 @@
-"""A model in words: its network, its units, where it can be exported to."""
+"""Descriptions of a model: its network, its vocabulary and its export formats."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def in_full(model: ModelConfig) -> str:
 
 
 def in_short(model: ModelConfig) -> str:
-    """transformer 3+3 × 256"""
+    """Return a short description: transformer 3+3 × 256"""
     sides = (model.encoder, model.decoder)
     kinds = dict.fromkeys(side.name for side in sides)
     widths = dict.fromkeys(str(widest(side.width)) for side in sides)
@@ -27,7 +27,7 @@ def in_short(model: ModelConfig) -> str:
 
 
 def widest(width: int | tuple[int, ...]) -> int:
-    """Layers may differ in width: the name has room for one number."""
+    """Return the largest width: layers may differ, and the description has room for one number."""
     return width if isinstance(width, int) else max(width)
 
 
@@ -43,4 +43,4 @@ def units(text: TextConfig, vocabulary: Sequence[int]) -> str:
         needed = f", more than text.size={text.size}: they need as many" if vocabulary[0] > text.size else ""
         return f"{vocabulary[0]:,} {text.kind} units for both sides{needed}"
     src, tgt = text.src_units.kind, text.tgt_units.kind
-    return f"{vocabulary[0]:,} {src} units to read, {vocabulary[1]:,} {tgt} units to write"
+    return f"{vocabulary[0]:,} {src} source units, {vocabulary[1]:,} {tgt} target units"

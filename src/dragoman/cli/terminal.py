@@ -1,7 +1,7 @@
-"""The person at the terminal: what may be sent there, whether there is one, and a last moment to say no.
+"""Terminal input and output: sanitised text, terminal detection, and the countdown before training.
 
-Texts, paths and words of a model may hold sequences that a terminal would obey. All that a command writes
-goes through here.
+Texts, paths and model outputs may contain sequences that a terminal would interpret. Everything that a
+command writes goes through this module.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ SECONDS = 10
 USUAL_COLUMNS = 80
 REFUSALS = {"q", "Q", "n", "N", "\x1b", "\x04"}
 MARK = "\N{REPLACEMENT CHARACTER}"
-# Controls, what turns the direction of writing, and bytes that are no text; not the newline and the tab.
-OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+# Control characters except newline and tab, bidirectional controls, and bytes that are not text (surrogates).
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def harmless(text: str) -> str:
-    """Text of any number of lines, without what a terminal would obey."""
-    return OBEYED.sub(MARK, text)
+    """Replace the characters that a terminal would interpret; newlines and tabs stay."""
+    return CONTROLS.sub(MARK, text)
 
 
 def printable(text: str) -> str:
-    """A part of a line: no newline in a name may begin another."""
+    """Replace newlines and tabs as well, so that a name with a newline stays in one line."""
     return (
         harmless(text).replace("\n", "\N{REPLACEMENT CHARACTER}").replace("\t", "\N{REPLACEMENT CHARACTER}")
     )
 
 
 def say(line: str) -> None:
-    """A line of a report."""
+    """Write a line of a report to stdout."""
     sys.stdout.write(fitting(printable(line), sys.stdout, STDOUT) + "\n")
 
 
 def say_marked(parts: Iterable[tuple[str, bool]]) -> None:
-    """A line of a report, some parts of which stand out: in bold in a terminal, and else in brackets."""
+    """Write a line of a report with marked parts: in bold in a terminal, otherwise in brackets."""
     is_bold = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     before, after = ("\x1b[1m", "\x1b[0m") if is_bold else ("[", "]")
     shown = (
@@ -55,25 +55,25 @@ def say_marked(parts: Iterable[tuple[str, bool]]) -> None:
 
 
 def talk(line: str) -> None:
-    """A line beside the result."""
+    """Write a message to stderr, apart from the result."""
     sys.stderr.write(fitting(printable(line), sys.stderr, STDERR) + "\n")
 
 
 def fitting(line: str, out: TextIO, file: int) -> str:
-    """Broken between words for a terminal; whole for who reads it by a program."""
+    """Wrap a line for a terminal; leave it whole for a file or a pipe."""
     return wrapped(line, columns(file)) if out.isatty() else line
 
 
 def give(text: str, out: TextIO | None = None) -> None:
-    """A result: to a file or a pipe it goes byte for byte."""
+    """Write a result; to a file or a pipe, byte for byte."""
     out = out or sys.stdout
     out.write(harmless(text) if out.isatty() else text)
 
 
 class LiveLine:
-    """A line on stderr that changes in place and is gone at the end; nothing where nobody would see it.
+    """A line on stderr that is updated in place and removed at the end; only shown in a terminal.
 
-    `hidden` where results are written to the same terminal.
+    `hidden` suppresses it, for results that are written to the same terminal.
     """
 
     def __init__(self, *, hidden: bool = False) -> None:
@@ -98,14 +98,14 @@ class LiveLine:
 
 
 def columns(file: int = STDERR) -> int:
-    """Of the terminal there; 80 where it does not know."""
+    """Return the width of the terminal; 80 if unknown."""
     with suppress(OSError):
         return os.get_terminal_size(file).columns or USUAL_COLUMNS
     return USUAL_COLUMNS
 
 
 def is_watched() -> bool:
-    """Whether a picture that changes in place can be seen: not in a file, not from the background."""
+    """Return whether stderr is a foreground terminal on which lines can be updated in place."""
     return os.environ.get("TERM", "dumb") != "dumb" and is_ours(STDERR)
 
 
@@ -114,15 +114,18 @@ def can_answer() -> bool:
 
 
 def is_ours(file: int) -> bool:
-    """A job in the background that reads from its terminal, or changes it, is stopped by the system."""
+    """Return whether `file` is a terminal with this process in the foreground.
+
+    The system stops a background job that reads from its terminal or changes it.
+    """
     try:
         return os.isatty(file) and os.tcgetpgrp(file) == os.getpgrp()
-    except OSError:  # not the terminal that controls this process
+    except OSError:  # not the controlling terminal
         return False
 
 
 def countdown(seconds: int = SECONDS) -> bool:
-    """True at the end or at Enter, False at q. Ctrl-C raises KeyboardInterrupt, as ever."""
+    """Return True at the end or on Enter, False on q. Ctrl-C raises KeyboardInterrupt as usual."""
     import termios
     import tty
 

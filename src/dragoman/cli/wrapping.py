@@ -1,21 +1,21 @@
-"""Long lines for a terminal: broken between words, the rest below the text of the first line."""
+"""Wrapping of long lines for a terminal: between words, with a hanging indent."""
 
 from __future__ import annotations
 
 import re
 import textwrap
 
-INDENT = 2  # of what goes on, where the line has no label
-TIED = "\0"  # stands for a space at which nothing is broken; no line that is shown has one
+INDENT = 2  # of continuation lines, if the line has no label
+TIED = "\0"  # replaces a space at which a line is not broken; not in any line that is shown
 LABEL = re.compile(r"\A *+(?:\S++ {2,}+)?+")
-# What is typed again must not be broken: a fix that is no sentence, and a command up to the end of its line;
-# nor what a program reads, JSON.
+# Never broken: text to copy, which is a fix that is not a sentence or a command up to the end of its line;
+# and JSON, which programs read.
 WHOLE = re.compile(r"\{|Next:|  fix {7}(?![A-Z])")
 COMMAND = re.compile(r"(?:(?<=: )|(?<=:  )|(?<=then )|^ *)(?:dragoman|pip) .*+")
 
 
 def wrapped(line: str, width: int) -> str:
-    """The same where it fits. A word that is longer than the terminal is wide stays whole."""
+    """Wrap a line that does not fit. A word longer than the terminal is wide stays whole."""
     if len(line) <= width or WHOLE.match(line):
         return line
     label = LABEL.match(line)
@@ -33,7 +33,7 @@ def wrapped(line: str, width: int) -> str:
 
 
 def tied(line: str) -> str:
-    """The command in a line as one word, with the two words that say what it is for."""
+    """Join the command in a line, and the two words before it, into one word."""
     command = COMMAND.search(line)
     if not command:
         return line

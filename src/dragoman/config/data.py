@@ -1,4 +1,4 @@
-"""[data]: which files, in which mixture."""
+"""The [data] section: corpora and their mixture."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ class Corpus(Section):
     languages: tuple[str, str] | None = Field(
         default=None,
         examples=[["en", "de"]],
-        description='Source and target in a file that has several languages or columns: ["en", "de"].',
+        description='Source and target language in a file with several languages or columns: ["en", "de"].',
     )
     weight: float = Field(
         default=1.0,
         gt=0,
         le=1_000_000,
-        description="How often its pairs are seen, relative to other corpora: 3 is three times as often.",
+        description="Sampling weight relative to other corpora: 3 samples its pairs three times as often.",
     )
 
     licence: str | None = Field(
         default=None,
         examples=["CC BY 2.0 FR"],
-        description='Under which licence it may be used, for card.md: "CC BY 2.0 FR".',
+        description='The licence of the corpus, for card.md: "CC BY 2.0 FR".',
     )
 
     @model_validator(mode="before")
@@ -54,34 +54,36 @@ class DataConfig(Section):
         min_length=1,
         examples=[["train.en", "train.de"]],
         description=(
-            'What to learn from: ["a.en", "a.de"], "pairs.tsv", or a mixture '
+            'Training corpora: ["a.en", "a.de"], "pairs.tsv", or a mixture '
             '[{ files = ["a.en", "a.de"], weight = 2 }, { files = ["b.tsv"] }].'
         ),
     )
     valid: Corpus | None = Field(
         default=None,
         examples=[["val.en", "val.de"]],
-        description="Pairs to watch while training; held out of `train` where none is given.",
+        description="Validation pairs; held out of `train` if unset.",
     )
     test: Corpus | None = Field(
-        default=None, examples=[["test.en", "test.de"]], description="Pairs to score at the end."
+        default=None,
+        examples=[["test.en", "test.de"]],
+        description="Test pairs, scored at the end of training.",
     )
     hold_out: int = Field(
-        default=1000, ge=1, description="Pairs held out of `train` when `valid` is not given (5 % at most)."
+        default=1000, ge=1, description="Pairs held out of `train` if `valid` is unset (at most 5 %)."
     )
     max_length: int = Field(
         default=256,
         ge=2,
         le=65535,
-        description="Pairs with more tokens than this on a side are not trained on.",
+        description="Pairs with more tokens than this on either side are not used for training.",
     )
     clean: bool = Field(
         default=False,
-        description="Leave out what `dragoman check` would: duplicates, odd lengths (8 bytes a pair).",
+        description="Remove what `dragoman check` would: duplicates, unusual lengths (8 bytes per pair).",
     )
     skip_bad: bool = Field(
         default=False,
-        description="Leave out lines that cannot be read (not UTF-8, no two columns) instead of stopping.",
+        description="Skip lines that cannot be read (not UTF-8, not two columns) instead of stopping.",
     )
     shard_pairs: int = Field(default=500_000, ge=1, description="Pairs in one shard of the token store.")
 

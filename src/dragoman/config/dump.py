@@ -1,4 +1,4 @@
-"""Config → TOML: the complete resolved file that is written beside every run."""
+"""Serialization of a Config as TOML: the fully resolved settings.toml that every run writes."""
 
 from __future__ import annotations
 
@@ -35,4 +35,4 @@ def literal(value: Any) -> str:
             return "{ " + ", ".join(entries(value)) + " }"
         case list() | tuple():
             return "[" + ", ".join(literal(v) for v in value) + "]"
-    raise TypeError(f"no TOML for {type(value).__name__}")
+    raise TypeError(f"cannot write {type(value).__name__} as TOML")

@@ -1,4 +1,4 @@
-"""What a setting takes, in the words of a person: "a whole number, such as 2000"."""
+"""Descriptions of the values that a setting accepts: "a whole number, such as 2000"."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ RANGES = {
 
 class Expected(NamedTuple):
     words: str
-    example: str  # as TOML has it; nothing where no value stands for the others
+    example: str  # as TOML; empty if no value is representative
 
 
 def expected_at(path: KeyPath, kind: str | None) -> Expected:
-    """Of the setting at this path, in a section of this kind where several may stand there."""
+    """Describe the setting at this path, in a section of this kind if several are allowed there."""
     *section, key = path
     owners = [s for s in sections_at(tuple(section)) if key in s.model_fields]
     mine = [s for s in owners if kind_of(s) == kind] or owners
@@ -43,7 +43,7 @@ def expected_at(path: KeyPath, kind: str | None) -> Expected:
 
 
 def example_of(field: FieldInfo) -> str:
-    """The one that its section names, or the default."""
+    """Return the example in the schema, or the default."""
     value = field.examples[0] if field.examples else field.default
     plain = isinstance(value, int | float | str | tuple | list) and not isinstance(value, bool)
     if not plain or value in (PydanticUndefined, "") or is_choice(field.annotation):
@@ -56,7 +56,7 @@ def is_choice(annotation: Any) -> bool:
 
 
 def alternatives(annotation: Any) -> list[Any]:
-    """The types of a union, without None and without what only bounds them."""
+    """Return the types of a union, without None and without annotations."""
     origin, args = get_origin(annotation), get_args(annotation)
     if origin in (Literal, tuple) or not args:
         return [] if annotation is NoneType else [annotation]
@@ -78,7 +78,7 @@ def form(kind: Any) -> str:
 
 
 def in_range(error: str, context: dict[str, Any]) -> str:
-    """The bound that was broken; nothing for errors of another type."""
+    """Describe the limit that was violated; empty for errors of another type."""
     if error not in RANGES:
         return ""
     words, key = RANGES[error]
@@ -87,5 +87,5 @@ def in_range(error: str, context: dict[str, Any]) -> str:
 
 
 def to_type(path: KeyPath, value: str) -> str:
-    """A setting as a shell takes it."""
+    """Return a setting quoted for the shell."""
     return shlex.quote(f"{'.'.join(path)}={value}")

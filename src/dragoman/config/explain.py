@@ -1,4 +1,4 @@
-"""pydantic's complaint → ours: where it stands (file:line), what was expected, what to write."""
+"""Conversion of pydantic's validation errors to ours: where (file:line), what was expected, how to fix it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Table = dict[str, Any]
 
 
 class Places:
-    """Where each setting was given: a line of the file, the command line, or `elsewhere`."""
+    """Where each setting was set: a line of the file, the command line, or `elsewhere`."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ def explain(error: ValidationError, table: Table, places: Places) -> ConfigError
     match kind:
         case "extra_forbidden":
             return unknown_key(path, table, places.of(path))
-        case "missing" if path and not sections_at(path[:-1]):  # one of two numbers
+        case "missing" if path and not sections_at(path[:-1]):  # one of the two numbers of a pair
             return wrong_value(path[:-1], given, kind_in(table, path[:-2]), places)
         case "missing":
             return ConfigError(
@@ -72,13 +72,16 @@ def explain(error: ValidationError, table: Table, places: Places) -> ConfigError
                 f"{name or 'The settings'}: {message.removeprefix('Value error, ')}.",
                 where=places.of(path),
                 expected=expected_at(path, kind_in(table, path[:-1])).words if is_one else "",
-                hint=f"Change {name}." if is_one else "Change one of them.",
+                hint=f"Change {name}." if is_one else "Change one of these settings.",
             )
     return wrong_value(path, given, kind_in(table, path[:-1]), places, in_range(kind, context))
 
 
 def wrong_value(path: KeyPath, given: Any, kind: str | None, places: Places, bound: str = "") -> ConfigError:
-    """`kind` is that of its section, `bound` what a number that is too large or too small has broken."""
+    """Return the error for a value that is not allowed.
+
+    `kind` is that of the section, `bound` the limit that an out-of-range number violates.
+    """
     words, example = expected_at(path, kind)
     name = ".".join(path)
     if isinstance(given, str) and re.fullmatch(r"\d+(?:,\d+)+", given):
@@ -95,7 +98,7 @@ def wrong_value(path: KeyPath, given: Any, kind: str | None, places: Places, bou
 
 
 def kind_is_missing(path: KeyPath, table: Table, places: Places) -> ConfigError:
-    """Settings of a part whose kind nobody said: which kinds have them."""
+    """Return the error for settings of a part without a kind, naming the kinds that have them."""
     given: Any = table
     for key in path:
         given = given[key]
@@ -105,9 +108,9 @@ def kind_is_missing(path: KeyPath, table: Table, places: Places) -> ConfigError:
     first = next(iter(given), "kind")
     return ConfigError(
         f"{'.'.join((*path, first))}: {first} belongs to kind = "
-        f"{' or '.join(literal(kind) for kind in kinds)}, and the kind is not set.",
+        f"{' or '.join(literal(kind) for kind in kinds)}, but the kind is not set.",
         where=places.of((*path, first)),
-        expected=f"{'.'.join(path)}.kind beside it",
+        expected=f"{'.'.join(path)}.kind next to it",
         hint=to_type((*path, "kind"), kinds[0]),
     )
 
@@ -124,7 +127,7 @@ def wrong_choice(name: str, given: Any, context: Table, where: str) -> ConfigErr
 
 
 def unknown_key(path: KeyPath, table: Table, where: str) -> ConfigError:
-    """A key that no section has, or one that another `kind` of this section has."""
+    """Return the error for a key that no section has, or that only another `kind` of this section has."""
     *section, key = path
     name = ".".join(path)
     sections = sections_at(tuple(section))
@@ -133,7 +136,7 @@ def unknown_key(path: KeyPath, table: Table, where: str) -> ConfigError:
     others = [f'"{kind_of(s)}"' for s in sections if s is not mine and key in s.model_fields]
     if mine and others:
         return ConfigError(
-            f'{name}: {key} belongs to kind = {" or ".join(others)}, and this one is "{kind_of(mine)}".',
+            f'{name}: {key} belongs to kind = {" or ".join(others)}, but this one is "{kind_of(mine)}".',
             where=where,
             expected="one of " + ", ".join(fields),
             hint=f"Remove {key}, or choose that kind.",
@@ -155,7 +158,7 @@ def kind_in(table: Any, section: Sequence[str]) -> str | None:
 
 
 def real_path(loc: Sequence[str | int], table: Any, *, missing: bool) -> KeyPath:
-    """pydantic's location without the tags of unions: what the user's table has, or lacks."""
+    """Return pydantic's location without the tags of unions: the path in the user's table."""
     out: list[str] = []
     node = table
     for index, key in enumerate(loc):
@@ -170,7 +173,7 @@ def real_path(loc: Sequence[str | int], table: Any, *, missing: bool) -> KeyPath
 
 
 def short(value: Any) -> str:
-    """A value as it was written, or nearly."""
+    """Return a value as it was written, shortened."""
     match value:
         case str():
             text = value or '""'
@@ -191,7 +194,7 @@ def as_toml(value: Any) -> str:
 
 
 def key_lines(text: str) -> dict[KeyPath, int]:
-    """The line of every key and header. `tomllib` keeps none; multi-line values are no keys of ours."""
+    """Return the line number of every key and header, which `tomllib` does not provide."""
     out: dict[KeyPath, int] = {}
     table: KeyPath = ()
     for number, line in enumerate(text.split("\n"), start=1):

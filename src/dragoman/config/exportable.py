@@ -1,8 +1,8 @@
-"""Which models another engine can run, known before they are trained.
+"""Checks, before training, of which models can be exported to which engine.
 
-CTranslate2 4.8.4 was given a random model of each choice of a Transformer, and all but windows came out as
-ours, also where encoder and decoder differ in width, heads, norm or positions. Embeddings made of characters
-are rows like any other once a model is trained, and a sampled head is a plain one.
+CTranslate2 4.8.4 was tested with a random model for each Transformer option: all outputs match ours except
+with windowed attention, also where encoder and decoder differ in width, heads, norm or positions. Character
+embeddings are ordinary rows once a model is trained, and a sampled head is an ordinary softmax.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from dragoman.config.parts.transformer import TransformerPart
 
 
 def reasons(model: ModelConfig, target: str) -> list[str]:
-    """Why this model cannot go to `target`, a clause a choice; none if it can."""
+    """Return why this model cannot be exported to `target`, one clause per option; empty if it can."""
     return list(TARGETS[target](model))
 
 
 def _ct2(model: ModelConfig) -> Iterator[str]:
-    elsewhere = "" if any(_onnx(model)) else "; this goes to ONNX"
+    elsewhere = "" if any(_onnx(model)) else "; use ONNX"
     for side, part in (("encoder", model.encoder), ("decoder", model.decoder)):
         if not isinstance(part, TransformerPart):
-            yield f"{part.name} {side} (ct2 runs Transformers{elsewhere})"
+            yield f"{part.name} {side} (ct2 runs only Transformers{elsewhere})"
         elif part.window is not None:
-            yield f"window of {part.window} in the {side} (in ct2 a token sees all others)"
+            yield f"window of {part.window} in the {side} (in ct2 a token attends to all others)"
     epsilons = {p.norm_eps for p in (model.encoder, model.decoder) if isinstance(p, TransformerPart)}
     if len(epsilons) > 1:
-        yield "norm_eps that differs between encoder and decoder (ct2 has one)"
+        yield "norm_eps that differs between encoder and decoder (ct2 has one for both)"
     if isinstance(model.head, AdaptiveHeadPart):
         yield "adaptive head (ct2 has one softmax over all tokens)"
 
@@ -36,7 +36,7 @@ def _ct2(model: ModelConfig) -> Iterator[str]:
 def _onnx(model: ModelConfig) -> Iterator[str]:
     for side, part in (("encoder", model.encoder), ("decoder", model.decoder)):
         if isinstance(part, TransformerPart):
-            yield f"{part.name} {side} (a Transformer on both sides goes to ct2)"
+            yield f"{part.name} {side} (use ct2 for a Transformer on both sides)"
 
 
 TARGETS: dict[str, Callable[[ModelConfig], Iterator[str]]] = {"ct2": _ct2, "onnx": _onnx}

@@ -1,4 +1,4 @@
-"""The names of all settings, and the one that was meant."""
+"""Names of all settings, and suggestions for misspelt ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dragoman.config.root import Config
 KeyPath = tuple[str, ...]
 Sections = tuple[type[BaseModel], ...]
 
-# What other tools call it → what we do.
+# The name in other toolkits → our name.
 SYNONYMS = {
     "batch_size": "batch_tokens",
     "beam": "size",
@@ -43,7 +43,7 @@ SYNONYMS = {
 
 
 def sections_at(path: KeyPath) -> Sections:
-    """The sections that may stand at a path: none for a plain value, several where `kind` decides."""
+    """Return the sections allowed at a path: none for a plain value, several where `kind` decides."""
     sections: Sections = (Config,)
     for key in path:
         fields = [section.model_fields[key] for section in sections if key in section.model_fields]
@@ -76,7 +76,7 @@ def kind_of(section: type[BaseModel]) -> str | None:
 
 
 def all_names(path: KeyPath = ()) -> list[str]:
-    """Every setting that holds a value, as section.key."""
+    """Return the names of all settings that hold a value, as section.key."""
     out: list[str] = []
     for key in keys_at(path):
         inner = (*path, key)
@@ -85,7 +85,7 @@ def all_names(path: KeyPath = ()) -> list[str]:
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The known name that was probably meant: first by its last part, in the same section if it can be."""
+    """Return the known name closest to `name`: first by its last part, in the same section if possible."""
     names = list(names)
     head, _, tail = name.rpartition(".")
     for wanted in (tail, SYNONYMS.get(tail)):

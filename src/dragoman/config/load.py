@@ -1,4 +1,4 @@
-"""TOML and overrides → Config. Every complaint names file:line and the nearest known key."""
+"""Loading of a Config from TOML and overrides. Errors name file:line and the nearest known key."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ from dragoman.manifest import Read
 
 S = TypeVar("S", bound=Section)
 
-LARGEST_FILE = 100_000  # characters; no settings are as long
-MOST_DOTS = 500  # in a line; tomllib takes time by the square of a.b.c…
-DEEPEST = 16  # tables in tables
+LARGEST_FILE = 100_000  # characters; no settings file is that long
+MOST_DOTS = 500  # per line; tomllib takes quadratic time for a.b.c…
+DEEPEST = 16  # nested tables
+# Sections whose keys depend on their kind.
 PARTS = (
     "encoder",
     "decoder",
@@ -48,7 +49,7 @@ PARTS = (
     "src_embedding",
     "tgt_embedding",
     "objective",
-)  # another kind of these has other keys
+)
 
 
 def load(
@@ -59,18 +60,21 @@ def load(
     *,
     read_bytes: Read = Path.read_bytes,
 ) -> Config:
-    """The file, over it `base` (what was given `elsewhere`), then the overrides; the preset below all."""
+    """Load the settings: the preset, overridden by the file, by `base` and by `overrides`, in this order.
+
+    `elsewhere` names the origin of `base` in error messages.
+    """
     text = read(file, read_bytes) if file else ""
     table = merge(from_here(parse(text, file), file.parent) if file else {}, base or {})
     over, given = parsed(overrides)
     whole, places = merge(table, over), Places(file, text, given, elsewhere)
     config = validate(whole, places)
-    refuse_unused(config, over or table, places)  # an override may well put out of use what a file says
+    refuse_unused(config, over or table, places)  # an override may disable a setting of the file
     return config
 
 
 def parsed(overrides: Sequence[str]) -> tuple[Table, dict[KeyPath, str]]:
-    """The table that overrides make, and which of them is at each place."""
+    """Return the table of all overrides, and the override that set each path."""
     given: dict[KeyPath, str] = {}
     over: Table = {}
     for override in overrides:
@@ -81,7 +85,7 @@ def parsed(overrides: Sequence[str]) -> tuple[Table, dict[KeyPath, str]]:
 
 
 def load_written(file: Path, read_bytes: Read) -> Config:
-    """The settings that stand in a model folder, as training wrote them."""
+    """Load the settings.toml of a model folder, as training wrote it."""
     try:
         return load(file, read_bytes=read_bytes)
     except ConfigError as error:
@@ -95,21 +99,23 @@ def load_written(file: Path, read_bytes: Read) -> Config:
 def validate(table: Table, places: Places | None = None) -> Config:
     places = places or Places()
     pairs = guess_pairs(corpora_of(table.get("data")))
-    return checked(Config, with_objective(with_usual(with_preset(table, pairs, places), pairs)), places)
+    return checked(
+        Config, with_objective(with_data_defaults(with_preset(table, pairs, places), pairs)), places
+    )
 
 
 def with_changes(search: SearchConfig, changes: Mapping[str, Any]) -> SearchConfig:
-    """The search of a model, with what one call of it changes."""
+    """Return the search settings of a model with the changes of one call."""
     table = {"search": {**search.model_dump(), **changes}}
     return checked(Searching, table, Places(elsewhere="the search of this call")).search
 
 
 def with_overrides(search: SearchConfig, overrides: Sequence[str]) -> SearchConfig:
-    """The search of a model, with what a command line changes; other settings of it are made."""
+    """Return the search settings of a model with command-line overrides; others cannot be changed."""
     for override in overrides:
         if not override.startswith("search."):
             raise ConfigError(
-                "Of a trained model only search.… can be changed.",
+                "Only search.… settings can be changed for a trained model.",
                 where=f'"{override}" on the command line',
                 hint="search.size=1",
             )
@@ -139,7 +145,7 @@ def read(file: Path, read_bytes: Read) -> str:
         raise ConfigError(
             "There is no such settings file.",
             where=str(file),
-            hint="dragoman new dates makes a folder with one.",
+            hint="dragoman new dates creates a folder with one.",
         ) from None
     except UnicodeDecodeError as error:
         raise ConfigError(
@@ -153,10 +159,10 @@ def read(file: Path, read_bytes: Read) -> str:
         ) from None
     if len(text) > LARGEST_FILE or any(line.count(".") > MOST_DOTS for line in text.split("\n")):
         raise ConfigError(
-            "The settings file is too long to be one.",
+            "The settings file is too long.",
             where=str(file),
-            expected=f"at most {LARGEST_FILE:,} characters, and {MOST_DOTS} dots in a line",
-            hint="dragoman new dates makes a folder with one to start from.",
+            expected=f"at most {LARGEST_FILE:,} characters, and {MOST_DOTS} dots per line",
+            hint="dragoman new dates creates a folder with one to start from.",
         )
     return text
 
@@ -164,16 +170,14 @@ def read(file: Path, read_bytes: Read) -> str:
 def parse(text: str, file: Path) -> Table:
     try:
         table = tomllib.loads(text)
-    except (
-        ValueError,
-        RecursionError,
-    ) as error:  # TOMLDecodeError is a ValueError; so is a number of 5,000 digits
+    # TOMLDecodeError is a ValueError; so is the error for a number of 5,000 digits.
+    except (ValueError, RecursionError) as error:
         line = re.search(r"at line (\d+)", str(error))
         raise ConfigError(
             f"The settings file is not valid TOML: {short(str(error))}",
             where=f"{file}:{line[1]}" if line else str(file),
             expected='lines such as  key = "text"  or  key = 3  below a  [section]',
-            hint="Mend that line.",
+            hint="Fix that line.",
         ) from None
     refuse_deep(table, str(file))
     return table
@@ -188,13 +192,13 @@ def refuse_deep(value: Any, where: str) -> None:
         raise ConfigError(
             "The settings are nested too deeply.",
             where=where,
-            expected=f"at most {DEEPEST} tables in tables",
+            expected=f"at most {DEEPEST} levels of tables",
             hint="Write them as  key = value  below a  [section].",
         )
 
 
 def refuse_true_as_number(table: Table, path: KeyPath, places: Places) -> None:
-    """Python counts True as 1; a reader of `lr = true` does not."""
+    """Raise ConfigError for `lr = true`, which pydantic would accept as 1."""
     for key, value in table.items():
         inner = (*path, key)
         if isinstance(value, dict):
@@ -204,7 +208,7 @@ def refuse_true_as_number(table: Table, path: KeyPath, places: Places) -> None:
 
 
 def merge(low: Table, high: Table) -> Table:
-    """`high` over `low`, table by table. A part of another kind starts anew."""
+    """Merge `high` over `low`, table by table. A part of another kind replaces the old one."""
     out = dict(low)
     for key, value in high.items():
         old = out.get(key)
@@ -242,15 +246,15 @@ def with_preset(table: Table, pairs: int, places: Places) -> Table:
 
 
 def budget_of(training: Any) -> float:
-    """In seconds; without one, or with one that will be refused, there is no bound."""
+    """Return the budget in seconds; infinity if there is none, or an invalid one that is refused later."""
     try:
         return seconds(training["budget"])
     except (KeyError, TypeError, ValueError):
         return math.inf
 
 
-def with_usual(table: Table, pairs: int) -> Table:
-    """A vocabulary and a batch by the data, and a learning rate by the model, where they are not set."""
+def with_data_defaults(table: Table, pairs: int) -> Table:
+    """Set vocabulary and batch size by the data, and the learning rate by the model, if they are unset."""
     text, training = table.get("text", {}), table.get("training", {})
     if isinstance(text, dict) and not {"size", "file", "src", "tgt"} & text.keys():
         kind = text.get("kind", TextConfig.model_fields["kind"].default)
@@ -259,13 +263,13 @@ def with_usual(table: Table, pairs: int) -> Table:
     model = table.get("model")
     lr = default_learning_rate(model.get("encoder")) if isinstance(model, dict) else None
     if isinstance(training, dict):
-        usual = {"batch_tokens": default_batch_tokens(pairs), **({"lr": lr} if lr else {})}
-        table = {**table, "training": {**usual, **training}}
+        defaults = {"batch_tokens": default_batch_tokens(pairs), **({"lr": lr} if lr else {})}
+        table = {**table, "training": {**defaults, **training}}
     return table
 
 
 def with_objective(table: Table) -> Table:
-    """An objective without a kind is that of the default, so that its weights can be set alone."""
+    """Set the default kind of an objective without one, so that its weights can be set alone."""
     training = table.get("training")
     objective = training.get("objective") if isinstance(training, dict) else None
     if not isinstance(training, dict) or not isinstance(objective, dict):

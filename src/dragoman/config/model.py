@@ -1,4 +1,4 @@
-"""[model]: which encoder, which decoder, how wide."""
+"""The [model] section: encoder, decoder, embeddings and output head."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart
 from dragoman.config.parts.transformer import TransformerPart
 from dragoman.config.section import Section
 
-LONGEST = 1024  # tokens of a model that has no limit of its own
-# Scores without a matrix between query and memory.
+LONGEST = 1024  # tokens, for models without a limit of their own
+# Attention scores without a matrix between query and memory, which need equal widths.
 EQUALLY_WIDE = ("dot", "scaled-dot", "cosine")
 
 EncoderPart = Annotated[
@@ -26,15 +26,18 @@ DecoderPart = Annotated[TransformerPart | RNNDecoderPart | ConvPart, Field(discr
 class ModelConfig(Section):
     preset: str = Field(
         default="auto",
-        description='A named size, or "auto" for one by data and machine; any field below changes it.',
+        description='A named size, or "auto" for one by data and machine; the fields below override it.',
     )
-    why: str = Field(default="", description='The reason that "auto" had for its preset.')
-    encoder: EncoderPart = Field(default=TransformerPart(), description="What reads the source.")
-    decoder: DecoderPart = Field(default=TransformerPart(), description="What writes the target.")
+    why: str = Field(default="", description='Why "auto" chose this preset.')
+    encoder: EncoderPart = Field(default=TransformerPart(), description="The network that reads the source.")
+    decoder: DecoderPart = Field(
+        default=TransformerPart(), description="The network that generates the target."
+    )
     tied: Literal["all", "target", "none"] = Field(
         default="all",
         description=(
-            "Embeddings shared by source, target and output (joint vocabulary), by target and output, or not."
+            "Share one embedding matrix between source, target and output (needs a joint vocabulary), "
+            "between target and output, or not at all."
         ),
     )
     src_embedding: EmbeddingPart = Field(
@@ -42,18 +45,18 @@ class ModelConfig(Section):
     )
     tgt_embedding: EmbeddingPart = Field(
         default=TableEmbeddingPart(),
-        description="How a target token becomes a vector, when it is read again.",
+        description="How a previously generated target token becomes a vector.",
     )
-    head: HeadPart = Field(default=SoftmaxHeadPart(), description="What makes probabilities of the output.")
+    head: HeadPart = Field(default=SoftmaxHeadPart(), description="How decoder outputs become probabilities.")
 
     @property
     def longest_source(self) -> int:
-        """Tokens that are read, beside </s>."""
+        """The maximum number of source tokens, excluding </s>."""
         return (self.encoder.longest or LONGEST) - 1
 
     @property
     def longest_target(self) -> int:
-        """Tokens that are written, </s> among them."""
+        """The maximum number of target tokens, including </s>."""
         return self.decoder.longest or LONGEST
 
     @model_validator(mode="after")
@@ -66,12 +69,12 @@ class ModelConfig(Section):
         if self.tied != "none" and target != output:
             raise ValueError(
                 f'tied = "{self.tied}" shares one matrix between target embeddings of {target} features and '
-                f'an output of {output}; make them equal, or set model.tied = "none"'
+                f'an output of {output}; make them equal or set model.tied = "none"'
             )
         if self.tied == "all" and source != target:
             raise ValueError(
                 f'tied = "all" shares one matrix between source embeddings of {source} features and target '
-                f'embeddings of {target}; make them equal, or set model.tied = "target"'
+                f'embeddings of {target}; make them equal or set model.tied = "target"'
             )
         return self
 
@@ -95,13 +98,13 @@ class ModelConfig(Section):
             return self
         if self.tied != "none":
             raise ValueError(
-                'head.kind = "adaptive" shares no matrix with embeddings; set model.tied = "none"'
+                'head.kind = "adaptive" cannot share a matrix with embeddings; set model.tied = "none"'
             )
         features, shrink, clusters = self.decoder.features, self.head.shrink, len(self.head.cutoffs)
         if features < shrink**clusters:
             raise ValueError(
-                f"cluster {clusters} of head.cutoffs has {features} / {shrink}^{clusters} features: less "
-                f"than one; give fewer cutoffs, or a smaller head.shrink"
+                f"cluster {clusters} of head.cutoffs has {features} / {shrink}^{clusters} features, "
+                f"which is less than one; use fewer cutoffs or a smaller head.shrink"
             )
         return self
 
@@ -114,7 +117,7 @@ class ModelConfig(Section):
         if decoder.attention in EQUALLY_WIDE and decoder.query_features != memory:
             raise ValueError(
                 f"{decoder.attention} attention multiplies a decoder state of {decoder.query_features} "
-                f"features with encoder states of {memory}; set decoder.width = {memory}, "
+                f"features by encoder states of {memory}; set decoder.width = {memory} "
                 'or decoder.attention = "multiplicative", which has a matrix between them'
             )
         return self

@@ -1,4 +1,4 @@
-"""[training.objective]: what the model learns from, beside or instead of the reference."""
+"""The [training.objective] section: teacher forcing, sampling and minimum risk training."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from dragoman.config.section import Section
 
 
 class AttentionTerms(Section):
-    """What may be asked of the attention; the target is then walked one step at a time."""
+    """Attention losses. If one is used, the decoder is unrolled one step at a time."""
 
     coverage: float = Field(
-        default=0.0, ge=0, description="Weight of the penalty for looking at a source token twice."
+        default=0.0,
+        ge=0,
+        description="Weight of the coverage loss, which penalizes attending to a source token repeatedly.",
     )
     alignment: float = Field(
-        default=0.0, ge=0, description="Weight of the pull of the attention towards word alignments."
+        default=0.0, ge=0, description="Weight of the loss that guides attention towards word alignments."
     )
 
     @property
-    def looks(self) -> bool:
+    def is_active(self) -> bool:
         return self.coverage > 0 or self.alignment > 0
 
 
@@ -28,50 +30,51 @@ class SamplingOptions(Section):
     """How often a step reads the model's own output instead of the reference."""
 
     decay: Literal["constant", "linear", "exponential", "inverse_sigmoid"] = Field(
-        default="inverse_sigmoid", description="How the probability p of reading the reference falls from 1."
+        default="inverse_sigmoid", description="How the probability p of reading the reference decays from 1."
     )
-    half: int = Field(default=2000, ge=1, description="The update at which p has fallen to one half.")
-    truth: float = Field(
-        default=0.25, ge=0, le=1, description="The p it never falls below; where decay is constant, p itself."
+    half_at: int = Field(default=2000, ge=1, description="The update at which p has fallen to one half.")
+    reference_floor: float = Field(
+        default=0.25, ge=0, le=1, description="The minimum of p; with constant decay, p itself."
     )
-    own: Literal["sample", "argmax"] = Field(
-        default="sample", description="A draw from the model's distribution, or its most probable token."
+    own_token: Literal["sample", "argmax"] = Field(
+        default="sample",
+        description="The model's own token: sampled from its distribution, or the most probable one.",
     )
 
 
 class TeacherForcingPart(AttentionTerms):
-    """Every step reads the reference."""
+    """Teacher forcing: every step reads the reference."""
 
     kind: Literal["teacher_forcing"] = "teacher_forcing"
 
 
 class ScheduledSamplingPart(AttentionTerms, SamplingOptions):
-    """A step reads the reference or the model's own output, one step at a time (Bengio et al. 2015)."""
+    """Scheduled sampling: each step reads the reference or the model's own output (Bengio et al. 2015)."""
 
     kind: Literal["scheduled_sampling"] = "scheduled_sampling"
 
 
 class TwoPassSamplingPart(SamplingOptions):
-    """The same in two passes over the whole target (Mihaylova & Martins 2019): fast for Transformers."""
+    """Scheduled sampling in two parallel passes, fast for Transformers (Mihaylova & Martins 2019)."""
 
     kind: Literal["two_pass_sampling"] = "two_pass_sampling"
 
 
 class MinimumRiskPart(Section):
-    """The expected distance of sampled outputs to the reference is minimised (Shen et al. 2016)."""
+    """Minimum risk training: the expected distance of sampled outputs to the reference (Shen et al. 2016)."""
 
     kind: Literal["minimum_risk"] = "minimum_risk"
     metric: Literal["bleu", "chrf", "wer", "cer"] = Field(
         default="bleu",
-        description="The distance: 1 − BLEU or 1 − chrF of a sentence, or the edits per word or character.",
+        description="The distance: 1 − sentence BLEU, 1 − sentence chrF, word or character error rate.",
     )
     samples: int = Field(default=8, ge=1, description="Outputs sampled for each source.")
     alpha: float = Field(
         default=0.005,
         gt=0,
-        description="An output counts by its probability to this power; small, else the reference rules.",
+        description="Samples are weighted by p to this power; if it is not small, the reference dominates.",
     )
-    after: int = Field(default=0, ge=0, description="Updates of teacher forcing that come first.")
+    after: int = Field(default=0, ge=0, description="Updates of teacher forcing before it starts.")
 
 
 ObjectivePart = Annotated[

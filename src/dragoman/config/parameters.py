@@ -1,7 +1,7 @@
-"""How many parameters a model has at least, by its settings alone: known before memory is taken for it.
+"""Lower bounds on the parameters of a model from its settings alone, before memory is allocated.
 
-Counted are the matrices of each part; biases and norms come on top. A model folder whose weights are fewer is
-refused, so that a small file cannot ask for a large model.
+Only the matrices of each part are counted, not biases and norms. A model folder with fewer weights is
+refused, so that a small file cannot make the loader allocate a large model.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ GATES = {"elman": 1, "lstm": 4, "peephole-lstm": 4, "coupled-lstm": 3, "gru": 3,
 
 
 def least_parameters(model: ModelConfig, src_entries: int = 0, tgt_entries: int = 0) -> int:
-    """With vocabularies of so many entries."""
+    """Return the minimum number of parameters for vocabularies of these sizes."""
     encoder, decoder = model.encoder, model.decoder
     total = of_encoder(encoder) + of_decoder(decoder, encoder.memory_features)
     total += of_embedding(model.tgt_embedding, tgt_entries, decoder.token_features)
@@ -31,7 +31,7 @@ def least_parameters(model: ModelConfig, src_entries: int = 0, tgt_entries: int 
 
 
 def largest_table(model: ModelConfig) -> int:
-    """Numbers of the largest table of places that is computed, and not among the parameters."""
+    """Return the size of the largest position table that is computed rather than learned."""
     return max(
         part.max_positions * part.width
         if isinstance(part, TransformerPart) and part.positions in ("sinusoidal", "rotary")
@@ -71,7 +71,7 @@ def of_recurrent_decoder(part: RNNDecoderPart, memory: int) -> int:
     reads = (part.embedding, *part.widths)
     layers = enumerate(part.widths)
     total = sum(of_cell(part, reads[k] + part.beside(k, memory), width) for k, width in layers)
-    if part.share_cells:  # they are the encoder's
+    if part.share_cells:  # the cells are those of the encoder
         total = 0
     if part.bridge == "projected" and part.form != "cho":
         total += memory * sum(part.widths)
@@ -95,7 +95,7 @@ def of_cross_attention(part: TransformerPart, memory: int) -> int:
 
 
 def shared(part: TransformerPart) -> int:
-    """Features of all keys, and of all values."""
+    """Return the total features of all key heads, which equals that of all value heads."""
     return part.width // part.heads * (part.kv_heads or part.heads)
 
 

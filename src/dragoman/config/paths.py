@@ -1,4 +1,4 @@
-"""Paths in a settings file are relative to the file."""
+"""Relative paths in settings files, which are relative to the file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ U = TypeVar("U", bound=Units)
 
 
 def from_here(table: Table, folder: Path) -> Table:
-    """The table of a file in `folder`, with its paths as they are from the working directory."""
+    """Return the table of a settings file in `folder` with its paths relative to the working directory."""
     data, text = table.get("data"), table.get("text")
     if isinstance(data, dict):
         moved = {key: _join(data[key], folder) for key in ("train", "valid", "test") if key in data}
@@ -26,7 +26,7 @@ def from_here(table: Table, folder: Path) -> Table:
 
 
 def _with_file(text: Table, folder: Path) -> Table:
-    """The file of a SentencePiece model, of both sides or of one."""
+    """Resolve the SentencePiece files in `text`, both the shared one and those of each side."""
     parts = {side: part for side in ("src", "tgt") if isinstance(part := text.get(side), dict)}
     sides = {side: _with_file(part, folder) for side, part in parts.items()}
     file = {"file": _join(text["file"], folder)} if "file" in text else {}
@@ -45,7 +45,7 @@ def _join(value: Any, folder: Path) -> Any:
 
 
 def from_folder(config: Config, folder: Path) -> Config:
-    """The same settings for a file in `folder`."""
+    """Return the settings with paths relative to `folder`."""
 
     def move(corpus: Corpus) -> Corpus:
         return corpus.model_copy(

@@ -1,4 +1,4 @@
-"""Named sizes: `model.preset` gives the defaults that any field of [model] may change."""
+"""Named model sizes: defaults for [model] that its fields may override."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _transformer(*, layers: int, width: int, heads: int, ffn: int, dropout: floa
         "heads": heads,
         "ffn": ffn,
         "dropout": dropout,
-        "attention_dropout": 0.0,  # none within sub-layers, as in the paper
+        "attention_dropout": 0.0,  # no dropout within sub-layers, as in the paper
         "ffn_dropout": 0.0,
     }
     return {"encoder": part, "decoder": dict(part), "tied": "all"}
@@ -36,7 +36,7 @@ def transformer_base() -> Table:
 
 
 def transformer_big() -> Table:
-    """Vaswani et al. 2017, Table 3; for English–French the paper drops 0.1."""
+    """Vaswani et al. 2017, Table 3; for English–French the paper uses dropout 0.1."""
     return _transformer(layers=6, width=1024, heads=16, ffn=4096, dropout=0.3)
 
 
@@ -55,35 +55,37 @@ def gru_small() -> Table:
 
 
 def elman() -> Table:
-    """Two of the simple recurrent networks of Elman 1990, of which one begins where the other ends."""
+    """Two simple recurrent networks (Elman 1990): the decoder starts from the encoder's last state."""
     part = {"kind": "rnn", "cell": "elman", "layers": 1, "width": 256, "embedding": 256, "dropout": 0.0}
     encoder = {**part, "bidirectional": False}
     return {"encoder": encoder, "decoder": {**part, "form": "sutskever", "bridge": "last"}, "tied": "none"}
 
 
 def cho2014() -> Table:
-    """Cho et al. 2014: GRUs of 1000, a summary at every step. The maxout layer is as wide as a token: 100."""
+    """Cho et al. 2014: GRUs of 1000, a source summary at every step. The maxout layer has 100 features, like
+    the embeddings."""
     part = {"kind": "rnn", "cell": "reset-first-gru", "width": 1000, "embedding": 100, "dropout": 0.0}
     encoder = {**part, "bidirectional": False}
     return {"encoder": encoder, "decoder": {**part, "form": "cho"}, "tied": "none"}
 
 
 def sutskever2014() -> Table:
-    """Sutskever et al. 2014: four layers of 1000, the source read backwards, only its end handed on."""
+    """Sutskever et al. 2014: four layers of 1000, the source reversed, no attention."""
     part = {"kind": "rnn", "cell": "lstm", "layers": 4, "width": 1000, "embedding": 1000, "dropout": 0.0}
     encoder = {**part, "bidirectional": False, "reversed_source": True}
     return {"encoder": encoder, "decoder": {**part, "form": "sutskever", "bridge": "last"}, "tied": "none"}
 
 
 def bahdanau2015() -> Table:
-    """Bahdanau et al. 2015, RNNsearch: GRUs of 1000. The maxout layer is as wide as a token: 620, not 500."""
+    """Bahdanau et al. 2015, RNNsearch: GRUs of 1000. The maxout layer has 620 features, like the embeddings,
+    instead of 500."""
     part = {"kind": "rnn", "cell": "reset-first-gru", "width": 1000, "embedding": 620, "dropout": 0.0}
     decoder = {**part, "form": "bahdanau", "attention": "additive"}
     return {"encoder": part, "decoder": decoder, "tied": "none"}
 
 
 def luong2015() -> Table:
-    """Luong et al. 2015: four layers of 1000, the source read backwards, attention and input feeding."""
+    """Luong et al. 2015: four layers of 1000, the source reversed, attention and input feeding."""
     part = {"kind": "rnn", "cell": "lstm", "layers": 4, "width": 1000, "embedding": 1000, "dropout": 0.2}
     encoder = {**part, "bidirectional": False, "reversed_source": True}
     decoder = {**part, "form": "luong", "attention": "multiplicative", "input_feeding": True}
@@ -91,8 +93,8 @@ def luong2015() -> Table:
 
 
 def gnmt2016() -> Table:
-    """Wu et al. 2016: 8 + 8 layers of 1024. Residuals start where widths agree: at the third layer of
-    the encoder, as in the paper, and at the second of the decoder.
+    """Wu et al. 2016: 8 + 8 layers of 1024. Residual connections start where widths agree: at the third
+    layer of the encoder, as in the paper, and at the second of the decoder.
     """
     part = {"kind": "rnn", "cell": "lstm", "layers": 8, "width": 1024, "embedding": 1024, "dropout": 0.2}
     encoder = {**part, "residual": True, "bidirectional": "bottom"}
@@ -101,13 +103,13 @@ def gnmt2016() -> Table:
 
 
 def conv_small() -> Table:
-    """ConvS2S after Gehring et al. 2017, for some ten thousand pairs."""
+    """ConvS2S after Gehring et al. 2017, for tens of thousands of pairs."""
     part = {"kind": "conv", "layers": 3, "width": 256, "kernel": 3, "embedding": 256, "dropout": 0.2}
     return {"encoder": part, "decoder": dict(part), "tied": "all"}
 
 
 def convs2s2017() -> Table:
-    """Gehring et al. 2017, section 5.1: English to German of WMT 2014."""
+    """Gehring et al. 2017, section 5.1: WMT 2014 English–German."""
     width, kernel = [512] * 10 + [768] * 3 + [2048] * 2, [3] * 13 + [1] * 2
     part = {"kind": "conv", "layers": 15, "width": width, "kernel": kernel, "embedding": 512, "dropout": 0.2}
     return {"encoder": part, "decoder": dict(part), "tied": "none"}

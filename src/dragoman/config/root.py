@@ -1,4 +1,4 @@
-"""Config: what a run is. The one source of truth for TOML, overrides, Python and the docs page."""
+"""Config, the settings of a run: the single source for TOML, overrides, Python and the docs page."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from dragoman.config.training import TrainingConfig
 
 
 class Config(Section):
-    task: Literal["translate"] = Field(default="translate", description="Sequence to sequence.")
-    data: DataConfig = Field(description="Which files.")
-    text: TextConfig = Field(default=TextConfig(), description="Strings to ids.")
+    task: Literal["translate"] = Field(default="translate", description="The task: sequence to sequence.")
+    data: DataConfig = Field(description="The corpora.")
+    text: TextConfig = Field(default=TextConfig(), description="Tokenization and vocabularies.")
     model: ModelConfig = Field(default=ModelConfig(), description="The network.")
-    training: TrainingConfig = Field(default=TrainingConfig(), description="The engine.")
-    search: SearchConfig = Field(default=SearchConfig(), description="Choosing the output.")
+    training: TrainingConfig = Field(default=TrainingConfig(), description="How the model is trained.")
+    search: SearchConfig = Field(default=SearchConfig(), description="How outputs are decoded.")
 
     @property
     def longest_side(self) -> int:
-        """Tokens of a side that are trained on: no more than the model has places for, with </s>."""
-        places = [self.model.encoder.longest, self.model.decoder.longest]
-        return min([self.data.max_length, *(place - 1 for place in places if place is not None)])
+        """The maximum tokens per side in training, limited by the positions of the model, with </s>."""
+        limits = [self.model.encoder.longest, self.model.decoder.longest]
+        return min([self.data.max_length, *(limit - 1 for limit in limits if limit is not None)])
 
     @model_validator(mode="after")
     def _tying_needs_one_vocabulary(self) -> Config:
@@ -40,7 +40,7 @@ class Config(Section):
         return self
 
     @model_validator(mode="after")
-    def _only_words_are_spelt(self) -> Config:
+    def _character_embeddings_need_words(self) -> Config:
         sides = {
             "src": (self.model.src_embedding, self.text.src_units),
             "tgt": (self.model.tgt_embedding, self.text.tgt_units),
@@ -48,7 +48,7 @@ class Config(Section):
         for side, (embedding, units) in sides.items():
             if embedding.kind == "characters" and units.kind != "word":
                 raise ValueError(
-                    f'model.{side}_embedding.kind = "characters" spells words, and the units are '
+                    f'model.{side}_embedding.kind = "characters" needs word units, but the units are '
                     f'"{units.kind}"; set text.{side}.kind = "word"'
                 )
         return self
@@ -58,26 +58,26 @@ class Config(Section):
         head, units = self.model.head, self.text.tgt_units
         if isinstance(head, AdaptiveHeadPart) and units.kind != "byte" and head.cutoffs[-1] >= units.size:
             raise ValueError(
-                f"model.head.cutoffs reaches {head.cutoffs[-1]}, and the target side has at most "
-                f"{units.size} entries; give smaller cutoffs, or a larger text.size"
+                f"model.head.cutoffs reaches {head.cutoffs[-1]}, but the target vocabulary has at most "
+                f"{units.size} entries; use smaller cutoffs or a larger text.size"
             )
         return self
 
     @model_validator(mode="after")
-    def _looking_needs_attention(self) -> Config:
+    def _attention_terms_need_attention(self) -> Config:
         objective, decoder = self.training.objective, self.model.decoder
-        if isinstance(objective, AttentionTerms) and objective.looks and not decoder.attends:
+        if isinstance(objective, AttentionTerms) and objective.is_active and not decoder.attends:
             raise ValueError(
-                f"training.objective looks at the attention, which the {decoder.name} decoder does not have; "
-                "choose a decoder with attention, or set the weights of training.objective to 0"
+                f"training.objective uses attention weights, but the {decoder.name} decoder has none; "
+                "choose a decoder with attention or set coverage and alignment of training.objective to 0"
             )
         return self
 
     @model_validator(mode="after")
-    def _coverage_needs_a_look_at_each_token(self) -> Config:
+    def _coverage_needs_attention_to_each_token(self) -> Config:
         decoder, encoder = self.model.decoder, self.model.encoder
-        looks = decoder.attends and not isinstance(encoder, KalchbrennerPart)
-        if self.search.coverage_penalty and not looks:
+        attends_to_tokens = decoder.attends and not isinstance(encoder, KalchbrennerPart)
+        if self.search.coverage_penalty and not attends_to_tokens:
             raise ValueError(
                 f"search.coverage_penalty needs attention to each source token, which the {encoder.name} "
                 f"encoder and the {decoder.name} decoder do not have; set it to 0"
@@ -85,7 +85,7 @@ class Config(Section):
         return self
 
     @model_validator(mode="after")
-    def _alignment_needs_a_state_a_token(self) -> Config:
+    def _alignment_needs_a_state_per_token(self) -> Config:
         objective, encoder = self.training.objective, self.model.encoder
         if (
             isinstance(objective, AttentionTerms)
@@ -93,7 +93,7 @@ class Config(Section):
             and isinstance(encoder, KalchbrennerPart)
         ):
             raise ValueError(
-                f"training.objective.alignment needs a state for each source token, and the {encoder.name} "
-                "encoder leaves one for all; choose another encoder, or set it to 0"
+                f"training.objective.alignment needs a state for each source token, but the {encoder.name} "
+                "encoder has one for the whole source; choose another encoder or set it to 0"
             )
         return self

@@ -1,4 +1,4 @@
-"""The settings for those who look for one: a list with descriptions, and a JSON schema for editors."""
+"""Descriptions of all settings: a list, and a JSON schema for editors."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from dragoman.config.root import Config
 
 class Setting(NamedTuple):
     name: str
-    default: str  # as TOML has it; nothing where it is unset or has to be given
+    default: str  # as TOML; empty if unset or required
     about: str
 
 
 def described() -> list[Setting]:
-    """Each once, by its name on the command line; where parts of several kinds have it, the first."""
+    """Return each setting once, by its name on the command line; of several kinds, that of the first."""
     return list({row.name: row for row in reversed(list(_rows(Config, "")))}.values())[::-1]
 
 
@@ -33,12 +33,15 @@ def _rows(section: type[BaseModel], path: str) -> Iterator[Setting]:
             continue
         value = field.get_default(call_default_factory=True)
         has_default = value is not None and value is not PydanticUndefined
-        about = field.description or "Which of these parts it is."
+        about = field.description or "The kind of this part."
         yield Setting(f"{path}{key}", literal(value) if has_default else "", about)
 
 
 def schema() -> dict[str, Any]:
-    """Of dragoman.toml. A part may leave out its kind, which its preset has; a corpus may be its files."""
+    """Return the JSON schema of dragoman.toml.
+
+    A part may omit its kind, which the preset sets; a corpus may be given as its files.
+    """
     made: dict[str, Any] = Config.model_json_schema()
     _relax(made)
     parts = made["$defs"]

@@ -1,4 +1,4 @@
-"""[search]: how the output is chosen."""
+"""The [search] section: how outputs are decoded."""
 
 from __future__ import annotations
 
@@ -13,73 +13,82 @@ class SearchConfig(Section):
     kind: Literal["greedy", "beam", "sample", "mbr"] = Field(
         default="beam",
         description=(
-            "Best token each time; the best of a beam; tokens by chance; or of several samples the one that "
-            "is most like the others (minimum Bayes risk)."
+            "Greedy search, beam search, sampling, or minimum Bayes risk decoding, which returns the sample "
+            "that is most similar to the others."
         ),
     )
-    size: int = Field(default=5, ge=1, le=1024, description="Hypotheses in the beam.")
-    n_best: int = Field(default=1, ge=1, le=1024, description="Outputs given for each input, best first.")
+    size: int = Field(default=5, ge=1, le=1024, description="Beam size.")
+    n_best: int = Field(default=1, ge=1, le=1024, description="Outputs returned for each input, best first.")
     length_penalty: float = Field(
-        default=1.0, ge=0, description="Scores are Σ log p / tᵅ with this α; 1 is the mean, 0 the plain sum."
+        default=1.0, ge=0, description="The α in the score Σ log p / tᵅ; 1 is the mean, 0 the plain sum."
     )
     length_norm: Literal["power", "gnmt"] = Field(
-        default="power", description='What the sum is divided by: "power" is tᵅ, "gnmt" is ((5 + t) / 6)ᵅ.'
+        default="power", description='The divisor of the sum: "power" is tᵅ, "gnmt" is ((5 + t) / 6)ᵅ.'
     )
     coverage_penalty: float = Field(
         default=0.0,
         ge=0,
-        description="β of β Σ log min(Σ α, 1): what a beam takes off for source tokens not looked at.",
+        description="The β in β Σ log min(Σ α, 1), the beam search penalty for unattended source tokens.",
     )
-    max_length: int = Field(default=256, ge=1, description="Longest output in tokens.")
+    max_length: int = Field(default=256, ge=1, description="Maximum output length in tokens.")
     stop: Literal["length", "n_best", "heuristic", "all"] = Field(
         default="heuristic",
         description=(
-            'When a beam stops. "n_best": when `size` hypotheses have ended; "heuristic": when, besides, no '
-            'open one would be among them if it ended now; "all": when none can; "length": at `max_length`.'
+            'When beam search stops. "n_best": when `size` hypotheses are finished; "heuristic": when, in '
+            'addition, no unfinished one would rank in the top `size` if it ended now; "all": when no '
+            'unfinished one ever can; "length": at `max_length`.'
         ),
     )
-    groups: int = Field(default=1, ge=1, description="Groups of the beam that are kept different.")
+    groups: int = Field(
+        default=1, ge=1, description="Groups in diverse beam search; 1 is ordinary beam search."
+    )
     diversity: float = Field(
-        default=0.5, ge=0, description="What a group pays for a token that another chose at the same step."
+        default=0.5, ge=0, description="Penalty on a token that an earlier group chose at the same step."
     )
     temperature: float = Field(
-        default=1.0, gt=0, description="Samples are drawn from p to the power of 1 over this."
+        default=1.0,
+        gt=0,
+        description="Sampling temperature: samples are drawn from p^(1/temperature), renormalized.",
     )
     top_k: int | None = Field(
         default=None,
         ge=1,
         examples=[10],
-        description="Samples are drawn from this many most probable tokens.",
+        description="Sample from this many most probable tokens only.",
     )
     top_p: float = Field(
         default=1.0,
         gt=0,
         le=1,
-        description="Samples are drawn from the likeliest tokens that have this mass.",
+        description="Nucleus sampling: sample from the most probable tokens with this total probability.",
     )
-    seed: int = Field(default=1, ge=0, description="Of samples: with the text it decides what is drawn.")
+    seed: int = Field(
+        default=1, ge=0, description="Sampling seed; together with the text it determines the samples."
+    )
     samples: int = Field(
-        default=32, ge=2, le=1024, description="Samples that mbr draws, and compares with the first 64."
+        default=32, ge=2, le=1024, description="Samples that mbr draws; each is compared with the first 64."
     )
-    utility: Literal["chrf", "bleu"] = Field(default="chrf", description="What mbr compares them by.")
+    utility: Literal["chrf", "bleu"] = Field(
+        default="chrf", description="The metric by which mbr compares samples."
+    )
     ensemble: Literal["probability", "log"] = Field(
-        default="probability", description="What several models average: p, or log p."
+        default="probability", description="What an ensemble averages: p or log p."
     )
     reverse_weight: float = Field(
         default=0.5,
         ge=0,
         le=1,
-        description="Where a reverse model re-ranks: its share of the score, log p(x given y) per token.",
+        description="Weight in the score of a reverse model used for reranking: log p(x | y) per token.",
     )
-    min_length: int = Field(default=0, ge=0, description="Shortest output in tokens.")
+    min_length: int = Field(default=0, ge=0, description="Minimum output length in tokens.")
     no_repeat_ngram: int = Field(
-        default=0, ge=0, description="No run of this many tokens twice in an output; 0 allows all."
+        default=0, ge=0, description="Forbid repeated n-grams of this many tokens in an output; 0 allows all."
     )
     guard: bool = Field(
         default=True,
         description=(
-            "Cut loops, and outputs that are far longer than their source: by bounds that were learned from "
-            "the references in calibration. A model without a calibration is not guarded."
+            "Cut repetitive outputs and outputs that are far longer than their source, by limits learned "
+            "from the references during calibration. It has no effect on a model that is not calibrated."
         ),
     )
     batch_sentences: int = Field(default=64, ge=1, description="Sentences decoded together.")
@@ -89,7 +98,7 @@ class SearchConfig(Section):
         if self.min_length >= self.max_length:
             raise ValueError(
                 f"min_length ({self.min_length}) leaves no room below max_length ({self.max_length}), "
-                "which counts </s> too; lower the one or raise the other"
+                "which includes </s>; lower min_length or raise max_length"
             )
         return self
 
@@ -97,7 +106,7 @@ class SearchConfig(Section):
     def _groups_are_equal(self) -> SearchConfig:
         if self.size % self.groups:
             raise ValueError(
-                f"groups = {self.groups} cannot share a beam of {self.size}; "
+                f"groups = {self.groups} does not divide a beam of size {self.size}; "
                 f"set search.size = {-(-self.size // self.groups) * self.groups}"
             )
         return self
@@ -108,7 +117,7 @@ class SearchConfig(Section):
         if self.n_best > most:
             change = {"beam": f"search.size = {self.n_best}", "mbr": f"search.samples = {self.n_best}"}
             raise ValueError(
-                f'n_best = {self.n_best} is more than kind = "{self.kind}" finds, which is {most}; '
+                f'n_best = {self.n_best} is more than kind = "{self.kind}" returns, which is {most}; '
                 f"set {change.get(self.kind, 'search.kind = beam')}"
             )
         return self

@@ -1,4 +1,4 @@
-"""A section of the settings: typed, frozen, and closed to unknown keys."""
+"""The base class of settings sections: typed, frozen, and without unknown keys."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""[text]: into which units a string is cut."""
+"""The [text] section: how text is tokenized."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Units(Section):
     kind: Kind = Field(
         default="bpe",
         description=(
-            "bpe and unigram are learned by SentencePiece; word, char and byte are ours; sentencepiece is a "
-            "model that you have already, in `file`."
+            "The tokenizer: bpe and unigram are trained with SentencePiece; word, char and byte are built "
+            "in; sentencepiece uses an existing SentencePiece model, `file`."
         ),
     )
     size: int = Field(
@@ -24,47 +24,51 @@ class Units(Section):
         ge=8,
         le=1_000_000,
         description=(
-            "Entries of the vocabulary at most; sub-words need 260 and the alphabet. Unset, fewer pairs have "
-            "fewer sub-words: 35 · √pairs, from 500 to 8,000."
+            "Maximum vocabulary size; sub-words need at least 260 plus the alphabet. If unset, the number of "
+            "sub-words is 35 · √pairs, between 500 and 8,000."
         ),
     )
     file: str | None = Field(
         default=None,
         examples=["source.spm"],
-        description='Of kind "sentencepiece": the .model or .spm file; it says its size.',
+        description='For kind "sentencepiece": the .model or .spm file, which sets the vocabulary size.',
     )
 
     @model_validator(mode="after")
     def _a_file_is_a_model(self) -> Units:
         if (self.kind == "sentencepiece") != (self.file is not None):
             raise ValueError(
-                'kind = "sentencepiece" and file go together; set both, or neither to learn a vocabulary'
+                'kind = "sentencepiece" and file need each other; set both, or neither to train a vocabulary'
             )
         return self
 
 
 class TextConfig(Units):
-    joint: bool = Field(default=True, description="One vocabulary for both sides; false makes one per side.")
+    joint: bool = Field(
+        default=True, description="Use one vocabulary for both sides; false creates one per side."
+    )
     src: Units | None = Field(
-        default=None, description="Units of the source side alone; implies joint = false."
+        default=None, description="Tokenizer of the source side; implies joint = false."
     )
     tgt: Units | None = Field(
-        default=None, description="Units of the target side alone; implies joint = false."
+        default=None, description="Tokenizer of the target side; implies joint = false."
     )
     lowercase: bool = Field(
-        default=False, description="Lower-case both sides before cutting. Not reversible."
+        default=False, description="Lowercase both sides before tokenizing. Not reversible."
     )
     sampling: float = Field(
         default=0.0,
         ge=0.0,
         le=1.0,
         description=(
-            "Sub-word regularisation while training: BPE-dropout with this rate, or for unigram the chance "
-            "that a word is cut another way."
+            "Sub-word regularization during training: the BPE-dropout rate or, for unigram, the probability "
+            "of sampling another segmentation of a word."
         ),
     )
     sample_lines: int = Field(
-        default=1_000_000, ge=1, description="Lines per side from which a vocabulary is learned, at most."
+        default=1_000_000,
+        ge=1,
+        description="Maximum number of lines per side from which a vocabulary is trained.",
     )
 
     @property

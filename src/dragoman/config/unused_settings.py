@@ -1,6 +1,6 @@
-"""Settings that were given and would change nothing beside the others: they are refused, with the way out.
+"""Refusal of settings that have no effect in combination with the others.
 
-What a run writes down has every setting, in effect or not, so settings.toml is let alone.
+A run writes every setting to settings.toml, whether it has an effect or not, so that file is not checked.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dragoman.config.root import Config
 from dragoman.config.search import SearchConfig
 from dragoman.errors import ConfigError
 
-WRITTEN = "settings.toml"  # by a run
+WRITTEN = "settings.toml"  # written by a run
 SUBWORDS = ("bpe", "unigram")
 C = TypeVar("C")
 
@@ -24,7 +24,7 @@ C = TypeVar("C")
 class UnusedSetting(NamedTuple, Generic[C]):
     names: Sequence[str]
     is_idle: Callable[[C], bool]
-    why: str  # and what to do, behind a semicolon
+    why: str  # the reason; and the fix, after a semicolon
 
 
 def feeds_nothing(config: Config) -> bool:
@@ -60,22 +60,22 @@ def never_falls(config: Config) -> bool:
     return isinstance(objective, SamplingOptions) and objective.decay == "constant"
 
 
-RELATIVE = "relative positions have no limit; leave it out, or choose other positions"
+RELATIVE = "relative positions have no limit; remove it, or choose other positions"
 SETTINGS: Sequence[UnusedSetting[Config]] = (
     UnusedSetting(
         ["model.decoder.input_feeding"],
         feeds_nothing,
-        'only form = "luong" has input feeding; set model.decoder.form=luong, or leave it out',
+        'only form = "luong" has input feeding; set model.decoder.form=luong, or remove it',
     ),
     UnusedSetting(
         ["model.decoder.attention"],
         has_no_attention,
-        "the decoder's form has no attention; set model.decoder.form=luong or bahdanau, or leave it out",
+        "the decoder's form has no attention; set model.decoder.form=luong or bahdanau, or remove it",
     ),
     UnusedSetting(
         ["model.encoder.join"],
         joins_nothing,
-        "one direction has nothing to join; set model.encoder.bidirectional=true, or leave it out",
+        "a unidirectional encoder has nothing to join; set model.encoder.bidirectional=true, or remove it",
     ),
     UnusedSetting(
         ["model.encoder.max_positions"], lambda config: is_relative(config.model.encoder), RELATIVE
@@ -88,57 +88,57 @@ SETTINGS: Sequence[UnusedSetting[Config]] = (
         lambda config: (
             isinstance(config.model.decoder, TransformerPart) and not config.model.decoder.reads_end
         ),
-        "only an encoder reads the end of the source; set model.encoder.reads_end",
+        "only an encoder reads the </s> of the source; set model.encoder.reads_end",
     ),
     UnusedSetting(
         ["text.sampling"],
         samples_nothing,
-        "only sub-words can be cut another way; set text.kind=bpe or unigram, or leave it out",
+        "only sub-word segmentation can be sampled; set text.kind=bpe or unigram, or remove it",
     ),
     UnusedSetting(
         ["training.label_smoothing"],
         has_no_truth_to_smooth,
-        "minimum risk has no references to smooth; leave it out, or set training.objective.after",
+        "minimum risk training has no reference tokens to smooth; remove it, or set training.objective.after",
     ),
     UnusedSetting(
-        ["training.objective.half"],
+        ["training.objective.half_at"],
         never_falls,
-        'with decay = "constant" nothing falls; set training.objective.truth, or another decay',
+        'with decay = "constant" nothing decays; set training.objective.reference_floor, or another decay',
     ),
     UnusedSetting(
         ["training.valid_metric"],
         lambda config: config.training.valid_metric != "loss" and not config.training.valid_decode,
-        "without decoded pairs there is only the loss; set training.valid_decode, or valid_metric=loss",
+        "without decoded pairs only the loss is known; set training.valid_decode, or valid_metric=loss",
     ),
 )
 SEARCHES: Sequence[UnusedSetting[SearchConfig]] = (
     UnusedSetting(
         ["search.temperature", "search.top_k", "search.top_p", "search.seed"],
         lambda search: search.kind not in ("sample", "mbr"),
-        "only samples are drawn; set search.kind=sample, or leave it out",
+        "only sampling uses it; set search.kind=sample, or remove it",
     ),
     UnusedSetting(
         ["search.samples", "search.utility"],
         lambda search: search.kind != "mbr",
-        "only minimum Bayes risk compares samples; set search.kind=mbr, or leave it out",
+        "only minimum Bayes risk compares samples; set search.kind=mbr, or remove it",
     ),
     UnusedSetting(
         ["search.diversity"],
         lambda search: search.kind == "beam" and search.groups == 1,
-        "one group has no other to differ from; set search.groups=2 or more, or leave it out",
+        "a single group has no other to differ from; set search.groups=2 or more, or remove it",
     ),
 )
 
 
 def refuse_unused(config: Config, given: Mapping[str, Any], places: Places) -> None:
-    """`given` is the table before presets and defaults."""
+    """Raise ConfigError for a setting in `given`, the table before presets and defaults, without effect."""
     if places.file is None or places.file.name != WRITTEN:
         refuse(SETTINGS, config, given, places)
-        refuse(SEARCHES, config.search, {"search": not_usual(given.get("search"))}, places)
+        refuse(SEARCHES, config.search, {"search": not_default(given.get("search"))}, places)
 
 
-def not_usual(search: Any) -> dict[str, Any]:
-    """What a file says of the search besides the defaults, which a folder that Dragoman made has, too."""
+def not_default(search: Any) -> dict[str, Any]:
+    """Return the search settings that differ from the defaults, which are written to every project file."""
     fields = SearchConfig.model_fields
     given = search.items() if isinstance(search, Mapping) else ()
     return {key: value for key, value in given if key in fields and value != fields[key].default}
@@ -149,11 +149,11 @@ def refuse(rules: Sequence[UnusedSetting[C]], config: C, given: Mapping[str, Any
         for name in rule.names:
             path = tuple(name.split("."))
             if is_given(given, path) and rule.is_idle(config):
-                because, _, do = rule.why.partition("; ")
+                reason, _, fix = rule.why.partition("; ")
                 raise ConfigError(
-                    f"The setting {name} would change nothing: {because}.",
+                    f"The setting {name} has no effect: {reason}.",
                     where=places.of(path),
-                    hint=do[:1].upper() + do[1:] + ".",
+                    hint=fix[:1].upper() + fix[1:] + ".",
                 )
 
 

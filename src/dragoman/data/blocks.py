@@ -1,4 +1,4 @@
-"""Pairs a block at a time: enough for array operations, never more than a few megabytes."""
+"""Blocks of pairs: large enough for array operations, never more than a few megabytes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 from dragoman.data.pair import Pair
 
 PAIRS = 8192
-CHARACTERS = 8_000_000  # a line may have a million
+CHARACTERS = 8_000_000  # per block; a single line may have a million
 
 
 def blocks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+    """Yield the pairs in blocks of at most `PAIRS` pairs."""
     block: list[Pair] = []
     size = 0
     for pair in pairs:

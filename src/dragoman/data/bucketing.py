@@ -1,4 +1,7 @@
-"""Windows of examples → batches of pairs of like length → micro-batches. A pure function of its arguments."""
+"""Length bucketing: windows of examples → batches of similar length → micro-batches.
+
+The result depends only on the arguments.
+"""
 
 from __future__ import annotations
 
@@ -13,32 +16,33 @@ Places = NDArray[np.int64]
 
 
 def window_size(total: int) -> int:
-    """At most 16384 examples, so that a whole number of windows just covers an epoch of `total` rows."""
+    """Return the window size, at most 16384, for which whole windows just cover an epoch of `total` rows."""
     return -(-total // -(-total // WINDOW))
 
 
 def batches(
     src_len: Places, tgt_len: Places, *, batch_tokens: int, micro_batches: int, key: int
 ) -> list[list[Places]]:
-    """The batches of one window, each as `micro_batches` arrays of places in it (the last may be empty).
+    """Return the batches of one window, each as `micro_batches` index arrays (the last may be empty).
 
-    Rows × longest side stays within `batch_tokens`, </s> included, unless that would leave fewer rows
+    Rows × longest side, including </s>, is at most `batch_tokens`, unless that would leave fewer rows
     than there are micro-batches.
     """
-    places = by_length(src_len, tgt_len, key)
-    cost = np.maximum(src_len, tgt_len)[places] + 1
-    edges = [*cut(cost, batch_tokens, micro_batches), len(places)]
-    found = []
+    indices = by_length(src_len, tgt_len, key)
+    cost = np.maximum(src_len, tgt_len)[indices] + 1
+    edges = [*cut(cost, batch_tokens, micro_batches), len(indices)]
+    result = []
     for at in permute(np.arange(len(edges) - 1), len(edges) - 1, hash64(key, KeyPurpose.BATCHES)):
         rows = slice(edges[at], edges[at + 1])
-        found.append(np.split(places[rows], split(cost[rows], micro_batches)))
-    return found
+        result.append(np.split(indices[rows], split(cost[rows], micro_batches)))
+    return result
 
 
 def by_length(src_len: Places, tgt_len: Places, key: int) -> Places:
-    """Places sorted by the longer side, which a batch pays for, then by how much shorter the other is.
+    """Return indices sorted by the longer side, which sets the padding, then by the length difference.
 
-    The second runs up and down in turn, so that neighbours stay alike where the first changes.
+    The second key alternates between ascending and descending, so that neighbours stay similar where the
+    first key changes.
     """
     tie = hash64_each(hash64(key, KeyPurpose.TIES), np.arange(len(src_len), dtype=np.uint64))
     longer = np.maximum(src_len, tgt_len)
@@ -46,7 +50,7 @@ def by_length(src_len: Places, tgt_len: Places, key: int) -> Places:
 
 
 def cut(cost: Places, budget: int, rows: int) -> list[int]:
-    """Where the batches begin: as few as the budget allows, then as even as that number allows."""
+    """Return the starts of the batches: as few as the budget allows, then as even as possible."""
     starts = greedy(cost, budget, rows)
     low, high = 1, budget
     while low < high:
@@ -56,13 +60,13 @@ def cut(cost: Places, budget: int, rows: int) -> list[int]:
         else:
             low = middle + 1
     starts = greedy(cost, high, rows)
-    if len(starts) > 1:  # a short last batch borrows rows from the one before
+    if len(starts) > 1:  # a short last batch takes rows from the previous one
         starts[-1] = min(starts[-1], max(len(cost) - rows, starts[-2] + rows))
     return starts
 
 
 def greedy(cost: Places, budget: int, rows: int) -> list[int]:
-    """Where batches begin when each takes all it can: rows × highest cost ≤ budget, or `rows` rows."""
+    """Return the starts of batches filled greedily: rows × highest cost ≤ budget, or `rows` rows."""
     starts = []
     start = 0
     while start < len(cost):
@@ -75,7 +79,7 @@ def greedy(cost: Places, budget: int, rows: int) -> list[int]:
 
 
 def split(cost: Places, parts: int) -> Places:
-    """Where a batch is cut into `parts` of about equal cost, none empty while there are rows enough."""
+    """Return where to split a batch into `parts` of about equal cost, none empty if there are enough rows."""
     number = np.arange(1, parts)
     total = np.cumsum(cost)
     edges = np.searchsorted(total, total[-1] * number // parts, side="left") + 1

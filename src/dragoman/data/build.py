@@ -1,4 +1,4 @@
-"""Settings → everything that training reads: vocabularies, token stores, and the pairs to watch."""
+"""Build the training data from settings: vocabularies, token stores and validation pairs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.data.sources import Sources, is_current
 from dragoman.data.store.layout import contents, digest, fingerprint
 from dragoman.data.store.reader import StoreReader, open_current
-from dragoman.durable import verify_folder, write_folder
+from dragoman.durable import new_folder, verify_folder
 from dragoman.errors import DataError
 from dragoman.manifest import MANIFEST
 from dragoman.text.build import learn
@@ -42,10 +42,10 @@ from dragoman.text.build import load as load_text
 from dragoman.text.build import save as save_text
 from dragoman.text.tokenizer_pair import TokenizerPair
 
-MAX_VALIDATION_PAIRS = 10_000  # validation pairs held in memory at most
-ORIGIN = "origin"  # a file that says what a folder was made from
+MAX_VALIDATION_PAIRS = 10_000  # held in memory
+ORIGIN = "origin"  # a file with the hash of the sources and settings that a folder was built from
 
-OnCorpusProgress = Callable[[str, int, int], None]  # corpus, pairs and bytes of text done so far
+OnCorpusProgress = Callable[[str, int, int], None]  # corpus, pairs and bytes of text processed so far
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class TrainingData:
     valid: list[Pair]
     skipped: Skipped
     identity: Identity
-    leaked: int  # validation pairs that were met in training, while its stores were made
+    leaked: int  # validation pairs found in the training data while its stores were built
 
     @property
     def pairs(self) -> int:
@@ -67,7 +67,7 @@ class TrainingData:
         return sum(store.manifest.tgt_tokens + len(store) for store in self.stores)
 
     def facts(self) -> dict[str, Any]:
-        """What there is, and what was left out and why."""
+        """Return the statistics of the data, including what was left out and why."""
         counts = Counter[str]()
         for store in self.stores:
             counts.update(store.manifest.counts)
@@ -85,15 +85,17 @@ class TrainingData:
 
 
 class LeakedPairs:
-    """Counts the validation pairs that go by in training, to the letter: `check` also finds those that differ
-    in case or punctuation, which costs more than making the stores may."""
+    """Counts validation pairs that occur verbatim in the training data.
+
+    `check` also finds those that differ in case or punctuation, which is too slow for building the stores.
+    """
 
     def __init__(self, valid: Iterable[Pair]) -> None:
         self._unseen = {(pair.src, pair.tgt) for pair in valid}
         self.count = 0
 
     def through(self, pairs: Callable[[], Iterator[Pair]]) -> Iterator[Pair]:
-        for pair in pairs():  # only now, if at all
+        for pair in pairs():  # opened lazily: a store that is up to date needs no pairs
             if (pair.src, pair.tgt) in self._unseen:
                 self._unseen.remove((pair.src, pair.tgt))
                 self.count += 1
@@ -110,14 +112,14 @@ def build_data(
     progress: OnCorpusProgress | None = None,
     began: Identity | None = None,
 ) -> TrainingData:
-    """Made once in `folder`; used again as long as content and settings are the same. `began` is what an
-    unfinished run there began with: anything else is refused before it is used."""
+    """Build the data in `folder`, or reuse it if content and settings are the same. `began` identifies the
+    data of an unfinished run in `folder`; any other data raises an error before it is used."""
     on_bad = skipped = Skipped(is_strict=not data.skip_bad)
     sources = Sources(folder / "sources.json")
     given = source_files(data, sources)
     held_out = None if data.valid else build_held_out(data, given, folder / "held-out", seed, on_bad)
-    watched = pairs_of(data.valid, on_bad) if data.valid else iter(held_out.valid if held_out else ())
-    valid = list(islice(watched, MAX_VALIDATION_PAIRS))
+    candidates = pairs_of(data.valid, on_bad) if data.valid else iter(held_out.valid if held_out else ())
+    valid = list(islice(candidates, MAX_VALIDATION_PAIRS))
     if began:
         refuse_other_valid(began, valid, data.valid.files if data.valid else ())
     held_by = held_out and (data.hold_out, seed)
@@ -144,20 +146,20 @@ def build_data(
 
 
 def refuse_swapped(data: DataConfig) -> None:
-    """Files whose names say that they are the other way round than those of training."""
+    """Raise if the file names show that validation or test files have source and target swapped."""
     for held in (data.valid, data.test):
         if held and are_swapped(held.files, data.train[0].files):
             shown, theirs = (" → ".join(language_names(files)) for files in (held.files, data.train[0].files))
             raise DataError(
-                f"These files are {shown} by their names, and those of training are {theirs}.",
+                f"By their names, these files are {shown}, but the training files are {theirs}.",
                 where=" ".join(held.files),
-                expected="the same direction",
-                hint=f"Name them the other way round: {' '.join(reversed(held.files))}",
+                expected="the same direction as the training files",
+                hint=f"Swap them: {' '.join(reversed(held.files))}",
             )
 
 
 def refuse_other_data(data: DataConfig, folder: Path, began: Identity) -> None:
-    """Before anything in `folder` is touched."""
+    """Raise if the training files differ from those of the unfinished run, before `folder` is changed."""
 
     def count(number: int) -> int | None:
         try:
@@ -186,7 +188,7 @@ def digests(given: Sequence[SourceFile]) -> list[list[str]]:
 
 
 def sentencepiece_files(text: TextConfig, sources: Sources) -> list[str]:
-    """The content of SentencePiece models that are used as they are."""
+    """Return the SHA-256 of the external SentencePiece models."""
     return [sources.sha256(units.file) for units in (text.src_units, text.tgt_units) if units.file]
 
 
@@ -196,25 +198,23 @@ def rows_of(store: StoreReader) -> Rows:
 
 
 def vocabulary_of(folder: Path) -> dict[str, str]:
-    """The SHA-256 of each file."""
+    """Return the SHA-256 of each file of the vocabulary."""
     return {name: digest for name, digest in contents(folder) if name not in (ORIGIN, MANIFEST)}
 
 
 def build_held_out(
     data: DataConfig, given: Sequence[SourceFile], folder: Path, seed: int, on_bad: OnBad
 ) -> HeldOut:
-    """Kept, since the choice takes two passes over all pairs."""
+    """Hold out pairs, and save them, since choosing them takes two passes over all pairs."""
     origin = digest([digests(given), data.hold_out, seed, data.skip_bad])
     if is_current(folder, origin):
         return read_held_out(folder)
     with naming_files(data):
         held_out = hold_out(partial(all_pairs, data, on_bad), data.hold_out, seed)
 
-    def fill(new: Path) -> None:
+    with new_folder(folder) as new:
         write_held_out(held_out, new)
         (new / ORIGIN).write_text(origin, encoding="utf-8")
-
-    write_folder(folder, fill)
     return held_out
 
 
@@ -228,7 +228,7 @@ def build_text(
     began: Identity | None,
 ) -> TokenizerPair:
     is_ready = is_current(folder, origin)
-    if began:  # the vocabulary of an unfinished run, and no other
+    if began:  # an unfinished run keeps its vocabulary
         is_ready = verify_folder(folder) is None and vocabulary_of(folder) == began.vocabulary
     if is_ready:
         return load_text(folder)
@@ -241,11 +241,9 @@ def build_text(
             text, lambda: (pair.src for pair in trained_on()), lambda: (pair.tgt for pair in trained_on())
         )
 
-    def fill(new: Path) -> None:
+    with new_folder(folder) as new:
         save_text(learned, new)
         (new / ORIGIN).write_text(origin, encoding="utf-8")
-
-    write_folder(folder, fill)
     return learned
 
 
@@ -274,7 +272,7 @@ def build_store(
 
 @contextmanager
 def naming_files(data: DataConfig) -> Iterator[None]:
-    """What is wrong with all pairs together is found where their files are not known."""
+    """Add the file names to errors about all pairs, which are raised where the files are not known."""
     try:
         yield
     except DataError as error:

@@ -1,4 +1,4 @@
-"""Rows of ids → padded tensors."""
+"""Collation of rows of ids into padded tensors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ IdPair = tuple[IdRow, IdRow]
 
 
 def collate(pairs: Sequence[IdPair]) -> Batch:
-    """x₁ … x_m </s> as source; <s> y₁ … y_n into the decoder and y₁ … y_n </s> out of it."""
+    """Return a batch: x₁ … x_m </s> as source, <s> y₁ … y_n as decoder input, y₁ … y_n </s> as labels."""
     src, src_keep = collate_sources([src for src, _ in pairs])
     tgt_out, tgt_keep = pad([tgt for _, tgt in pairs])
     tgt_in = np.full_like(tgt_out, BOS)
@@ -27,6 +27,6 @@ def collate(pairs: Sequence[IdPair]) -> Batch:
 def collate_sources(
     rows: Sequence[IdRow], length: int | None = None
 ) -> tuple[Int[Tensor, "B S"], Bool[Tensor, "B S"]]:
-    """As long as the longest with its </s>, unless a length is given."""
+    """Return padded sources and their mask, as long as the longest row with its </s>, or `length`."""
     src, keep = pad(rows, length)
     return torch.from_numpy(src), torch.from_numpy(keep)

@@ -1,8 +1,8 @@
-"""Pairs set aside to watch or judge training, such that nothing of them is trained on.
+"""Held-out pairs for validation or test, without overlap with the training data.
 
-The pairs with the smallest keyed hashes of their normalised text are held out: a choice by content and seed
-alone, whatever the order of the file. Training then skips every pair that shares a normalised source or
-target with one of them. Memory is that of the held-out pairs.
+The pairs with the smallest keyed hashes of their normalised text are held out: the choice depends only on
+content and seed, not on the order of the file. Training then skips every pair that shares a normalised source
+or target with one of them. Only the held-out pairs are kept in memory.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from dragoman.data.clean.rules import is_empty
 from dragoman.data.pair import Pair
 from dragoman.errors import DataError
 
-MIN_PAIRS_PER_HELD_OUT = 20  # at most one pair in so many is held out
-LABEL_SHARE = (
-    4  # a side whose held-out texts stand in more than one training pair in so many holds labels, not texts
-)
+MIN_PAIRS_PER_HELD_OUT = 20  # at most one pair in 20 is held out
+# A side whose held-out texts occur in more than one training pair in 4 contains labels, not texts.
+LABEL_SHARE = 4
 
 Pairs = Callable[[], Iterator[Pair]]
 
@@ -31,43 +30,43 @@ Pairs = Callable[[], Iterator[Pair]]
 class HeldOut:
     valid: list[Pair]
     both: frozenset[tuple[int, int]]
-    sources: frozenset[int]  # empty where sources are labels; they cannot be kept apart
+    sources: frozenset[int]  # empty if sources are labels, which always overlap
     targets: frozenset[int]  # likewise
 
     def skips(self, pair: Pair) -> bool:
-        """Whether training must not see this pair."""
+        """Return whether this pair must be excluded from training."""
         k = key(pair)
         return k.src in self.sources or k.tgt in self.targets or (k.src, k.tgt) in self.both
 
 
 def hold_out(pairs: Pairs, count: int, seed: int) -> HeldOut:
-    """`count` pairs, one in 20 at most and one at least; reads the pairs twice."""
+    """Hold out `count` pairs, but at most one in 20 and at least one. Reads the pairs twice."""
     chosen, total = choose(pairs(), count, seed)
     return exclude_overlaps(pairs, chosen[: max(1, min(count, total // MIN_PAIRS_PER_HELD_OUT))])
 
 
 def choose(pairs: Iterable[Pair], count: int, seed: int) -> tuple[list[Pair], int]:
-    """The `count` different pairs with the smallest hashes, smallest first; and how many pairs there are."""
+    """Return the `count` distinct pairs with the smallest hashes, in order, and the total number of pairs."""
     salt = seed.to_bytes(16, "little", signed=True)
     kept: dict[int, Pair] = {}
-    largest: list[int] = []  # a heap of the kept hashes, negated
+    largest: list[int] = []  # a heap of the negated hashes of the kept pairs
     total = 0
     for pair in pairs:
         if is_empty(pair):
             continue
         total += 1
-        place = hash64(f"{normalise(pair.src)}\n{normalise(pair.tgt)}", salt)
-        if place in kept or (len(largest) == count and place > -largest[0]):
+        hashed = hash64(f"{normalise(pair.src)}\n{normalise(pair.tgt)}", salt)
+        if hashed in kept or (len(largest) == count and hashed > -largest[0]):
             continue
-        kept[place] = pair
-        heapq.heappush(largest, -place)
+        kept[hashed] = pair
+        heapq.heappush(largest, -hashed)
         if len(largest) > count:
             del kept[-heapq.heappop(largest)]
-    return [kept[place] for place in sorted(kept)], total
+    return [kept[hashed] for hashed in sorted(kept)], total
 
 
 def exclude_overlaps(pairs: Pairs, chosen: Iterable[Pair]) -> HeldOut:
-    """Hold these pairs out, and whatever shares a side with them unless that side holds labels."""
+    """Hold out these pairs and exclude those that share a side with them, unless it contains labels."""
     held = held_apart(sorted(chosen, key=lambda pair: pair.line))
     left = source_shared = target_shared = 0
     others: Iterator[Key] = (
@@ -79,9 +78,9 @@ def exclude_overlaps(pairs: Pairs, chosen: Iterable[Pair]) -> HeldOut:
         target_shared += k.tgt in held.targets
     if not left:
         raise DataError(
-            f"There are too few different pairs to hold any out: {len(held.valid):,} held out, none left.",
-            expected="at least two different pairs with text on both sides",
-            hint="Give validation files of your own: --valid val.src val.tgt",
+            f"There are too few distinct pairs to hold any out: {len(held.valid):,} held out, none left.",
+            expected="at least two distinct pairs with text on both sides",
+            hint="Provide your own validation files: --valid val.src val.tgt",
         )
     return held_apart(held.valid, source_shared * LABEL_SHARE > left, target_shared * LABEL_SHARE > left)
 

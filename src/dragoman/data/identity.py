@@ -1,4 +1,4 @@
-"""What data a run began with. A run that is resumed has the same, or what differs is named and refused."""
+"""The identity of the data of a run, which resumes only with the same data; the error names what differs."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from dragoman.data.pair import Pair
 from dragoman.data.store.layout import digest
 from dragoman.errors import DataError
 
-SAME = "the data that the run began with, so that it resumes as if it had never stopped"
+SAME = "the data that the run started with, so that it resumes as if it had never stopped"
 HINT = (
-    "Put it back and run the same command; or train on the new data in another folder, -o OTHER; "
-    "or start this run over with --force."
+    "Restore it and run the same command; or train on the new data in another folder: -o OTHER; "
+    "or restart this run with --force."
 )
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A corpus: its files as they are named, their content, and its weight in the mixture."""
+    """A corpus: the names and hashes of its files, and its weight in the mixture."""
 
     files: list[str]
     sha256: list[str]
@@ -29,13 +29,13 @@ class SourceFile:
 
     @property
     def content(self) -> list[str]:
-        """What its pairs depend on."""
+        """Return everything that its pairs depend on."""
         return [*self.sha256, *(self.languages or ())]
 
 
 @dataclass(frozen=True)
 class Rows:
-    """What the token store has of a corpus."""
+    """The size of a corpus in the token store."""
 
     read: int  # pairs
     kept: int
@@ -48,7 +48,7 @@ class Identity:
     given: list[SourceFile]
     rows: list[Rows]
     valid_pairs: int
-    valid: str  # a hash of them
+    valid: str  # a hash of the validation pairs
     vocabulary: dict[str, str]  # the SHA-256 of each of its files
 
     def to_json(self) -> dict[str, Any]:
@@ -67,22 +67,23 @@ def hash_of(pairs: Sequence[Pair]) -> str:
 def refuse_other_sources(
     was: Identity, now: Sequence[SourceFile], count: Callable[[int], int | None]
 ) -> None:
-    """`count` reads a corpus and says how many pairs it has, for the message; None where it has none."""
+    """Raise if the files differ. `count` returns the number of pairs of a corpus for the message, or None if
+    its files cannot be paired."""
     if len(now) != len(was.given):
         raise other(
-            f"The corpora of data.train were {len(was.given)} when this run began, and are {len(now)} now.",
+            f"The number of corpora in data.train was {len(was.given)} and is now {len(now)}.",
             " ".join(file for corpus in now for file in corpus.files),
         )
     for number, (given, before) in enumerate(zip(now, was.given, strict=True)):
         if given.sha256 != before.sha256:
             raise other_files(given, before, was.rows[number].read, count(number))
         if given.languages != before.languages:
-            languages, now_ = (" ".join(x.languages or ["not named"]) for x in (before, given))
+            languages, now_ = (" ".join(x.languages or ["not given"]) for x in (before, given))
             names = " ".join(given.files)
-            raise other(f"The languages of {names} were {languages}, are {now_}.", names)
+            raise other(f"The languages of {names} were {languages} and are now {now_}.", names)
         if given.weight != before.weight:
             names = " ".join(given.files)
-            raise other(f"The weight of {names} was {before.weight:g}, is {given.weight:g}.", names)
+            raise other(f"The weight of {names} was {before.weight:g} and is now {given.weight:g}.", names)
 
 
 def other_files(given: SourceFile, before: SourceFile, pairs_before: int, pairs: int | None) -> DataError:
@@ -92,35 +93,35 @@ def other_files(given: SourceFile, before: SourceFile, pairs_before: int, pairs:
     names = " and ".join(os.path.basename(file) for file in changed)
     are = "are not the files" if len(changed) > 1 else "is not the file"
     return other(
-        f"{names} {are} this run began with: {difference(pairs_before, pairs)}.", " ".join(given.files)
+        f"{names} {are} this run started with: {difference(pairs_before, pairs)}.", " ".join(given.files)
     )
 
 
 def difference(before: int, now: int | None) -> str:
     if now is None:
-        return f"{before:,} pairs then, and now its lines do not pair"
-    return f"{before:,} → {now:,} pairs" if before != now else f"{now:,} pairs as before, but not the same"
+        return f"{before:,} pairs then, and now its lines cannot be paired"
+    return f"{before:,} → {now:,} pairs" if before != now else f"{now:,} pairs as before, but different ones"
 
 
 def refuse_other_valid(was: Identity, valid: Sequence[Pair], files: Sequence[str]) -> None:
     if hash_of(valid) != was.valid:
         numbers = difference(was.valid_pairs, len(valid))
-        where = " ".join(files) or "the pairs held out of data.train"
-        raise other(f"The validation pairs are not those this run began with: {numbers}.", where)
+        where = " ".join(files) or "the pairs held out from data.train"
+        raise other(f"The validation pairs are not those this run started with: {numbers}.", where)
 
 
 def refuse_other_vocabulary(was: Identity, vocabulary: Mapping[str, str], folder: str) -> None:
     for name in sorted({*was.vocabulary, *vocabulary}):
         if vocabulary.get(name) != was.vocabulary.get(name):
-            raise other(f"The vocabulary is not the one this run began with: {name} differs.", folder)
+            raise other(f"The vocabulary is not the one this run started with: {name} differs.", folder)
 
 
 def refuse_other_rows(was: Identity, now: Identity) -> None:
     for before, rows, corpus in zip(was.rows, now.rows, now.given, strict=True):
         if rows != before:
             raise other(
-                f"The same files gave {before.kept:,} pairs of {before.tgt_tokens:,} target tokens when this "
-                f"run began, and give {rows.kept:,} of {rows.tgt_tokens:,} now.",
+                f"The same files gave {before.kept:,} pairs with {before.tgt_tokens:,} target tokens when "
+                f"this run started, and give {rows.kept:,} with {rows.tgt_tokens:,} now.",
                 " ".join(corpus.files),
             )
 

@@ -1,4 +1,4 @@
-"""The seekable stream of global batches. Its whole state is one integer: the examples consumed so far."""
+"""A seekable stream of global batches. Its only state is one integer: the number of examples consumed."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from dragoman.text.tokenizer_pair import TokenizerPair
 
 
 class GlobalBatch(NamedTuple):
-    """What one update learns from. Only this rank's part of the fixed list of micro-batches is here."""
+    """The batch of one update. It contains only this rank's part of the fixed list of micro-batches."""
 
     position: int  # examples consumed before this batch
-    next_position: int  # … and with it
-    tokens: int  # real target tokens, </s> included, of all micro-batches on all ranks
+    next_position: int  # examples consumed including this batch
+    tokens: int  # target tokens without padding, including </s>, of all micro-batches on all ranks
     src_tokens: int
-    first_micro: int  # the number of `micro[0]` in the whole list
+    first_micro: int  # the index of `micro[0]` in the whole list
     micro: list[Batch | None]  # None where a batch has fewer rows than there are micro-batches
-    epoch: float  # passes over the data with this batch
+    epoch: float  # passes over the data including this batch
 
 
 class Window(NamedTuple):
-    """A stretch of the stream: for each example its corpus, its row and the lengths of its stored ids."""
+    """A range of the stream: the corpus, the row and the lengths of the stored ids of each example."""
 
     start: int
     corpus: Rows
@@ -44,7 +44,7 @@ class Window(NamedTuple):
 
 
 class Loader:
-    """Batches of a mixture of stores. `resegment`, where given, draws new subwords for each example."""
+    """Batches of a mixture of stores. `resegment`, if given, samples new subwords for each example."""
 
     def __init__(
         self,
@@ -58,7 +58,8 @@ class Loader:
         ranks: int = 1,
         resegment: TokenizerPair | None = None,
     ) -> None:
-        if micro_batches % ranks and ranks % micro_batches:  # with more ranks than micro-batches, some rest
+        # With more ranks than micro-batches, some ranks are idle.
+        if micro_batches % ranks and ranks % micro_batches:
             raise UsageError(
                 f"{micro_batches} micro-batches cannot be shared evenly by {ranks} ranks.",
                 where="training.micro_batches",
@@ -75,7 +76,7 @@ class Loader:
         self.window_size = window_size(self.order.total)
 
     def batches(self, position: int = 0) -> Generator[GlobalBatch, None, None]:
-        """Without end, from the first batch that begins at `position` or after; closing ends its thread."""
+        """Yield batches forever, from the first one at or after `position`; closing ends the thread."""
         return prefetch(self.stream(position))
 
     def stream(self, position: int) -> Iterator[GlobalBatch]:
@@ -83,7 +84,7 @@ class Loader:
             yield self.global_batch(window, parts, start)
 
     def cuts(self, position: int) -> Iterator[tuple[Window, list[Places], int]]:
-        """The batches as places in their windows, each with the examples consumed before it."""
+        """Yield each batch as its window, index arrays and the number of examples consumed before it."""
         for number in count(position // self.window_size):
             window = self.window(number)
             start = window.start
@@ -93,11 +94,11 @@ class Loader:
                 start += sum(len(part) for part in parts)
 
     def examples(self, position: int) -> dict[str, list[int]]:
-        """The rows that the batch at `position` is made of, by the folder of their store."""
+        """Return the rows of the batch at `position`, by the folder name of their store."""
         window, parts, _ = next(self.cuts(position))
-        places = np.concatenate(parts)
+        indices = np.concatenate(parts)
         return {
-            store.folder.name: window.row[places[window.corpus[places] == c]].tolist()
+            store.folder.name: window.row[indices[window.corpus[indices] == c]].tolist()
             for c, store in enumerate(self.stores)
         }
 
@@ -120,46 +121,46 @@ class Loader:
         )
 
     def global_batch(self, window: Window, parts: list[Places], start: int) -> GlobalBatch:
-        places = np.concatenate(parts)
-        src_tokens, tokens = (int(x[places].sum()) + len(places) for x in (window.src_len, window.tgt_len))
+        indices = np.concatenate(parts)
+        src_tokens, tokens = (int(x[indices].sum()) + len(indices) for x in (window.src_len, window.tgt_len))
         mine: list[list[IdPair]]
         if self.resegment is None:
             mine = self.read(window, parts[self.mine])
-        else:  # every rank must know the new token count of the whole batch, so each segments all of it
+        else:  # every rank needs the new token count of the whole batch, so each segments all of it
             drawn = self.redraw(self.resegment, window, parts)
             src_tokens = sum(len(src) + 1 for part in drawn for src, _ in part)
             tokens = sum(len(tgt) + 1 for part in drawn for _, tgt in part)
             mine = drawn[self.mine]
         return GlobalBatch(
             position=start,
-            next_position=start + len(places),
+            next_position=start + len(indices),
             tokens=tokens,
             src_tokens=src_tokens,
             first_micro=self.mine.start,
             micro=[collate(part) if part else None for part in mine],
-            epoch=(start + len(places)) / self.order.total,
+            epoch=(start + len(indices)) / self.order.total,
         )
 
     def read(self, window: Window, parts: Sequence[Places]) -> list[list[IdPair]]:
-        """The stored ids of examples of a window, in the order asked for; one read for each store."""
+        """Return the stored ids of examples of a window, in the given order; one read per store."""
         if not parts:
             return []
-        places = np.concatenate(parts)
-        corpus, row = window.corpus[places], window.row[places]
-        found: list[Any] = [None] * len(places)
+        indices = np.concatenate(parts)
+        corpus, row = window.corpus[indices], window.row[indices]
+        result: list[Any] = [None] * len(indices)
         for c in np.unique(corpus).tolist():
             at = np.flatnonzero(corpus == c)
-            for place, pair in zip(at.tolist(), self.stores[c].read(row[at]), strict=True):
-                found[place] = pair
-        pairs = iter(found)
+            for index, pair in zip(at.tolist(), self.stores[c].read(row[at]), strict=True):
+                result[index] = pair
+        pairs = iter(result)
         return [list(islice(pairs, len(part))) for part in parts]
 
     def redraw(self, text: TokenizerPair, window: Window, parts: Sequence[Places]) -> list[list[IdPair]]:
-        """The ids of examples, segmented anew by a draw that only seed and example number decide."""
+        """Return the ids of examples in a new segmentation that depends only on seed and example number."""
         return [
             [
-                self.redrawn(text, pair, window.start + place)
-                for place, pair in zip(part.tolist(), pairs, strict=True)
+                self.redrawn(text, pair, window.start + index)
+                for index, pair in zip(part.tolist(), pairs, strict=True)
             ]
             for part, pairs in zip(parts, self.read(window, parts), strict=True)
         ]
@@ -171,7 +172,7 @@ class Loader:
 
 
 def fixed_batches(store: StoreReader, batch_tokens: int) -> Iterator[tuple[Batch, NDArray[np.int64]]]:
-    """Every row once, like lengths together, always the same; with the row numbers. For validation."""
+    """Yield every row once, in fixed batches of similar length, with the row numbers. For validation."""
     src_len, tgt_len = store.lengths(np.arange(len(store)))
     rows = by_length(src_len, tgt_len, key=0)
     starts = cut(np.maximum(src_len, tgt_len)[rows] + 1, batch_tokens, rows=1)

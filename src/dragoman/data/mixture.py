@@ -1,4 +1,4 @@
-"""Several corpora as one endless stream: which corpus and which of its rows stands at place n."""
+"""Several corpora as one endless stream: the corpus and the row of the n-th example."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Rows = NDArray[np.int64]
 
 
 class ExampleOrder:
-    """The n-th example of a run, for any n, with nothing remembered.
+    """The order of the examples of a run, computed for any n without state.
 
-    In every block of 1024 examples each corpus has its exact share, in places drawn by the block's key;
-    each corpus is seen once, in an order drawn by the epoch's key, before any of its rows comes again.
+    In every block of 1024 examples, each corpus has its exact share, at positions permuted by the key of the
+    block. Each corpus is read once, in an order permuted by the key of the epoch, before a row is repeated.
     """
 
     def __init__(self, sizes: Sequence[int], weights: Sequence[float], seed: int) -> None:
@@ -39,7 +39,7 @@ class ExampleOrder:
         self.shares = whole_shares(weights)
 
     def rows(self, start: int, count: int) -> tuple[Rows, Rows]:
-        """The corpus and the row of each of the examples start … start + count − 1."""
+        """Return the corpus and the row of each of the examples start … start + count − 1."""
         first, last = start // BLOCK, -(-(start + count) // BLOCK)
         corpus, draw = self.draws(first, last)
         wanted = slice(start - first * BLOCK, start - first * BLOCK + count)
@@ -47,14 +47,14 @@ class ExampleOrder:
         row = np.empty_like(draw)
         for c, size in enumerate(self.sizes):
             mine = corpus == c
-            epoch, place = np.divmod(draw[mine], size)
+            epoch, index = np.divmod(draw[mine], size)
             row[mine] = permute(
-                place, size, hash64_each(hash64(self.seed, KeyPurpose.EPOCH, c), epoch.astype(np.uint64))
+                index, size, hash64_each(hash64(self.seed, KeyPurpose.EPOCH, c), epoch.astype(np.uint64))
             )
         return corpus, row
 
     def draws(self, first: int, last: int) -> tuple[Rows, Rows]:
-        """For the blocks first … last − 1: the corpus at each place, and the how-manieth draw from it."""
+        """Return, for the blocks first … last − 1, each example's corpus and its draw number there."""
         blocks = np.arange(first, last, dtype=np.uint64)
         keys = np.repeat(hash64_each(hash64(self.seed, KeyPurpose.PLACES), blocks), BLOCK)
         slots = permute(np.tile(np.arange(BLOCK), blocks.size), BLOCK, keys).reshape(-1, BLOCK)
@@ -71,10 +71,10 @@ class ExampleOrder:
         return corpus.ravel(), draw.ravel()
 
     def drawn(self, count: int) -> list[int]:
-        """How many of the first `count` examples come from each corpus; a share is never taken back.
+        """Return how many of the first `count` examples come from each corpus.
 
-        Each corpus takes its part, rounded down, of what the corpora before it have left. So the numbers
-        add up, only grow with `count`, and are off by less than the number of corpora.
+        Each corpus takes its share, rounded down, of what the previous corpora have left. So the numbers
+        add up, never decrease with `count`, and are off by less than the number of corpora.
         """
         out = []
         rest = sum(self.shares)
@@ -87,7 +87,7 @@ class ExampleOrder:
 
 
 def whole_shares(weights: Sequence[float]) -> list[int]:
-    """Weights as integers in the same proportion, read as the decimals that were typed."""
+    """Return integers in the same proportion as the weights, read as the decimals that the user typed."""
     exact = [Fraction(repr(float(weight))) for weight in weights]
     scale = math.lcm(*(x.denominator for x in exact))
     return [int(x * scale) for x in exact]

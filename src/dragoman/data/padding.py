@@ -1,4 +1,4 @@
-"""Rows of ids → one padded array. The only place that pads."""
+"""Padding of rows of ids to one array. All padding is done here."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ IdRow = Sequence[int] | NDArray[np.integer]
 
 
 def pad(rows: Sequence[IdRow], length: int | None = None) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Each row and its </s>, then <pad>, as long as the longest unless told; and which places are real."""
+    """Append </s>, pad to the longest row or to `length`, and return the array and its mask of tokens."""
     lengths = np.array([len(row) for row in rows])
-    place = np.arange(length or lengths.max() + 1)
-    out = np.full((len(rows), len(place)), PAD, dtype=np.int64)
-    out[place < lengths[:, None]] = np.concatenate([np.asarray(row, np.int64) for row in rows])
+    position = np.arange(length or lengths.max() + 1)
+    out = np.full((len(rows), len(position)), PAD, dtype=np.int64)
+    out[position < lengths[:, None]] = np.concatenate([np.asarray(row, np.int64) for row in rows])
     out[np.arange(len(rows)), lengths] = EOS
-    return out, place <= lengths[:, None]
+    return out, position <= lengths[:, None]

@@ -1,10 +1,10 @@
-"""One training example as text."""
+"""A training example as text."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-MESSAGE_CHARACTERS = 60  # characters of a text in a message
+MESSAGE_CHARACTERS = 60  # maximum length of a text in a message
 REPORT_CHARACTERS = 300  # and in a report
 
 
@@ -15,12 +15,12 @@ class Pair(NamedTuple):
 
 
 def excerpt(pair: Pair) -> Pair:
-    """A pair to remember: a line may have a million characters."""
+    """Return the pair with truncated texts, since a line may have a million characters."""
     return Pair(pair.src[:REPORT_CHARACTERS], pair.tgt[:REPORT_CHARACTERS], pair.line)
 
 
 def quoted(pair: Pair) -> str:
-    """Both sides for a message, cut, on one line, without controls."""
+    """Return both sides for a message: truncated, on one line, without control characters."""
     return f"{quote(pair.src)} ↔ {quote(pair.tgt)}"
 
 

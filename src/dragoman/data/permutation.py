@@ -1,4 +1,4 @@
-"""Shuffling without memory: the place of every row is computed from a key, on any machine the same."""
+"""Stateless shuffling: the position of every row is computed from a key, identically on any machine."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ ROUNDS = 6
 
 
 class KeyPurpose(IntEnum):
-    """What a key is for, so that no two draws share one. A run's order hangs on these numbers."""
+    """The purpose of a key, so that no two draws share one. The order of a run depends on these numbers."""
 
-    PLACES = 1  # of each corpus in a block of the mixture
+    PLACES = 1  # the positions of each corpus in a block of the mixture
     EPOCH = 2  # the order of a corpus's rows
-    TIES = 3  # pairs of equal lengths
+    TIES = 3  # the order of pairs of equal lengths
     BATCHES = 4  # the order of batches in a window
     WINDOW = 5
-    PIECES = 6  # an example's subwords
+    PIECES = 6  # the subwords of an example
 
 
 def hash64(*values: int) -> int:
-    """A 64-bit hash of integers; their order counts."""
+    """Return a 64-bit hash of integers, which depends on their order."""
     h = 0
     for value in values:
         h = ((h ^ (value & MASK)) + GAMMA) & MASK
@@ -37,7 +37,7 @@ def hash64(*values: int) -> int:
 
 
 def hash64_each(key: int | U64, values: U64) -> U64:
-    """mix(…, v) for each v, where `key` is mix(…)."""
+    """Return hash64(…, v) for each v, where `key` is hash64(…)."""
     h = (values ^ np.asarray(key, np.uint64)) + np.uint64(GAMMA)
     h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -45,10 +45,10 @@ def hash64_each(key: int | U64, values: U64) -> U64:
 
 
 def permute(n: NDArray[np.integer], size: int, key: int | U64) -> NDArray[np.int64]:
-    """Where each n of range(size) goes in the permutation named by `key` (one key, or one for each n).
+    """Return the position of each n in the permutation of range(size) given by `key` (one key, or one per n).
 
-    A Feistel network on pairs (n ÷ b, n mod b) of an a × b grid that just holds `size`; what falls into
-    the few cells beyond walks on along its cycle until it is inside.
+    A Feistel network on pairs (n ÷ b, n mod b) of an a × b grid that just covers `size`. Values that land
+    in the few cells outside range(size) are passed through the network again (cycle walking).
     """
     values = np.array(n, dtype=np.uint64)
     keys = np.broadcast_to(np.asarray(key, np.uint64), values.shape)
@@ -64,7 +64,7 @@ def permute(n: NDArray[np.integer], size: int, key: int | U64) -> NDArray[np.int
 
 
 def feistel(values: U64, a: int, b: int, keys: U64) -> U64:
-    """One pass of the network: each half moves on by a hash of the other, in turn."""
+    """Apply the network once: add a hash of each half to the other, in turn."""
     left, right = np.divmod(values, np.uint64(b))
     for number in range(0, ROUNDS, 2):
         left = add_mod(left, a, hash64_each(keys + np.uint64(number * GAMMA & MASK), right))
@@ -73,6 +73,6 @@ def feistel(values: U64, a: int, b: int, keys: U64) -> U64:
 
 
 def add_mod(half: U64, size: int, hashed: U64) -> U64:
-    """(half + hash scaled to range(size)) mod size, without a division."""
+    """Return (half + hash scaled to range(size)) mod size, without a division."""
     moved = half + ((hashed >> np.uint64(32)) * np.uint64(size) >> np.uint64(32))
     return np.where(moved >= size, moved - np.uint64(size), moved)

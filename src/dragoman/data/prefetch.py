@@ -1,4 +1,4 @@
-"""Work ahead in a thread: the next few items are ready before they are asked for."""
+"""Prefetching in a thread: the next few items are ready before they are requested."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Failure:
 
 
 def prefetch(items: Iterator[T], depth: int = 4) -> Generator[T, None, None]:
-    """The same items in the same order, at most `depth` of them ahead; closing it ends the thread."""
+    """Yield the same items in the same order, computing at most `depth` ahead; closing ends the thread."""
     ready: SimpleQueue[T | Failure] = SimpleQueue()
     room = threading.Semaphore(depth)
     stop = threading.Event()
@@ -26,7 +26,7 @@ def prefetch(items: Iterator[T], depth: int = 4) -> Generator[T, None, None]:
     def finish() -> None:
         stop.set()
         room.release()
-        if thread is not threading.current_thread():  # a cycle may be collected in any thread
+        if thread is not threading.current_thread():  # the garbage collector may run in any thread
             thread.join()
 
     thread.start()
@@ -54,6 +54,6 @@ def work(
             return
         try:
             ready.put(next(items))
-        except BaseException as error:  # StopIteration too: the consumer tells them apart
+        except BaseException as error:  # including StopIteration: the consumer distinguishes them
             ready.put(Failure(error))
             return

@@ -1,4 +1,4 @@
-"""Pairs of text → a token store: some blocks are encoded in threads while others are read and written."""
+"""Preparation of a token store from text: threads encode some blocks while others are read and written."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from dragoman.errors import DataError
 from dragoman.text.tokenizer import Ids
 from dragoman.text.tokenizer_pair import TokenizerPair
 
-THREADS = 2  # one encodes while the other hands over its ids; SentencePiece has threads of its own
+THREADS = 2  # one encodes while the other converts its ids; SentencePiece has its own threads
 AHEAD = 3  # blocks read but not yet written
 
-OnProgress = Callable[[int, int], None]  # pairs and bytes of text done so far
+OnProgress = Callable[[int, int], None]  # pairs and bytes of text processed so far
 Skip = Callable[[Pair], bool]
 
 
 class PairFilter(NamedTuple):
     """Which pairs to keep."""
 
-    max_length: int  # tokens a side
-    skip: Skip | None = None  # a pair that is held out
+    max_length: int  # tokens per side
+    skip: Skip | None = None  # whether a pair is held out
 
 
 class Encoded(NamedTuple):
-    """A block of pairs: the ids of those worth keeping, and what became of all."""
+    """An encoded block: the ids of the pairs that are kept, and the counts of all."""
 
     ids: list[tuple[Ids, Ids]]
     counts: dict[str, int]
-    size: int  # bytes of its text in plain files, line ends included
+    size: int  # bytes of its text in plain files, including line ends
 
 
 def prepare(
@@ -51,7 +51,7 @@ def prepare(
     fingerprint: str,
     progress: OnProgress | None = None,
 ) -> StoreReader:
-    """Encode, drop what cannot be learnt from, write. `manifest.counts` says what was dropped and why."""
+    """Encode the pairs, drop unusable ones and write the store. `manifest.counts` counts them by reason."""
     counts = {"read": 0, "skipped": 0, "empty": 0, "too_long": 0, "kept": 0}
     size = 0
     vocabulary = max(text.src.size, text.tgt.size)
@@ -76,7 +76,7 @@ def prepare(
 def in_threads(
     work: Callable[[list[Pair]], Encoded], items: Iterable[list[Pair]]
 ) -> Generator[Encoded, None, None]:
-    """work(item) for each item, in their order, a few of them ahead."""
+    """Yield work(item) for each item, in order, computing a few ahead."""
     waiting: deque[Future[Encoded]] = deque()
     with ThreadPoolExecutor(THREADS) as pool:
         for item in items:
@@ -116,7 +116,7 @@ def nothing_left(origin: str, counts: dict[str, int], max_length: int) -> DataEr
     else:
         hint = f"dragoman check {origin}"
     return DataError(
-        f"No pair is left to learn from: {counts['read']} read, {counts['empty']} with an empty side, "
+        f"No pairs are left to train on: {counts['read']} read, {counts['empty']} with an empty side, "
         f"{counts['too_long']} with more than {max_length} tokens, {counts['skipped']} held out.",
         where=origin,
         expected="at least one pair with text on both sides",

@@ -1,4 +1,4 @@
-"""The files that a run reads, known by their content; each is hashed once, and again when it was touched."""
+"""The source files of a run, identified by content. Each is hashed once, and again after it changed."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Stamp = list[int]  # size, and the times of the last change to content and to in
 
 
 class Sources:
-    """`note` is a file that remembers the hashes from one start to the next."""
+    """Hashes of source files. `note` is a file that caches them between runs."""
 
     def __init__(self, note: Path) -> None:
         self.note = note
         self.known: dict[str, tuple[Stamp, str]] = {}
         self.used: dict[str, str] = {}
-        with suppress(OSError, ValueError, TypeError, AttributeError):  # a note is only there to save time
+        with suppress(OSError, ValueError, TypeError, AttributeError):  # the file is only a cache
             known = json.loads(note.read_text(encoding="utf-8")).items()
             self.known = {path: (list(stamp), str(digest)) for path, (stamp, digest) in known}
 
@@ -46,14 +46,14 @@ class Sources:
         return [self.sha256(file) for file in files]
 
     def refuse_changed(self) -> None:
-        """What was made is of the content that was hashed only if nothing changed meanwhile."""
+        """Raise if a file changed since it was hashed: the stores would not match the hashes."""
         for path, digest in self.used.items():
             if self.sha256(path) != digest:
                 raise DataError(
-                    "The file was changed while it was being read.",
+                    "The file changed while it was being read.",
                     where=path,
                     expected="the same file from the first pass over it to the last",
-                    hint="Run the same command again when nothing writes to it any more.",
+                    hint="Run the same command again when no other program writes to the file.",
                 )
 
 
@@ -62,5 +62,5 @@ def stamp(status: os.stat_result) -> Stamp:
 
 
 def is_current(folder: Path, origin: str) -> bool:
-    """Whether what is in `folder` is whole, and was made from just that."""
+    """Return whether `folder` is complete and was built from `origin`."""
     return verify_folder(folder) is None and (folder / "origin").read_text(encoding="utf-8") == origin

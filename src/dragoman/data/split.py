@@ -1,4 +1,4 @@
-"""train, valid and test files from one corpus, with nothing shared between them."""
+"""Splitting of a corpus into train, valid and test files without overlap."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Part(NamedTuple):
 
 
 def split(pairs: Pairs, files: Sequence[Path], count: int, seed: int, folder: Path) -> dict[str, Part]:
-    """Write the three parts into `folder`, in the form of `files`."""
+    """Write the three parts to `folder`, in the format of `files`."""
     chosen, total = choose(pairs(), 2 * count, seed)
     each = min(count, total // MIN_PAIRS_PER_HELD_OUT)
     if not each:
@@ -28,7 +28,7 @@ def split(pairs: Pairs, files: Sequence[Path], count: int, seed: int, folder: Pa
             f"{total:,} pairs are too few to split.",
             where=" ".join(map(str, files)),
             expected=f"at least {MIN_PAIRS_PER_HELD_OUT}",
-            hint="Train on all of them, and write a few more to judge by.",
+            hint="Train on all of them, and collect a few more for validation.",
         )
     valid = exclude_overlaps(pairs, chosen[:each])
     test = exclude_overlaps(pairs, [pair for pair in chosen[each:] if not valid.skips(pair)][:each])
@@ -42,7 +42,7 @@ def split(pairs: Pairs, files: Sequence[Path], count: int, seed: int, folder: Pa
 
 def part_files(part: str, files: Sequence[Path], folder: Path) -> list[Path]:
     suffixes = [text_suffix(file) for file in files]
-    if len(files) == 1 and form(files[0]) != "tsv":  # a text of theirs may have tabs and more than one line
+    if len(files) == 1 and form(files[0]) != "tsv":  # texts of other formats may have tabs and several lines
         suffixes = [".jsonl"]
     if len(files) == 2 and (suffixes[0] == suffixes[1] or "" in suffixes):
         suffixes = [".src", ".tgt"]
@@ -53,7 +53,7 @@ def refuse_overwriting(files: Iterable[Path]) -> None:
     for file in files:
         if file.exists():
             raise DataError(
-                "This file is there already.", where=str(file), hint="Choose another folder: -o DIR"
+                "This file already exists.", where=str(file), hint="Choose another folder: -o DIR"
             )
 
 
@@ -64,13 +64,13 @@ def write(pairs: Iterable[Pair], files: Sequence[Path]) -> int:
         for pair in pairs:
             count += 1
             for stream, text in zip(streams, rows(pair, form(files[0])), strict=True):
-                # a reader drops one "\r" before "\n"; a text that ends in one gets another
+                # readers drop one "\r" before "\n", so a text that ends in one gets another
                 stream.write(text + ("\r\n" if text.endswith("\r") else "\n"))
     return count
 
 
 def rows(pair: Pair, kind: str) -> list[str]:
-    """The pair as the line of each file."""
+    """Return the line of each file for this pair."""
     match kind:
         case "tsv":
             return [f"{pair.src}\t{pair.tgt}"]

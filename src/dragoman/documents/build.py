@@ -1,4 +1,4 @@
-"""Which document is which, and how it is translated as a whole."""
+"""Reading and translation of documents, by format."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from dragoman.errors import DataError
 from dragoman.text.languages import Languages
 
 KINDS = {".po": "po", ".pot": "po", ".xlf": "xliff", ".xliff": "xliff", ".tmx": "tmx", ".srt": "srt"}
-LARGEST = 1 << 28  # bytes: it is held in memory
+LARGEST = 1 << 28  # bytes; a document is held in memory
 CHUNK = 1 << 20
 DECLARED = {
     "xml": re.compile(rb"""<\?xml\s[^<>]{0,200}?encoding\s*+=\s*+["']([\w.:-]++)"""),
     "po": re.compile(rb"""Content-Type:[^\n"]{0,100}?charset=([\w.:-]++)""", re.IGNORECASE),
 }
-UTF_8 = frozenset({"utf-8", "utf8", "charset"})  # the last is in templates, for what is not known yet
+UTF_8 = frozenset({"utf-8", "utf8", "charset"})  # templates have the placeholder CHARSET
 
 
 class Document(NamedTuple):
@@ -31,7 +31,7 @@ class Document(NamedTuple):
     found: Found
 
     def filled(self, translate: Translate) -> Filled:
-        """With a translation in each unit that had none; all else is byte for byte as it was."""
+        """Return the document with a translation in each untranslated unit; all other bytes are unchanged."""
         return fill(self.content, self.found, translate)
 
 
@@ -44,15 +44,15 @@ def translate_document(file: Path, translate: Translate, languages: Languages | 
 
 
 def read_document(file: Path, languages: Languages | None = None) -> Document:
-    """What is wrong with it is said here, before anything is translated."""
+    """Read a document. Faults raise here, before anything is translated."""
     with opened(file) as stream:
         content = stream.read(LARGEST + 1)
     if len(content) > LARGEST:
         raise DataError(
-            f"This document is too large to be written back: more than {LARGEST:,} bytes.",
+            f"This document is too large: more than {LARGEST:,} bytes.",
             where=str(file),
-            expected=f"{LARGEST:,} bytes at most",
-            hint="Split it in the tool that it came from.",
+            expected=f"at most {LARGEST:,} bytes",
+            hint="Split it in the tool that created it.",
         )
     return Document(file, content, find(content, file, languages))
 
@@ -71,20 +71,21 @@ def find(document: bytes, file: Path, languages: Languages | None) -> Found:
 
 
 def refuse_other_encodings(document: bytes, file: Path, kind: str) -> None:
-    """Places in a document are counted in bytes, and bytes are written back: in UTF-8 only."""
-    refuse_other_formats(file, BufferedReader(BytesIO(document)))  # UTF-16 of plain letters is UTF-8, too
+    """Raise unless the document is UTF-8: edits have byte offsets and are written as UTF-8."""
+    # UTF-16 of ASCII characters is also valid UTF-8.
+    refuse_other_formats(file, BufferedReader(BytesIO(document)))
     declared = DECLARED["xml" if kind in ("xliff", "tmx") else "po"].search(document, 0, 10_000)
     if declared and kind != "srt" and declared[1].decode().lower() not in UTF_8:
         raise other_encoding(file, declared[1].decode())
-    decoder, place = codecs.getincrementaldecoder("utf-8")(), 0
+    decoder, offset = codecs.getincrementaldecoder("utf-8")(), 0
     try:
-        for place in range(0, len(document), CHUNK):
-            decoder.decode(document[place : place + CHUNK])
+        for offset in range(0, len(document), CHUNK):
+            decoder.decode(document[offset : offset + CHUNK])
         decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
         raise DataError(
             "This document is not UTF-8.",
-            where=f"{file}, byte {place + error.start:,}",
-            expected="a document in UTF-8, which can be written back byte for byte",
+            where=f"{file}, byte {offset + error.start:,}",
+            expected="a document in UTF-8",
             hint=f"If it is Latin-1: {recode(file, 'LATIN1')}",
         ) from None

@@ -1,4 +1,4 @@
-"""PO: the entries without a translation. What is filled in is fuzzy, which gettext does not use unseen."""
+"""PO documents: untranslated entries. New translations are fuzzy: gettext ignores them until reviewed."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from dragoman.documents.slots import Edit, Found, Lines, Slot, lines_of
 
 FIELD = re.compile(rb'(msgctxt|msgid|msgid_plural|msgstr|msgstr\[[0-9]{1,2}\])[ \t]+(?=")')
 MARK = ("# Machine translation by Dragoman", "#, fuzzy")
-WIDTH = 76  # characters of a line, as gettext breaks it
+WIDTH = 76  # characters per line, as gettext wraps
 
 
 class Field:
-    """msgid "…" with the lines of text below it, and where the comments above it begin."""
+    """msgid "…" with its continuation lines, and the offset of the comments above it."""
 
     def __init__(self, name: bytes, start: int, number: int, comments: int) -> None:
         self.name, self.start, self.end, self.number = name.decode(), start, start, number
@@ -43,7 +43,7 @@ def find(document: bytes, file: Path) -> Found:
         fields = {field.name: field for field in entry}
         forms = [field for field in entry if field.name.startswith("msgstr")]
         if "msgid" not in fields or not fields["msgid"].text.strip() or not forms:
-            continue  # the header, or half an entry
+            continue  # the header, or an incomplete entry
         if any(form.text for form in forms):
             before += 1
         else:
@@ -52,7 +52,7 @@ def find(document: bytes, file: Path) -> Found:
 
 
 def entries(document: bytes, file: Path) -> list[list[Field]]:
-    """Each as its fields, in order. Comments and obsolete entries are none."""
+    """Return the fields of each entry, in order. Comments and obsolete entries are left out."""
     found: list[list[Field]] = []
     entry: list[Field] = []
     last, comments = 0, len(BOM_UTF8) if document.startswith(BOM_UTF8) else 0
@@ -83,14 +83,14 @@ def entries(document: bytes, file: Path) -> list[list[Field]]:
 
 
 def slot_of(fields: dict[str, Field], first: Field, forms: Sequence[Field], newline: bytes) -> Slot:
-    """The first form of a plural is that of one, the others are those of many."""
+    """Return the slot of an entry. The first plural form is the singular, the others are plurals."""
     texts = [fields[name].text for name in ("msgid", "msgid_plural") if name in fields]
     laid_out = [Lines(text) for text in texts]
     sources = tuple(source for lines in laid_out for source in lines.sources)
 
     def edits(outputs: Sequence[str]) -> list[Edit]:
-        given = iter(outputs)
-        translated = [lines.filled(given) for lines in laid_out]
+        remaining = iter(outputs)
+        translated = [lines.filled(remaining) for lines in laid_out]
         marked = Edit(first.comments, first.comments, b"".join(line.encode() + newline for line in MARK))
         filled = [translated[min(n, len(translated) - 1)] for n in range(len(forms))]
         return [
@@ -105,7 +105,7 @@ def slot_of(fields: dict[str, Field], first: Field, forms: Sequence[Field], newl
 
 
 def written(name: str, text: str, newline: bytes) -> bytes:
-    """A long text, or one of several lines, begins below its name, as gettext writes it."""
+    """Return a field. A long or multi-line text begins on the line after its name, as gettext writes it."""
     whole = f'{name} "{escaped(text)}"'
     if len(whole) <= WIDTH + 4 and "\n" not in text[:-1]:
         return whole.encode()

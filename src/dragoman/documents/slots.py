@@ -1,4 +1,4 @@
-"""A document as bytes and the slots in them that a translation goes into. All else stays byte for byte."""
+"""A document as bytes with slots for translations. All other bytes are unchanged."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import NamedTuple
 from dragoman.data.readers.lines import LIMIT, overlong
 
 Translate = Callable[[Sequence[str]], Sequence[str]]
-# All but the tab. Line breaks would end a cue, and gettext takes no EOT; a model of bytes may write any.
+# All except the tab. Line breaks would end a cue, gettext rejects EOT, and a byte model may output any.
 CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029]+")
 
 
 class Edit(NamedTuple):
-    """These bytes of the document become others; an insertion is where start == end."""
+    """A replacement of bytes of the document; an insertion if start == end."""
 
     start: int
     end: int
@@ -23,7 +23,7 @@ class Edit(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """A unit without a translation: what is to be translated, and what that does to the document."""
+    """An untranslated unit: its source texts, and a function from their translations to edits."""
 
     line: int
     sources: tuple[str, ...]
@@ -32,9 +32,9 @@ class Slot(NamedTuple):
 
 class Filled(NamedTuple):
     document: bytes
-    units: int  # that were translated
-    before: int  # that had a translation
-    empty: tuple[int, ...]  # lines of units for which nothing came out
+    units: int  # translated now
+    before: int  # already translated
+    empty: tuple[int, ...]  # lines of units with empty output
 
 
 class Found(NamedTuple):
@@ -43,7 +43,7 @@ class Found(NamedTuple):
 
 
 def fill(document: bytes, found: Found, translate: Translate) -> Filled:
-    """Translate all slots at once. A unit of which a part stays empty is left as it was."""
+    """Translate all slots in one call. A unit with an empty part in its output is left unchanged."""
     sources = [source for slot in found.slots for source in slot.sources]
     outputs = iter(translate(sources) if sources else ())
     edits: list[Edit] = []
@@ -67,20 +67,20 @@ def spliced(document: bytes, edits: Sequence[Edit]) -> bytes:
 
 
 def lines_of(document: bytes, file: Path) -> Iterator[tuple[int, int, bytes]]:
-    """Number, place and bytes of each line, without its "\\n"; one at a time, and none that is too long."""
-    place = number = 0
-    while place <= len(document):
+    """Yield the number, offset and bytes of each line without its "\\n". Raise if a line is too long."""
+    offset = number = 0
+    while offset <= len(document):
         number += 1
-        end = document.find(b"\n", place)
+        end = document.find(b"\n", offset)
         end = len(document) if end < 0 else end
-        if end - place > LIMIT:
+        if end - offset > LIMIT:
             raise overlong(file, number).error
-        yield number, place, document[place:end]
-        place = end + 1
+        yield number, offset, document[offset:end]
+        offset = end + 1
 
 
 class Lines:
-    """A text of several lines: each is translated by itself, and white space stays where it is."""
+    """A text of several lines. Each line is translated separately, and whitespace is preserved."""
 
     def __init__(self, text: str) -> None:
         self._pieces: list[str] = []
@@ -88,14 +88,14 @@ class Lines:
             inner = line.strip()
             before, _, after = line.partition(inner) if inner else (line, "", "")
             self._pieces += [("\n" if n else "") + before, inner, after]
-        self._places = [n for n, piece in enumerate(self._pieces) if piece.strip()]
+        self._indices = [n for n, piece in enumerate(self._pieces) if piece.strip()]
 
     @property
     def sources(self) -> tuple[str, ...]:
-        return tuple(self._pieces[n] for n in self._places)
+        return tuple(self._pieces[n] for n in self._indices)
 
     def filled(self, outputs: Iterator[str]) -> str:
         pieces = list(self._pieces)
-        for n in self._places:
+        for n in self._indices:
             pieces[n] = next(outputs).strip()
         return "".join(pieces)

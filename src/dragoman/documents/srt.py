@@ -1,4 +1,4 @@
-"""SRT, subtitles: a number, a time and some lines of text. The format has no place for a mark."""
+"""SRT subtitles: a number, a time and lines of text. The format cannot mark machine translations."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ TIME = re.compile(rb"[0-9:,.]{5,20} *+--> *+[0-9:,.]{5,20}")
 
 def find(document: bytes, file: Path) -> Found:
     slots, last = list[Slot](), 0
-    text: list[tuple[int, bytes]] | None = None  # of the cue, with the byte where each line begins
+    text: list[tuple[int, bytes]] | None = None  # the lines of the cue, each with its byte offset
     size, number = 0, 0
-    for number, place, raw in lines_of(document, file):
+    for number, offset, raw in lines_of(document, file):
         if TIME.match(raw.strip()):
             text, size, last = [], 0, number
         elif raw.strip() and text is not None:
-            text.append((place, raw))
+            text.append((offset, raw))
             size += len(raw)
             if size > LIMIT:
                 raise too_long(file, number - len(text) + 1).error
@@ -40,7 +40,7 @@ def find(document: bytes, file: Path) -> Found:
 
 def no_cues(file: Path, line: int) -> DataError:
     return DataError(
-        "There are no subtitles here.",
+        "This file has no subtitles.",
         where=f"{file}:{line}",
         expected="a number, 00:00:01,000 --> 00:00:02,000, and text below it",
         hint="If it is another format, export it as SubRip (.srt).",
@@ -48,24 +48,24 @@ def no_cues(file: Path, line: int) -> DataError:
 
 
 def slot_of(lines: Sequence[tuple[int, bytes]], number: int) -> Slot:
-    """Lines are one sentence, unless each is what another speaker says."""
+    """Return the slot of a cue. Its lines are one sentence, unless each begins with a dash (dialogue)."""
     texts = [raw.decode().strip() for _, raw in lines]
-    are_spoken = len(texts) > 1 and all(text.startswith(("-", "–", "—")) for text in texts)
+    is_dialogue = len(texts) > 1 and all(text.startswith(("-", "–", "—")) for text in texts)
     ends = [raw[len(raw.rstrip()) :] for _, raw in lines]
     last = lines[-1]
 
     def edits(outputs: Sequence[str]) -> list[Edit]:
-        rows = list(outputs) if are_spoken else balanced(outputs[0], len(texts))
+        rows = list(outputs) if is_dialogue else balanced(outputs[0], len(texts))
         new = b"\n".join(row.encode() + end for row, end in zip(rows, ends, strict=False))
-        if len(rows) < len(ends):  # the end of the last line is that of the cue
+        if len(rows) < len(ends):  # the last line keeps the line end of the cue
             new = new.removesuffix(ends[len(rows) - 1]) + ends[-1]
         return [Edit(lines[0][0], last[0] + len(last[1]), new)]
 
-    return Slot(number, tuple(texts) if are_spoken else (" ".join(texts),), edits)
+    return Slot(number, tuple(texts) if is_dialogue else (" ".join(texts),), edits)
 
 
 def balanced(text: str, most: int) -> list[str]:
-    """As many lines as there were, at most, and about as long as each other."""
+    """Wrap text into at most `most` lines of about equal length."""
     words, rows = text.split(), list[str]()
     for left in range(most, 0, -1):
         share = len(" ".join(words)) / left

@@ -1,4 +1,4 @@
-"""TMX: the units that are in the source language and not in the target language."""
+"""TMX documents: units in the source language without the target language."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dragoman.data.readers.tmx import CODES
 from dragoman.documents.slots import Edit, Found, Slot
 from dragoman.documents.xml import Segment, content_of, end_of_tag, indent
 from dragoman.errors import UsageError
-from dragoman.text.languages import Languages, place_of
+from dragoman.text.languages import Languages, index_of
 
 MARK = ' creationid="MT!Dragoman"'
 
@@ -25,11 +25,11 @@ class Variant:
         self.byte = start.byte
         self.attribute = "xml:lang" if "xml:lang" in start.attributes else "lang"
         self.language = start.attributes.get(self.attribute, "")
-        self.inner = slice(0, 0)  # of the <seg>
+        self.inner = slice(0, 0)  # content of the <seg>
 
 
 class Unit(NamedTuple):
-    """A <tu>, and the place of its end."""
+    """A <tu> and the offset of its end."""
 
     variants: list[Variant]
     line: int
@@ -39,7 +39,7 @@ class Unit(NamedTuple):
 def find(document: bytes, file: Path, languages: Languages | None = None) -> Found:
     if languages is None:
         raise UsageError(
-            "A TMX has several languages: which is to be translated into which?",
+            "A TMX file has several languages, and no source and target are given.",
             where=str(file),
             expected="--languages SOURCE TARGET",
             hint=f"dragoman run MODEL {file} --languages en de -o OUT.tmx",
@@ -55,7 +55,7 @@ def find(document: bytes, file: Path, languages: Languages | None = None) -> Fou
                 opened.append(end_of_tag(document, byte))
             case End("seg", byte):
                 begin = opened.pop()
-                if variants and not opened:  # one inside another is markup
+                if variants and not opened:  # a nested <seg> is markup
                     variants[-1].inner = slice(begin, max(begin, byte))
             case End("tu", byte):
                 unit = Unit(variants, line, byte)
@@ -67,7 +67,7 @@ def find(document: bytes, file: Path, languages: Languages | None = None) -> Fou
 
 def slot_of(document: bytes, unit: Unit, languages: Languages, file: Path) -> Slot | None:
     names = tuple(variant.language for variant in unit.variants)
-    src, tgt = (place_of(names, language) for language in languages)
+    src, tgt = (index_of(names, language) for language in languages)
     if src is None or (tgt is not None and tgt != src):
         return None
     variant = unit.variants[src]
@@ -75,12 +75,12 @@ def slot_of(document: bytes, unit: Unit, languages: Languages, file: Path) -> Sl
     if not segment.has_text:
         return None
     before = indent(document, variant.byte)
-    # In front of the </tu> that stands on a line of its own: behind the last <tuv>.
-    place = unit.end - len(indent(document, unit.end))
+    # After the last <tuv>: before the </tu> and its indentation.
+    offset = unit.end - len(indent(document, unit.end))
 
     def edits(outputs: Sequence[str]) -> list[Edit]:
         language = f"{variant.attribute}={quoteattr(languages[1])}"
         new = f"<tuv {language}{MARK}><seg>{segment.written(outputs[0])}</seg></tuv>"
-        return [Edit(place, place, before + new.encode())]
+        return [Edit(offset, offset, before + new.encode())]
 
     return Slot(unit.line, (segment.source,), edits)

@@ -1,4 +1,4 @@
-"""XLIFF 1.2 and 2: the units without a <target>. What is filled in says that it is machine output."""
+"""XLIFF 1.2 and 2 documents: units without a <target>. New ones are marked as machine translation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STATES = re.compile(rb"""(?<!\s)\s++(?:state|subState)\s*+=\s*+(?:"[^"]*+"|'[^']
 
 
 class Element(NamedTuple):
-    """Places in the bytes: of its tags, and of what is between them."""
+    """Byte offsets of an element and of its content."""
 
     start: int
     inner: slice
@@ -46,7 +46,7 @@ class Unit:
 
 def find(document: bytes, file: Path, languages: Languages | None = None) -> Found:
     slots, before, unit, aside = list[Slot](), 0, None, 0
-    translate = [True]  # of the elements around
+    translate = [True]  # for each open element
     for event in parse(BytesIO(document), file):
         match event:
             case Start(name, attributes):
@@ -79,7 +79,7 @@ def find(document: bytes, file: Path, languages: Languages | None = None) -> Fou
 
 
 def slot_of(document: bytes, unit: Unit, name: str, file: Path) -> Slot | None:
-    """None where there is a translation, or nothing to translate."""
+    """Return the slot of a unit, or None if it has a translation or no text."""
     source, target = unit.elements["source"], unit.elements.get("target")
     has_target = bool(target and document[target.inner].strip())
     if has_target and unit.state not in UNFINISHED:
@@ -102,7 +102,7 @@ def slot_of(document: bytes, unit: Unit, name: str, file: Path) -> Slot | None:
 
 
 def remarked(document: bytes, start: int) -> Edit:
-    """XLIFF 2 says it in the <segment>."""
+    """Return the edit that marks a <segment> as machine translation (XLIFF 2)."""
     tag = document[start : end_of_tag(document, start)]
     name = re.match(rb"<[^\s/>]+", tag)
     assert name
@@ -113,8 +113,8 @@ def remarked(document: bytes, start: int) -> Edit:
 def other_way(file: Path, theirs: Languages) -> DataError:
     src, tgt = theirs
     return DataError(
-        f"This document is translated from {src} to {tgt}, and its sources are in {src}.",
+        f"This document is translated from {src} to {tgt}; its sources are in {src}.",
         where=str(file),
         expected=f"a model that reads {src}",
-        hint=f"Without --languages, or with --languages {src} {tgt}",
+        hint=f"Omit --languages, or pass --languages {src} {tgt}",
     )

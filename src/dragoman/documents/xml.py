@@ -1,4 +1,4 @@
-"""A segment of XML whose inline elements a translation keeps."""
+"""XML segments whose inline elements are preserved in translation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from dragoman.data.readers.inline import too_long
 from dragoman.data.readers.lines import LIMIT
 
-# In XML that was parsed before, so that each is whole.
+# For XML that was already parsed, so that each token is well-formed.
 TAG = r"""<[^<>"']*+(?:"[^"]*+"[^<>"']*+|'[^']*+'[^<>"']*+)*+>"""
 TOKEN = re.compile(
     rf"<!--(?:(?!-->).)*+-->|<!\[CDATA\[(?:(?!]]>).)*+]]>|<\?(?:(?!\?>).)*+\?>|{TAG}|[^<]++", re.DOTALL
@@ -23,40 +23,40 @@ MOST_CODES = 1000  # inline elements of a segment
 
 
 def end_of_tag(document: bytes, start: int) -> int:
-    """Of the tag that begins there."""
+    """Return the end of the tag that begins at `start`."""
     found = re.compile(TAG.encode()).match(document, start)
     assert found
     return found.end()
 
 
-def indent(document: bytes, place: int) -> bytes:
-    """The line break and white space before this place, if there is nothing else."""
-    found = re.search(rb"\r?\n[ \t]*\Z", document[max(0, place - 200) : place])
+def indent(document: bytes, offset: int) -> bytes:
+    """Return the line break and indentation before this offset, if there is nothing else on the line."""
+    found = re.search(rb"\r?\n[ \t]*\Z", document[max(0, offset - 200) : offset])
     return found[0] if found else b""
 
 
 class Code(NamedTuple):
-    """A tag of an inline element, or all of one that holds no text, and the short tag that stands for it."""
+    """A tag of an inline element, or a whole element without text, and its short placeholder tag."""
 
     xml: str
     before: str  # "/" in a closing tag
     number: int
-    after: str  # "/" where it has no closing tag
+    after: str  # "/" if it has no closing tag
 
     def short(self, letter: str) -> str:
         return f"<{self.before}{letter}{self.number}{self.after}>"
 
 
 def content_of(document: bytes, inner: slice, file: Path, line: int) -> str:
-    """What is between two tags, if it can be a text."""
+    """Return the content between two tags. Raise if it is too long or has too many tags."""
     if inner.stop - inner.start > LIMIT or document.count(b"<", inner.start, inner.stop) > 2 * MOST_CODES:
         raise too_long(file, line).error
     return document[inner].decode()
 
 
 class Segment:
-    """The content of a <source> or <seg> as a model reads it, where a short tag such as <x1> stands for each
-    inline element. `opaque` are the names of elements whose content is not text."""
+    """The content of a <source> or <seg> as model input, with a placeholder tag such as <x1> for each inline
+    element. `opaque` are the names of elements whose content is not text."""
 
     def __init__(self, content: str, opaque: frozenset[str]) -> None:
         parts = list(parts_of(content, opaque))
@@ -72,8 +72,8 @@ class Segment:
         self.source = " ".join(filter(None, map(str.strip, inner.split("\n"))))
 
     def written(self, output: str) -> str:
-        """The XML of a translation. Where it has not the tags of the source in their order, they go behind
-        its text, so that the XML stays whole."""
+        """Return the XML of a translation. If it does not have the tags of the source in the same order, they
+        are appended to its text, so that the XML stays well-formed."""
         if not self._tags:
             return f"{self._before}{escaped(output)}{self._after}"
         pieces = re.split("(" + "|".join(map(re.escape, self._tags)) + ")", output)
@@ -86,7 +86,7 @@ class Segment:
 
 
 def parts_of(content: str, opaque: frozenset[str]) -> Iterator[str | Code]:
-    inside, depth, open_, number = list[str](), 0, list[int](), 0  # `inside` an opaque element
+    inside, depth, open_, number = list[str](), 0, list[int](), 0  # `inside`: tokens of an opaque element
     for token in TOKEN.findall(content):
         opened = change(token)
         if depth or (opened == 1 and name_of(token) in opaque):
@@ -115,13 +115,13 @@ def name_of(tag: str) -> str:
 
 
 def change(token: str) -> int:
-    """By how much an element more is open behind this token."""
+    """Return the change of nesting depth after this token."""
     if not token.startswith("<") or token.startswith(("<!", "<?")) or token.endswith("/>"):
         return 0
     return -1 if token.startswith("</") else 1
 
 
 def escaped(text: str) -> str:
-    """XML has no way to write most controls."""
+    """Escape text for XML, without the control characters that XML cannot represent."""
     text = re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]", "", text)
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

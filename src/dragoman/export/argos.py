@@ -1,7 +1,7 @@
-"""A model folder → an .argosmodel, the package of Argos Translate and LibreTranslate.
+"""Export of a model folder to an .argosmodel, the package format of Argos Translate and LibreTranslate.
 
-A ZIP with one folder: metadata.json, sentencepiece.model, model/ for CTranslate2, a sentence splitter, and
-the model's card as README.md. Argos searches in its own way (a beam of 4, length penalty 0.2).
+The package is a ZIP with one folder: metadata.json, sentencepiece.model, model/ for CTranslate2, a sentence
+splitter, and the model card as README.md. Argos has its own search settings (beam 4, length penalty 0.2).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from dragoman.inference.find_model import find_model
 from dragoman.models.bundle import Bundle, load_bundle
 from dragoman.models.folder import CARD, PACKAGE, TEXT, open_folder
 
-WRITTEN_FOR = "1.9.0"  # the version of Argos whose form this is
-LONG_AGO = (1980, 1, 1, 0, 0, 0)  # of every file, so that the same model gives the same package
+WRITTEN_FOR = "1.9.0"  # the version of Argos whose format this is
+LONG_AGO = (1980, 1, 1, 0, 0, 0)  # timestamp of every file, for reproducible packages
 
 
 class Language(NamedTuple):
@@ -38,7 +38,7 @@ def export_argos(
     version: str,
     quantization: Quantization,
 ) -> Exported:
-    """One file, whole or absent. By default it goes into the model folder."""
+    """Export a model as one file, written atomically, by default into the model folder."""
     home = find_model(model)
     manifest, bundle = open_folder(home), load_bundle(home)
     refuse(bundle)
@@ -63,15 +63,15 @@ def refuse_other_text(bundle: Bundle) -> None:
     text = bundle.text
     if not text.joint or text.src.kind not in ("bpe", "unigram"):
         raise ModelError(
-            f"Argos has one SentencePiece model for both sides, and this model has "
-            f"{text.src.kind} units{'' if text.joint else ', other ones for each side'}.",
+            f"Argos uses one SentencePiece model for both sides, but this model has "
+            f"{text.src.kind} units{'' if text.joint else ', separate ones for each side'}.",
             where="[text] in its settings.toml",
             expected='kind = "bpe" or "unigram", joint = true',
             hint="Train it with text.kind=bpe text.joint=true.",
         )
     if text.lowercase:
         raise ModelError(
-            "Argos gives a model its text as it is, and this one was trained on lower case only.",
+            "Argos does not lowercase text, but this model was trained on lowercased text only.",
             where="[text] in its settings.toml",
             expected="lowercase = false",
             hint="Train it with text.lowercase=false.",
@@ -79,7 +79,7 @@ def refuse_other_text(bundle: Bundle) -> None:
 
 
 def metadata(source: Language, target: Language, version: str) -> str:
-    """In ASCII: it is read in whatever encoding the system has."""
+    """Return metadata.json, in ASCII, since Argos reads it in the encoding of the system."""
     facts = {
         "package_version": version,
         "argos_version": WRITTEN_FOR,
@@ -93,7 +93,7 @@ def metadata(source: Language, target: Language, version: str) -> str:
 
 
 def pack(folder: Path, file: Path) -> None:
-    """The folder as the one entry of a ZIP, which takes its name when it is on disk."""
+    """Write the folder to a ZIP file, which is renamed only after it is on disk."""
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(f".{file.name}.tmp")
     try:

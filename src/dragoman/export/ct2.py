@@ -1,4 +1,4 @@
-"""A model folder → a CTranslate2 directory that is proven, whole, and copied as it is; or nothing."""
+"""Export of a model folder to a verified, self-contained CTranslate2 directory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import ctranslate2
 
-from dragoman.durable import write_folder
+from dragoman.durable import new_folder
 from dragoman.errors import ModelError, UsageError
 from dragoman.export.ct2_spec import Quantization, refuse, write
 from dragoman.export.probe_sentences import sentences
@@ -25,33 +25,29 @@ from dragoman.models.folder import WEIGHTS as MODEL_WEIGHTS
 
 NAME = "ct2"
 WEIGHTS = EXPORTS[NAME]
-KEPT = (SETTINGS, CARD, TEXT, CALIBRATION)  # of the model: the directory is enough
-LEAST = 0.1  # of the outputs stay the same with rounded weights, or the rounding has gone wrong
+KEPT = (SETTINGS, CARD, TEXT, CALIBRATION)  # copied from the model, so that the directory is self-contained
+LEAST = 0.1  # smallest share of outputs that must be equal after quantization
 
 
 class Exported(NamedTuple):
     path: Path
     proof: Proof  # of the float32 weights
-    rounded: Agreement | None  # greedy outputs with rounded weights, beside those of torch
+    rounded: Agreement | None  # greedy outputs with quantized weights, compared with PyTorch
 
 
 def export_ct2(model: str | Path, out: Path | None, quantization: Quantization) -> Exported:
-    """Written as float32, proven, then rounded as asked. By default it goes into the model folder."""
+    """Export a model as float32, verify it, then quantize it; by default into the model folder."""
     source = find_model(model)
     folder = out or source / NAME
     refuse_foreign(folder)
     manifest, bundle = open_folder(source), load_bundle(source)
     refuse(bundle)
-    proven: list[Exported] = []
 
-    def fill(new: Path) -> None:
+    with new_folder(folder) as new:
         proof, rounded = fill_proven(bundle, new, quantization)
-        proven.append(Exported(folder, proof, rounded))
         write_proof(new, manifest, facts(proof, rounded, quantization))
         copy_kept(manifest, new)
-
-    write_folder(folder, fill)
-    return proven[0]
+    return Exported(folder, proof, rounded)
 
 
 def fill_proven(bundle: Bundle, folder: Path, quantization: Quantization) -> tuple[Proof, Agreement | None]:
@@ -69,9 +65,9 @@ def fill_proven(bundle: Bundle, folder: Path, quantization: Quantization) -> tup
     rounded = compare(bundle, bundle.model, CTranslate2Engine(folder, bundle.text), samples, GREEDY)
     if rounded.same < LEAST * rounded.sentences:
         raise ModelError(
-            f"Rounded to {quantization}, {rounded.same} of {rounded.sentences} outputs stay the same.",
+            f"Quantized to {quantization}, only {rounded.same} of {rounded.sentences} outputs are unchanged.",
             where=str(folder / WEIGHTS),
-            expected=f"{LEAST:.0%} at least",
+            expected=f"at least {LEAST:.0%}",
             hint="Export it with --quantization float32.",
         )
     return proof, rounded
@@ -87,7 +83,7 @@ def facts(proof: Proof, rounded: Agreement | None, quantization: str) -> dict[st
 
 
 def write_proof(new: Path, model: Manifest, facts: Mapping[str, object]) -> None:
-    """What was compared, and the weights that it was compared with."""
+    """Write the results of the verification and the hash of the original weights."""
     proof = {MADE_FROM: model.facts(MODEL_WEIGHTS).sha256, **facts}
     (new / PROOF).write_text(json.dumps(proof, indent=1) + "\n", encoding="utf-8")
 
@@ -100,12 +96,12 @@ def copy_kept(model: Manifest, new: Path) -> None:
 
 
 def refuse_foreign(folder: Path, weights: str = WEIGHTS) -> None:
-    """An export takes the place of an earlier one, and of nothing else."""
+    """Raise UsageError if the folder contains anything but an earlier export."""
     is_ours = (folder / MANIFEST).is_file() and (folder / weights).is_file()
     if folder.exists() and not is_ours and not (folder.is_dir() and not any(folder.iterdir())):
         raise UsageError(
-            "There is something else already.",
+            "The folder exists and is not an export.",
             where=str(folder),
-            expected="a new folder, or an earlier export to replace",
+            expected="a new or empty folder, or an earlier export to replace",
             hint=f"-o {folder}-new",
         )

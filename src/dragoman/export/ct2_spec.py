@@ -1,8 +1,8 @@
-"""A Transformer's weights → the directory that CTranslate2 reads, written through its own specs.
+"""Conversion of a Transformer to the format of CTranslate2, through its model specs.
 
-Three things it would not say: an input of 1024 tokens needs 1024 positions, or decoding fails in the middle;
-sinusoids that are not written are made up, and start one place later than ours; and tied weights must be
-equal bit for bit before quantization to be stored once.
+CTranslate2 does not document three requirements: an input of 1024 tokens needs 1024 positions, or decoding
+fails midway; if sinusoids are not stored, it generates them, starting one position later than ours; and tied
+weights must be bit-identical before quantization to be stored once.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from dragoman.text.tokenizer import unique_token_names
 
 Quantization = Literal["float32", "float16", "bfloat16", "int8"]
 QUANTIZATIONS: tuple[Quantization, ...] = get_args(Quantization)
-LONGEST = 1024  # tokens that CTranslate2 reads of an input unless told otherwise
-NEVER = -1e4  # a logit whose probability is 0, and that float16 can hold
+LONGEST = 1024  # default input length limit of CTranslate2, in tokens
+NEVER = -1e4  # a logit with probability 0 that float16 can represent
 ACTIVATIONS = {
     "relu": common_spec.Activation.RELU,
     "gelu": common_spec.Activation.GELU,
@@ -44,9 +44,9 @@ Array = NDArray[np.float32]
 
 
 def write(bundle: Bundle, folder: Path, quantization: Quantization, *, bars_specials: bool) -> None:
-    """model.bin, config.json and the vocabularies; a ModelError that names each choice which forbids it.
+    """Write model.bin, config.json and the vocabularies; raise ModelError naming each unsupported option.
 
-    With `bars_specials` <pad> and <s> get no probability: our searches never write them, here no one's can.
+    With `bars_specials`, <pad> and <s> get probability 0, since our search never generates them.
     """
     spec = specification(bundle)
     if bars_specials:
@@ -89,8 +89,8 @@ def refuse(bundle: Bundle) -> None:
         raise ModelError(
             f"CTranslate2 cannot run this model: {' · '.join(against)}.",
             where="[model] in its settings.toml",
-            expected="a Transformer on both sides, whose attention sees all tokens, with one softmax",
-            hint="dragoman run uses it as it is; dragoman train says before training what can be exported.",
+            expected="a Transformer on both sides, with unlimited attention and one softmax",
+            hint="dragoman run needs no export; dragoman train shows before training what can be exported.",
         )
 
 
@@ -133,7 +133,7 @@ def fill_decoder(spec: Any, decoder: TransformerDecoder) -> None:
 
 
 def fill_positions(spec: Any, embed: PositionedEmbedding | ScaledEmbedding) -> None:
-    """At least 1024 of them. Behind the learned ones the last stands again: none is known, and none fails."""
+    """Write at least 1024 positions; the last learned one is repeated, so that decoding cannot fail."""
     if not isinstance(embed, PositionedEmbedding):
         return
     table = embed.positions.table
@@ -169,7 +169,7 @@ def fill_linear(spec: Any, W: nn.Linear) -> None:
 
 
 def fill_norm(spec: Any | None, norm: nn.Module) -> None:
-    """Post-norm sides have none on top."""
+    """Copy a norm; `spec` is None for post-norm models, which have no final norm."""
     for name, ours in (("gamma", "weight"), ("beta", "bias")):
         weight = getattr(norm, ours, None)
         if spec is not None and weight is not None:
@@ -177,14 +177,14 @@ def fill_norm(spec: Any | None, norm: nn.Module) -> None:
 
 
 def matrix(weights: Matrix) -> Array:
-    """A row for each token, also where rows are made of characters."""
+    """Return the embedding matrix, also of character embeddings."""
     if isinstance(weights, nn.Parameter):
         return array(weights)
     return array(rows(weights, torch.arange(len(weights.spelling)).unsqueeze(0))[0])
 
 
 def epsilon(model: nn.Module) -> float:
-    """CTranslate2 has one for all norms, and so have we."""
+    """Return the ε of all norms, of which CTranslate2 has only one."""
     (eps,) = set(_epsilons(model))
     return eps
 

@@ -1,4 +1,4 @@
-"""What an export is tried on: sentences the model was validated on, and every token of its vocabularies."""
+"""Test inputs for an export: validation sentences, and random lines that cover the vocabularies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dragoman.models.bundle import Bundle
 from dragoman.text.specials import EOS, UNK
 
 SENTENCES = 64
-ROW = 24  # tokens of a made-up line
+ROW = 24  # tokens of a random line
 SEED = 5
 
 Row = list[int]
@@ -23,11 +23,11 @@ Row = list[int]
 
 class Sentences(NamedTuple):
     rows: list[Row]
-    origin: str  # in words
+    origin: str  # for messages
 
 
 def sentences(bundle: Bundle) -> Sentences:
-    """Sources of the validation set, else of the training set, else lines of random tokens."""
+    """Return sources of the validation set, else of the training set, else lines of random tokens."""
     for corpus in (bundle.config.data.valid, *bundle.config.data.train):
         if corpus and (rows := _read(bundle, corpus)):
             return Sentences(rows, f"of {os.path.normpath(corpus.files[0])}")
@@ -35,7 +35,7 @@ def sentences(bundle: Bundle) -> Sentences:
     tokens = range(EOS + 1, bundle.text.src.size)
     longest = _longest(bundle.config)
     rows = [rng.choices(tokens, k=rng.randint(1, min(ROW, longest))) for _ in range(SENTENCES)]
-    return Sentences(rows, "made up of its vocabulary, because its data is no longer there")
+    return Sentences(rows, "of random tokens, because its data no longer exists")
 
 
 def _read(bundle: Bundle, corpus: Corpus) -> list[Row]:
@@ -50,7 +50,7 @@ def _read(bundle: Bundle, corpus: Corpus) -> list[Row]:
 
 
 def every_token(bundle: Bundle) -> list[tuple[Row, Row]]:
-    """Made-up pairs in which each token of the source and of the target stands: no weight stays untried."""
+    """Return random pairs that contain every source and target token, so that every weight is tested."""
     length = min(ROW, _longest(bundle.config), bundle.config.model.longest_target)
     sources, targets = (_all(size, length) for size in (bundle.text.src.size, bundle.text.tgt.size))
     count = max(len(sources), len(targets))

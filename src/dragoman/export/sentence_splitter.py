@@ -1,7 +1,8 @@
-"""Sentences for Argos Translate: a rule as the smallest network its splitter, MiniSBD, can run, in ONNX.
+"""A rule-based sentence splitter for Argos Translate: a minimal ONNX network for its splitter, MiniSBD.
 
-A sentence ends at . ! ? … before a space, with closing quotes between them if any; and at 。！？ anywhere. No
-language, no training, no licence. The file is protocol buffers, few enough to be written by hand.
+A sentence ends at . ! ? … before a space, optionally with a closing quote between them, and at 。！？
+anywhere. The rule is language-independent and needs neither training nor a licence. The ONNX file is small
+enough to serialize its protocol buffers by hand.
 """
 
 from __future__ import annotations
@@ -12,17 +13,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-SPACE, MARK, CLOSER, FULL = range(4)  # what a character can be, besides nothing of it
+SPACE, MARK, CLOSER, FULL = range(4)  # character classes; other characters have none
 CHARACTERS = {SPACE: " ", MARK: ".!?…", CLOSER: "\"'”’»)]", FULL: "。！？"}
 UNKNOWN = 1  # the id of any other character; 0 is padding
 LEAST = 3.0
-FLOAT, INT64, INTS = 1, 7, 7  # of onnx.proto
+FLOAT, INT64, INTS = 1, 7, 7  # constants of onnx.proto
 
 Value = int | bytes | str
 
 
 def splitter() -> bytes:
-    """The ONNX file."""
+    """Return the contents of the ONNX file."""
     vocabulary = {"<PAD>": 0, "<UNK>": UNKNOWN}
     for kind, characters in CHARACTERS.items():
         vocabulary |= dict.fromkeys(characters, UNKNOWN + 1 + kind)
@@ -38,7 +39,7 @@ def splitter() -> bytes:
 
 
 def graph() -> bytes:
-    """units → what each character is → a window of three → [inside, a token's end, a sentence's end]."""
+    """Return the graph: character ids → classes → window of three → [inside, token end, sentence end]."""
     kinds = np.concatenate([np.zeros((UNKNOWN + 1, 4)), np.eye(4)]).astype(np.float32)
     return message(
         (1, node("Gather", ["kinds", "units"], "is")),
@@ -56,7 +57,7 @@ def graph() -> bytes:
 
 
 def weights() -> NDArray[np.float32]:
-    """Class × kind × place. Only what is the rule adds up to more than LEAST."""
+    """Return weights of shape output × class × position: only a sentence end sums to more than LEAST."""
     W = np.zeros((3, 4, 3), dtype=np.float32)
     before, here, after = range(3)
     end = W[2]
@@ -85,7 +86,7 @@ def value(name: str, kind: int, axes: Sequence[str]) -> bytes:
 
 
 def message(*fields: tuple[int, Value]) -> bytes:
-    """A message of protocol buffers: numbers as varints, all else with its length."""
+    """Serialize a protocol buffer message: integers as varints, other values length-delimited."""
     parts = []
     for number, content in fields:
         if isinstance(content, int):

@@ -1,4 +1,4 @@
-"""A model without the sub-words that its texts never need: fewer rows to store, and to score at each step."""
+"""Vocabulary trimming: removal of unused sub-words, for fewer rows to store and to score at each step."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from dragoman.text.tokenizer_pair import TokenizerPair
 from dragoman.text.tokenizers.lowercase import Lowercase
 from dragoman.text.tokenizers.sentencepiece import SentencePiece
 
-COMPARED = 64  # sources, before and after
+COMPARED = 64  # sources translated before and after
 NOTE = """
 ## Trimmed
 
-Sub-words that {origin} never need were removed: {before} entries became {after}. Of {compared} outputs of
-greedy search {same} stayed the same.
+Sub-words unused in {origin} were removed: {before} entries became {after}. Of {compared} outputs of
+greedy search, {same} are unchanged.
 """
 
 Counts = NDArray[np.int64]
@@ -40,7 +40,7 @@ Corpora = Callable[[], Iterator[Pair]]
 
 class Trimmed(NamedTuple):
     folder: Path
-    before: tuple[int, int]  # entries of both sides
+    before: tuple[int, int]  # vocabulary sizes of both sides
     after: tuple[int, int]
     parameters: tuple[int, int]  # before and after
     compared: int
@@ -56,8 +56,11 @@ class Cut(NamedTuple):
 
 
 def trim(model: str | Path, out: Path, files: Sequence[str] = (), *, separate: bool = False) -> Trimmed:
-    """`files` are pairs as for training; by default the model's own. With `separate` each side gets its own
-    vocabulary, so that only words of the target are scored."""
+    """Trim the vocabularies of a model to the sub-words of some texts.
+
+    `files` are pairs as for training; by default the training data of the model. With `separate` each side
+    gets its own vocabulary, so that only target sub-words are scored.
+    """
     folder = find_model(model)
     bundle = load_bundle(folder)
     refuse(bundle, out)
@@ -81,24 +84,24 @@ def trim(model: str | Path, out: Path, files: Sequence[str] = (), *, separate: b
 def refuse(bundle: Bundle, out: Path) -> None:
     if out.exists() and any(out.iterdir()):
         raise UsageError(
-            "There is something else already.",
+            "The folder is not empty.",
             where=str(out),
-            expected="a folder that is not there yet",
+            expected="a new or empty folder",
             hint=f"-o {out}-trimmed",
         )
     against = [
-        f"{tokenizer.kind} units (what is left out would become <unk>)"
+        f"{tokenizer.kind} units (removed entries would become <unk>)"
         for tokenizer in (bundle.text.src, bundle.text.tgt)
         if not isinstance(plain(tokenizer), SentencePiece)
     ]
     if bundle.config.model.head.kind == "adaptive":
-        against.append("an adaptive head (its clusters are places in the vocabulary)")
+        against.append("an adaptive head (its clusters are ranges of the vocabulary)")
     if against:
         raise ModelError(
             f"This model cannot be trimmed: {' · '.join(dict.fromkeys(against))}.",
             where="[text] and [model] in its settings.toml",
             expected='text.kind = "bpe" or "unigram", and one softmax',
-            hint="A smaller text.size makes a smaller model, when it is trained again.",
+            hint="Train again with a smaller text.size.",
         )
 
 
@@ -107,7 +110,7 @@ def plain(tokenizer: Tokenizer) -> Tokenizer:
 
 
 def corpora(config: Config, files: Sequence[str]) -> tuple[Corpora, str]:
-    """The pairs, to be read more than once, and their name."""
+    """Return a function that opens the pairs, since they are read several times, and their name."""
     if files:
         return lambda: open_pairs(files), " and ".join(Path(file).name for file in files)
     held = [corpus for corpus in (config.data.valid,) if corpus]
@@ -115,9 +118,9 @@ def corpora(config: Config, files: Sequence[str]) -> tuple[Corpora, str]:
     missing = [file for corpus in named for file in corpus.files if not Path(file).is_file()]
     if missing:
         raise DataError(
-            "The texts that this model learned from are not there.",
+            "The training data of this model is missing.",
             where=missing[0],
-            hint="Name some: dragoman trim MODEL train.en train.de -o DIR",
+            hint="Name other texts: dragoman trim MODEL train.en train.de -o DIR",
         )
 
     def pairs() -> Iterator[Pair]:
@@ -127,7 +130,7 @@ def corpora(config: Config, files: Sequence[str]) -> tuple[Corpora, str]:
 
 
 def used(text: TokenizerPair, pairs: Iterable[Pair]) -> tuple[Counts, Counts]:
-    """How often each entry stands in the texts of its side."""
+    """Count how often each entry occurs in the texts of its side."""
     src, tgt = np.zeros(text.src.size, np.int64), np.zeros(text.tgt.size, np.int64)
     for block in blocks(pairs):
         for counts, tokenizer, lines in (
@@ -154,7 +157,7 @@ def cut(tokenizer: Tokenizer, counts: Counts) -> Cut:
 
 
 def refuse_other_cut(src: Cut, tgt: Cut, pairs: Iterable[Pair]) -> None:
-    """Every line of the texts must be cut as before, or another model would come out."""
+    """Raise DragomanError if a line of the texts is segmented differently than before."""
     for block in blocks(pairs):
         for side, lines in ((src, [pair.src for pair in block]), (tgt, [pair.tgt for pair in block])):
             kept = np.array(side.kept)
@@ -162,7 +165,7 @@ def refuse_other_cut(src: Cut, tgt: Cut, pairs: Iterable[Pair]) -> None:
             for line, old, new in both:
                 if not np.array_equal(old, kept[new]):
                     raise DragomanError(
-                        "Without the other sub-words this line would be cut another way.",
+                        "Without the removed sub-words, this line would be segmented differently.",
                         where=line[:80],
                         hint="Please report this: it should not happen.",
                     )
@@ -190,7 +193,7 @@ def cut_bundle(bundle: Bundle, src: Cut, tgt: Cut) -> Bundle:
 
 
 def outputs(before: Bundle, after: Bundle, pairs: Iterable[Pair]) -> tuple[int, int]:
-    """How many sources were translated by both, and how many outputs of greedy search are the same."""
+    """Return how many sources both models translated, and how many outputs of greedy search are equal."""
     sources = [pair.src for pair in islice(pairs, COMPARED)]
     greedy = SearchConfig(kind="greedy", max_length=before.config.search.max_length)
     old, new = (TorchRuntime(bundle)(sources, greedy) for bundle in (before, after))

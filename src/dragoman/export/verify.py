@@ -1,4 +1,4 @@
-"""The proof of an export: torch and the engine that runs it are given the same, and must say the same."""
+"""Verification of an export: PyTorch and the engine that runs it must give the same outputs and scores."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from dragoman.search.hypothesis import Hypothesis
 from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import BOS, EOS, PAD
 
-SCORE = 1e-4  # two scores of one output differ by no more
-TOKEN = 1e-4  # nor do two log p of a token in a made-up line, relative to it: they run to −30 and beyond
-BEAM = 0.995  # of the sentences have the same output in beam search: pruning may turn at a tie
-MASS = 1e-3  # of <pad> and <s>, in log p a token
+SCORE = 1e-4  # largest difference between two scores of the same output
+TOKEN = 1e-4  # largest relative difference between two log p of a random token, which can be −30 or less
+BEAM = 0.995  # smallest share of equal beam search outputs: ties may be pruned differently
+MASS = 1e-3  # of <pad> and <s>, in log p per token
 ROWS = 32
-# Where a beam stops is the same rule in every engine only with "n_best".
+# "n_best" is the only stopping criterion that all engines implement alike.
 GREEDY, BEAM_5 = SearchConfig(kind="greedy"), SearchConfig(kind="beam", size=5, stop="n_best")
 
 
@@ -47,7 +47,7 @@ class Difference(NamedTuple):
 
 @dataclass
 class Agreement:
-    """Of one search. `worst` is the largest difference between scores of equal outputs."""
+    """How far two engines agree in one search; `worst` is the largest score difference of equal outputs."""
 
     sentences: int = 0
     same: int = 0
@@ -58,16 +58,16 @@ class Agreement:
 @dataclass(frozen=True)
 class Proof:
     origin: str  # of the sentences
-    bars_specials: bool  # <pad> and <s> were given no probability
+    bars_specials: bool  # whether the probability of <pad> and <s> was set to 0
     greedy: Agreement
     beam: Agreement
-    as_run: Agreement | None  # with the search and the guard of the settings; None: the engine cannot
-    tokens: int  # of made-up lines, each token of the vocabularies among them
-    worst_token: float  # the largest relative difference between log p of one of them
+    as_run: Agreement | None  # with the search and guard settings of the model; None if unsupported
+    tokens: int  # compared in random lines that cover the vocabularies
+    worst_token: float  # the largest relative difference between log p of a token
 
 
 class Barred:
-    """A model to which <pad> and <s> have no probability: log p rises by −log(1 − p(<pad>) − p(<s>))."""
+    """A model with p(<pad>) = p(<s>) = 0: other log p increase by −log(1 − p(<pad>) − p(<s>))."""
 
     def __init__(self, model: Seq2Seq) -> None:
         self.model = model
@@ -86,10 +86,10 @@ def barred(log_p: Float[Tensor, "*N V"]) -> Float[Tensor, "*N V"]:
 
 
 def needs_bars(bundle: Bundle, samples: Sentences) -> bool:
-    """Whether <pad> and <s> have a probability that counts: the model is hardly trained, or has few tokens.
+    """Return whether <pad> and <s> have a significant probability: after little training, or with few tokens.
 
-    Our searches leave them out after the softmax, CTranslate2 can only do so before. Where it makes no
-    difference the weights stay as they are, and so do the scores.
+    Our search excludes them after the softmax, CTranslate2 can do so only before it. If the difference is
+    negligible, the weights and scores are left unchanged.
     """
     greedy = decode(bundle.model, samples.rows, limited(GREEDY, bundle, samples))
     pairs = [(row, list(found.tokens)) for row, found in zip(samples.rows, greedy, strict=True)]
@@ -101,7 +101,7 @@ def needs_bars(bundle: Bundle, samples: Sentences) -> bool:
 def prove(
     bundle: Bundle, engine: Engine, file: Path, samples: Sentences, *, bars_specials: bool = False
 ) -> Proof:
-    """What was compared; a ModelError where the engine that runs the file does not do as torch does."""
+    """Compare the engine with PyTorch and return the results; raise ModelError if they differ."""
     pairs = every_token(bundle)
     ours = log_p_of(bundle.model, pairs, bars_specials)
     theirs = engine.forced([source for source, _ in pairs], [[*target, EOS] for _, target in pairs])
@@ -144,7 +144,7 @@ def compare(
 
 
 def compare_as_run(bundle: Bundle, engine: Engine, samples: Sentences) -> Agreement | None:
-    """The outputs that a user gets: texts in, texts out, by the model's own settings."""
+    """Compare complete translations, from text to text, with the model's own settings."""
     if unsupported(engine.name, Request(bundle.config.search, {})):
         return None
     light = ExportRuntime(engine, bundle.config, bundle.text, bundle.calibration)
@@ -160,7 +160,7 @@ def compare_as_run(bundle: Bundle, engine: Engine, samples: Sentences) -> Agreem
 
 
 def limited(search: SearchConfig, bundle: Bundle, samples: Sentences) -> SearchConfig:
-    """No longer than what is asked of the model, and than these sentences need."""
+    """Limit the output length by the settings of the model and by the length of these sentences."""
     config = bundle.config
     need = 2 * max(map(len, samples.rows)) + 10
     most = min(need, config.search.max_length, config.model.decoder.longest or need)
@@ -170,7 +170,7 @@ def limited(search: SearchConfig, bundle: Bundle, samples: Sentences) -> SearchC
 def refuse(agreement: Agreement, name: str, least: float, file: Path) -> None:
     if agreement.same < least * agreement.sentences:
         first = agreement.differences[0]
-        shown = f'"{first.source}" became "{first.ours}" ({first.our_score:.5f}) in torch and '
+        shown = f'"{first.source}" became "{first.ours}" ({first.our_score:.5f}) in PyTorch and '
         shown += f'"{first.theirs}" ({first.their_score:.5f}) in the export'
         count = f"{agreement.same} of {agreement.sentences} outputs of {name} are the same"
         raise mismatch(f"{count}: {shown}", file, f"{least:.1%} of them")
@@ -180,7 +180,7 @@ def refuse(agreement: Agreement, name: str, least: float, file: Path) -> None:
 
 def mismatch(what: str, file: Path, expected: str) -> ModelError:
     return ModelError(
-        f"The export does not do what the model does: {what}.",
+        f"The export does not match the model: {what}.",
         where=str(file),
         expected=expected,
         hint="Nothing was written. Please report this, with the model's settings.toml.",
@@ -189,7 +189,7 @@ def mismatch(what: str, file: Path, expected: str) -> ModelError:
 
 @torch.no_grad()
 def decode(stepper: Stepper, rows: Sequence[Row], search: SearchConfig) -> list[Hypothesis]:
-    """The best hypothesis of each row, in order."""
+    """Return the best hypothesis of each row, in order."""
     found: dict[int, Hypothesis] = {}
     run = build(search)
     for places in in_batches([len(row) for row in rows]):
@@ -200,31 +200,30 @@ def decode(stepper: Stepper, rows: Sequence[Row], search: SearchConfig) -> list[
 
 @torch.no_grad()
 def log_p_of(model: Seq2Seq, pairs: Sequence[tuple[Row, Row]], bars_specials: bool) -> list[list[float]]:
-    """log p of each target token and of </s>, in order."""
+    """Return log p of each target token and of </s>, in order."""
     found: dict[int, list[float]] = {}
     for places in in_batches([len(target) for _, target in pairs]):
         batch = collate([pairs[place] for place in places])
-        h = model.decoder(model.encoder(batch.src, batch.src_keep), batch.tgt_in, batch.tgt_keep)
-        log_p = model.head(h.flatten(0, 1))
+        log_p = model.log_p(batch)
         log_p = barred(log_p) if bars_specials else log_p
-        chosen = log_p.gather(1, batch.tgt_out.flatten().unsqueeze(1)).view_as(batch.tgt_out)
+        chosen = log_p.gather(2, batch.tgt_out.unsqueeze(2)).squeeze(2)
         for place, row, keep in zip(places, chosen, batch.tgt_keep, strict=True):
             found[place] = row[keep].tolist()
     return [found[place] for place in range(len(pairs))]
 
 
 def is_tie(model: Seq2Seq, row: Row, mine: Hypothesis, theirs: Hypothesis) -> bool:
-    """Whether the first tokens that differ are equally probable: either is right."""
+    """Return whether the first differing tokens are equally probable, so that both outputs are correct."""
     a, b = ([*hypothesis.tokens, EOS] for hypothesis in (mine, theirs))
     place = next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), None)
-    if place is None:  # one was cut before its </s>
+    if place is None:  # one was truncated before its </s>
         return False
     values = [log_p_of(model, [(row, side[: place + 1])], False)[0][place] for side in (a, b)]
     return abs(values[0] - values[1]) <= SCORE
 
 
 def worst_of(ours: Sequence[Sequence[float]], theirs: Sequence[Sequence[float]]) -> float:
-    """The largest relative difference; what is not a number differs from everything."""
+    """Return the largest relative difference; NaN counts as infinite."""
     gaps = [
         abs(x - y) / max(1.0, abs(x))
         for a, b in zip(ours, theirs, strict=True)
@@ -234,6 +233,6 @@ def worst_of(ours: Sequence[Sequence[float]], theirs: Sequence[Sequence[float]])
 
 
 def in_batches(lengths: Sequence[int]) -> list[list[int]]:
-    """Places of rows of about one length."""
+    """Return batches of row indices of similar lengths."""
     order = sorted(range(len(lengths)), key=lambda place: lengths[place])
     return [order[k : k + ROWS] for k in range(0, len(order), ROWS)]

@@ -1,7 +1,8 @@
-"""Transformers of Eole, the successor of OpenNMT-py, saved as safetensors → ours.
+"""Importer for Transformers of Eole, the successor of OpenNMT-py, saved as safetensors.
 
-A folder has config.json, vocab.json and model.00.safetensors. Positions are written as a table, and the
-source ends without </s>: `reads_end = false` hides ours. Checkpoints of OpenNMT-py are pickles, and refused.
+A folder has config.json, vocab.json and model.00.safetensors. Positions are imported as a table. Eole sources
+do not end with </s>, so ours is masked by `reads_end = false`. Checkpoints of OpenNMT-py are pickles, and
+therefore refused.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dragoman.importing.foreign_model import (
     LONGEST,
     NEVER,
     Entries,
-    Found,
+    ForeignModel,
     Weights,
     is_size,
     text_of,
@@ -36,7 +37,7 @@ Table = dict[str, Any]
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "swish", "gated-silu": "swiglu"}
 NORMS = {"standard": "layer", "rms": "rms"}
 POSITIONS = ("SinusoidalInterleaved", "SinusoidalConcat")
-# What a setting must be, where it is there at all.
+# Supported values of settings that may be absent.
 DEMANDED: dict[str, tuple[Any, ...]] = {
     "parallel_residual": (False,),
     "shared_layer_norm": (False,),
@@ -51,7 +52,7 @@ DEMANDED: dict[str, tuple[Any, ...]] = {
 }
 
 
-def read_eole(folder: Path) -> Found:
+def read_eole(folder: Path) -> ForeignModel:
     config, vocab = (read_json(folder / name) for name in ("config.json", "vocab.json"))
     model = table_of(config, "model")
     encoder, decoder = ({**model, **table_of(model, side)} for side in ("encoder", "decoder"))
@@ -67,14 +68,14 @@ def read_eole(folder: Path) -> Found:
         tied = "target"
         del ours["head.W"]
     settings = {"model": {**sides, "tied": tied}, "text": units(pieces)}
-    return Found("Eole", settings, text_of(pieces, src, tgt), ours)
+    return ForeignModel("Eole", settings, text_of(pieces, src, tgt), ours)
 
 
 def table_of(table: Table, name: str) -> Table:
-    """A table within another; none is an empty one."""
+    """Return a nested table; an empty one if it is absent."""
     found = table.get(name)
     if found is not None and not isinstance(found, dict):
-        raise refusal([f"{name} = {json.dumps(found)[:40]}, which is no table"], "config.json")
+        raise refusal([f"{name} = {json.dumps(found)[:40]}, which is not a table"], "config.json")
     return found or {}
 
 
@@ -84,7 +85,7 @@ def read_json(file: Path) -> Table:
     except (ValueError, RecursionError) as error:
         raise refusal([f"{file.name} cannot be read ({error})"], str(file)) from None
     if not isinstance(found, dict):
-        raise refusal([f"{file.name} holds no settings"], str(file))
+        raise refusal([f"{file.name} does not contain settings"], str(file))
     return found
 
 
@@ -141,7 +142,7 @@ def entries(vocab: Table, side: str, folder: Path) -> Entries:
 def read_weights(folder: Path) -> Weights:
     files = sorted(folder.glob("*.safetensors"))
     if len(files) != 1:
-        raise refusal([f"{len(files)} files of weights, and one is needed"], str(folder))
+        raise refusal([f"{len(files)} weight files, expected one"], str(folder))
     refuse_other_weights(files[0])
     found = tensors(read(files[0]), files[0])
     arrays = {name: tensor.float().numpy() for name, tensor in found.items()}
@@ -149,7 +150,7 @@ def read_weights(folder: Path) -> Weights:
 
 
 def refuse_other_weights(file: Path) -> None:
-    """By the header alone: a file of gigabytes need not be read to know that it is another."""
+    """Refuse unsupported weights by their header alone, without reading a large file."""
     with opened(file) as stream:
         try:
             header_of(stream.read(LONGEST_HEADER + 8), os.fstat(stream.fileno()).st_size)
@@ -158,14 +159,14 @@ def refuse_other_weights(file: Path) -> None:
 
 
 def pieces_of(config: Table, folder: Path) -> tuple[Path, Path]:
-    """The SentencePiece models: named in the settings of its transform, looked for in the folder itself."""
+    """Return the SentencePiece models named in the settings of the transform, searched in the folder."""
     named = table_of(table_of(config, "transforms_configs"), "sentencepiece")
     files = [folder / Path(str(named.get(f"{side}_subword_model", ""))).name for side in ("src", "tgt")]
     there = [file for file in files if file != folder and file.exists()] or sorted(
         [*folder.glob("*.spm"), *folder.glob("*.model")]
     )
     if not 1 <= len(there) <= 2:
-        raise refusal(["no SentencePiece model beside the weights (copy it there)"], str(folder))
+        raise refusal(["no SentencePiece model next to the weights (copy it there)"], str(folder))
     return there[0], there[-1]
 
 
@@ -196,7 +197,7 @@ def convert(
         yield f"{side}.embed.positions.table", table(weights, name, encoder, matrix.shape[1])
     if weights.has("generator.weight"):
         yield "head.W", tgt.rows(weights.take("generator.weight", 2))
-    else:  # shared with the embeddings, and stored once
+    else:  # shared with the embeddings and stored once
         yield "head.W", tgt.rows(matrix)
     bias = weights.take("generator.bias", 1) if weights.has("generator.bias") else torch.zeros(tgt.count)
     yield "head.b", tgt.rows(bias, NEVER)
@@ -208,11 +209,11 @@ def convert(
 
 
 def table(weights: Weights, name: str, model: Table, size: int) -> Tensor:
-    """The table that was saved, or what its kind says."""
+    """Return the stored position table, or compute it."""
     if weights.has(f"{name}.pe.pe"):
         saved = weights.take(f"{name}.pe.pe")
         if not size or saved.numel() % size:
-            raise refusal([f"{name}.pe.pe, which does not make rows of {size}"], "the weights")
+            raise refusal([f"{name}.pe.pe, which cannot be split into rows of {size}"], "the weights")
         return saved.reshape(-1, size)[:LONGEST]
     half = size // 2
     is_concat = positions(model) == "SinusoidalConcat"
@@ -245,7 +246,7 @@ def layer(weights: Weights, theirs: str, ours: str, side: str, model: Table) -> 
     yield from norm(weights, f"{theirs}.post_attention_layernorm", f"{ours}.around_ffn.norm")
     scalar = f"{theirs}.layer_scalar"
     if weights.has(scalar) and not bool((weights.take(scalar) == 1).all()):
-        raise refusal([f"{scalar}: layers that are scaled"], "the weights")
+        raise refusal([f"{scalar}: scaled layers"], "the weights")
 
 
 def feed_forward(weights: Weights, theirs: str, ours: str, *, gated: bool) -> Iterator[tuple[str, Tensor]]:
@@ -258,7 +259,7 @@ def feed_forward(weights: Weights, theirs: str, ours: str, *, gated: bool) -> It
 
 
 def linear(weights: Weights, theirs: str, parts: tuple[str, ...], ours: str) -> Iterator[tuple[str, Tensor]]:
-    """Several matrices become one; a bias that is not there is 0."""
+    """Concatenate several linear layers into one; a missing bias is 0."""
     matrices = [weights.take(f"{theirs}.{name}.weight", 2) for name in parts]
     yield f"{ours}.weight", weights.stacked(matrices, theirs)
     sizes = map(len, matrices)

@@ -1,4 +1,4 @@
-"""The files of a foreign model: plain ones, no larger than they need to be; others are refused in words."""
+"""Reading of the files of a model to import: regular files of a limited size."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ LARGEST_SETTINGS, LARGEST_VOCABULARY, LARGEST_PIECES = 1 << 20, 1 << 28, 1 << 26
 
 
 def opened(file: Path) -> BinaryIO:
-    """Links are followed, as downloads are often kept behind them; pipes and devices are not opened."""
+    """Open a regular file. Links are followed (download caches use them); pipes and devices are refused."""
     try:
         if stat.S_ISREG(os.stat(file).st_mode):
             return open(file, "rb", opener=without_waiting)
-        why = "it is no plain file"
+        why = "it is not a regular file"
     except (OSError, ValueError) as error:
         why = str(error.strerror if isinstance(error, OSError) else error)
     raise refusal([f"{file.name[:80]} cannot be read ({why})"], str(file))
 
 
 def read(file: Path, largest: int | None = None) -> bytearray:
-    """By default as large as half of the memory, since what is made of it takes as much."""
+    """Read a file of at most `largest` bytes, by default half of the memory: converting it takes as much."""
     most = physical_memory() // 2 if largest is None else largest
     with opened(file) as stream:
         size = os.fstat(stream.fileno()).st_size
         if size > most:
-            raise refusal([f"{file.name[:80]} is too large: {size:,} bytes, and {most:,} at most"], str(file))
+            raise refusal([f"{file.name[:80]} is too large: {size:,} bytes, at most {most:,}"], str(file))
         raw = bytearray(size)
         stream.readinto(raw)  # type: ignore[attr-defined]
     return raw
 
 
 def read_pieces(file: Path) -> bytes:
-    """A SentencePiece model, whose parser trusts the size of its file."""
+    """Read a SentencePiece model, whose parser does not limit the size of its file."""
     return bytes(read(file, LARGEST_PIECES))
 
 
@@ -53,6 +53,6 @@ def refusal(reasons: Sequence[str], file: str) -> ModelError:
     return ModelError(
         f"This model cannot be imported: {' · '.join(reasons)}.",
         where=file,
-        expected="a Transformer that ours can express: docs/import.md has the list",
-        hint="Its own tools can run it; ctranslate2 has converters for more of them.",
+        expected="a supported Transformer; see docs/import.md for the list",
+        hint="Run it with its own toolkit; ctranslate2 has converters for more models.",
     )

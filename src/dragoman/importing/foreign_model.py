@@ -1,4 +1,4 @@
-"""What an importer finds in a foreign model, in our terms; and how its vocabulary becomes ours."""
+"""The result of an importer, and the conversion of foreign weights and vocabularies."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from dragoman.text.specials import EOS, SPECIALS, UNK
 from dragoman.text.tokenizer_pair import TokenizerPair
 from dragoman.text.tokenizers.external_sentencepiece import ExternalSentencePiece
 
-NEVER = -1e4  # the logit of an entry that the foreign model does not have: its probability is 0
-LONGEST = 1024  # places for which positions are written
-UNKNOWN_DATA = "not-known.tsv"  # stands for what the model was made from
+NEVER = -1e4  # the logit of an entry that the foreign model does not have, with probability 0
+LONGEST = 1024  # number of positions to write
+UNKNOWN_DATA = "not-known.tsv"  # placeholder for the unknown training data
 
 
-class Found(NamedTuple):
+class ForeignModel(NamedTuple):
     maker: str  # "Marian"
     settings: dict[str, Any]  # as in a settings file
     text: TokenizerPair
@@ -29,7 +29,7 @@ class Found(NamedTuple):
 
 
 class Weights:
-    """Foreign arrays by name. What was never asked for at the end has no place in our model."""
+    """Foreign arrays by name. Arrays that are never taken have no counterpart in our model."""
 
     def __init__(self, arrays: Mapping[str, NDArray[np.generic]], file: str) -> None:
         self._left = dict(arrays)
@@ -39,16 +39,16 @@ class Weights:
         return name in self._left
 
     def take(self, name: str, axes: int | None = None) -> Tensor:
-        """With so many axes, where it matters."""
+        """Remove and return an array, optionally checking its number of axes."""
         if name not in self._left:
-            raise refusal([f"no weights called {name}"], self._file)
+            raise refusal([f"no weights named {name}"], self._file)
         found = self._left.pop(name)
         if axes is not None and found.ndim != axes:
             raise refusal([f"{name} has {found.ndim} axes instead of {axes}"], self._file)
         return torch.from_numpy(np.array(found, dtype=np.float32))
 
     def stacked(self, parts: Sequence[Tensor], name: str) -> Tensor:
-        """Matrices, or biases, on top of each other."""
+        """Concatenate matrices or biases along the first axis."""
         if len({part.shape[1:] for part in parts}) > 1:
             raise refusal([f"matrices of different widths in {name}"], self._file)
         return torch.cat([*parts])
@@ -57,22 +57,22 @@ class Weights:
         if self._left:
             names = sorted(self._left)
             shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-            raise refusal([f"weights that our Transformer has no place for: {shown}"], self._file)
+            raise refusal([f"weights without a counterpart in our Transformer: {shown}"], self._file)
 
 
 class Entries:
-    """A foreign vocabulary in the order of its ids, put into ours: the specials, then all others."""
+    """The mapping of a foreign vocabulary to our order: special tokens, then all others."""
 
     def __init__(self, names: Sequence[str], specials: Mapping[int, str], file: str) -> None:
-        """`specials` says which foreign entry is our PAD, UNK, BOS or EOS; one not named has no row."""
+        """`specials` maps our PAD, UNK, BOS and EOS to foreign entries; those not named have no row."""
         places = {name: place for place, name in enumerate(names)}
         missing = [specials[id] for id in (UNK, EOS) if specials[id] not in places]
         if missing:
             raise refusal([f"no {missing[0]} in the vocabulary"], file)
         if len(places) < len(names):
-            raise refusal(["an entry of the vocabulary that stands twice"], file)
+            raise refusal(["a duplicate entry in the vocabulary"], file)
         if any("\ud800" <= character <= "\udfff" for character in "".join(names)):
-            raise refusal(["an entry of the vocabulary that is half a character"], file)
+            raise refusal(["a lone surrogate in the vocabulary"], file)
         head = [places.get(specials.get(id, "")) for id in range(len(SPECIALS))]
         rest = [place for place in range(len(names)) if place not in head]
         self.order: list[int | None] = [*head, *rest]
@@ -80,7 +80,7 @@ class Entries:
         self.count = len(names)
 
     def rows(self, matrix: Tensor, fill: float = 0.0) -> Tensor:
-        """The rows of a matrix, or the numbers of a bias, in our order."""
+        """Reorder the rows of a matrix or the elements of a bias; entries without a row are set to `fill`."""
         if len(matrix) != self.count:
             what = f"{len(matrix):,} rows of weights for {self.count:,} entries of the vocabulary"
             raise refusal([what], "the vocabulary")
@@ -91,7 +91,7 @@ class Entries:
 
 
 def text_of(pieces: tuple[Path, Path], src: Entries, tgt: Entries) -> TokenizerPair:
-    """Two tokenizers, also where the two sides have one vocabulary: each cuts in its own way."""
+    """Return two tokenizers, even for a joint vocabulary, since each side has its own segmentation."""
     source, target = pieces
     cut_source, cut_target = (
         ExternalSentencePiece.read(file, names.others, read_pieces)
@@ -101,11 +101,11 @@ def text_of(pieces: tuple[Path, Path], src: Entries, tgt: Entries) -> TokenizerP
 
 
 def units(pieces: tuple[Path, Path]) -> dict[str, Any]:
-    """[text] of both."""
+    """Return the [text] settings of both sides."""
     sides = zip(("src", "tgt"), pieces, strict=True)
     return {side: {"kind": "sentencepiece", "file": str(file)} for side, file in sides}
 
 
 def is_size(value: object) -> bool:
-    """A whole number of at least 1, which True is not."""
+    """Return whether the value is an integer of at least 1; True is not."""
     return type(value) is int and value > 0

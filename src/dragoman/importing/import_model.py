@@ -1,4 +1,4 @@
-"""A foreign model → a model folder of ours, or a refusal that names what stands in the way."""
+"""Import of a model of another toolkit into a model folder, or an error that names what is unsupported."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dragoman.config.root import Config
 from dragoman.errors import ConfigError, ModelError, UsageError
 from dragoman.importing.eole import read_eole
 from dragoman.importing.files import refusal
-from dragoman.importing.foreign_model import UNKNOWN_DATA, Found
+from dragoman.importing.foreign_model import UNKNOWN_DATA, ForeignModel
 from dragoman.importing.marian import read_marian
 from dragoman.models.bundle import load_weights, new_model, save_bundle
 from dragoman.models.folder import refuse_oversized
@@ -19,10 +19,10 @@ PROGRAMS = (".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".bin")
 CARD = """\
 # An imported model
 
-Made from {path}, a model of {maker}, by `dragoman import`. What it was trained on, how well it does and under
-which licence it may be used is for its makers to say: look where you got it from.
+Imported from {path}, a {maker} model, by `dragoman import`. For its training data, quality and licence, see
+where you got it from.
 
-Sources are read up to {longest} tokens.
+Sources are limited to {longest} tokens.
 """
 
 
@@ -36,9 +36,9 @@ class Imported(NamedTuple):
 def import_model(path: Path, out: Path) -> Imported:
     if out.exists() and any(out.iterdir()):
         raise UsageError(
-            "There is something else already.",
+            "The folder is not empty.",
             where=str(out),
-            expected="a folder that is not there yet",
+            expected="a new or empty folder",
             hint=f"-o {out}-imported",
         )
     found = read(path)
@@ -54,20 +54,20 @@ def import_model(path: Path, out: Path) -> Imported:
     return Imported(out, found.maker, count, (found.text.src.size, found.text.tgt.size))
 
 
-def settings_of(found: Found, out: Path, path: Path) -> Config:
+def settings_of(found: ForeignModel, out: Path, path: Path) -> Config:
     try:
         return validate({"data": {"train": str(out / UNKNOWN_DATA)}, **found.settings})
     except ConfigError as error:
         raise refusal([error.what.rstrip(".")], str(path)) from None
 
 
-def read(path: Path) -> Found:
-    """Which importer, by the files that are there."""
+def read(path: Path) -> ForeignModel:
+    """Read a model with the importer that its files require."""
     if not path.exists():
         raise ModelError(
             "There is no such model.",
             where=str(path),
-            expected="a folder with a model of Marian or Eole, or an .npz file",
+            expected="a folder with a Marian or Eole model, or an .npz file",
             hint="Check the spelling of the path.",
         )
     if path.suffix == ".npz" or (path.is_dir() and any(path.glob("*.npz"))):
@@ -76,7 +76,7 @@ def read(path: Path) -> Found:
         return read_eole(path)
     programs = [f for f in ([path] if path.is_file() else sorted(path.iterdir())) if f.suffix in PROGRAMS]
     if programs:
-        raise refusal([f"{programs[0].name} is a pickle: a program, which is never run"], str(path))
+        raise refusal([f"{programs[0].name} is a pickle, which can run code and is never loaded"], str(path))
     raise refusal(
-        ["no .npz of Marian in it, and no config.json, vocab.json and .safetensors of Eole"], str(path)
+        ["it has neither an .npz of Marian nor config.json, vocab.json and .safetensors of Eole"], str(path)
     )

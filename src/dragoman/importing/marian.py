@@ -1,8 +1,8 @@
-"""Marian's Transformers (Junczys-Dowmunt et al. 2018), those of OPUS-MT among them → ours.
+"""Importer for Marian Transformers (Junczys-Dowmunt et al. 2018), including those of OPUS-MT.
 
-Three things are particular. The first target token is no token: its vector is 0, as is that of our <s> then.
-Sinusoids have rates 10000^{−i/(d/2 − 1)}, so they are written as a table. And after
-`transformer-preprocess: n` only queries are normed, not keys and values; ours cannot, and it is refused.
+Marian differs from ours in three ways. The first decoder input is a zero vector, so the embedding of <s> is
+set to 0. Sinusoids have rates 10000^{−i/(d/2 − 1)}, so they are stored as a table. With
+`transformer-preprocess: n` only queries are normalized, not keys and values, which is not supported.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dragoman.importing.foreign_model import (
     LONGEST,
     NEVER,
     Entries,
-    Found,
+    ForeignModel,
     Weights,
     is_size,
     text_of,
@@ -36,7 +36,7 @@ SPECIALS = {PAD: "<pad>", UNK: "<unk>", EOS: "</s>"}
 EPSILON = 1e-6
 SIZES = ("dim-emb", "enc-depth", "dec-depth", "transformer-heads", "transformer-dim-ffn")
 
-# What a setting must be, where it is there at all.
+# Supported values of settings that may be absent.
 DEMANDED: dict[str, tuple[Any, ...]] = {
     "type": ("transformer",),
     "transformer-decoder-autoreg": ("self-attention",),
@@ -67,7 +67,7 @@ class Files(NamedTuple):
     pieces: tuple[Path, Path]
 
 
-def read_marian(path: Path) -> Found:
+def read_marian(path: Path) -> ForeignModel:
     files = find(path)
     arrays = read_npz(files.weights)
     settings = settings_of(arrays, files.weights)
@@ -78,18 +78,18 @@ def read_marian(path: Path) -> Found:
     weights.refuse_rest()
     model = model_settings(settings, tied="none" if "head.W" in ours else "target")
     table = {"model": model, "text": units(files.pieces)}
-    return Found("Marian", table, text_of(files.pieces, src, tgt), ours)
+    return ForeignModel("Marian", table, text_of(files.pieces, src, tgt), ours)
 
 
 def find(path: Path) -> Files:
-    """A folder as OPUS-MT publishes it; names in its decoder.yml are looked for in the folder itself."""
+    """Find the files of a folder as published by OPUS-MT, including those named in its decoder.yml."""
     folder = path if path.is_dir() else path.parent
     decoder = folder / "decoder.yml"
     named = parsed(read_text(decoder, LARGEST_SETTINGS), str(decoder)) if decoder.exists() else {}
     weights = [folder / name for name in names(named.get("models"))] if path.is_dir() else [path]
     weights = weights or sorted(folder.glob("*.npz"))
     if len(weights) != 1:
-        raise refusal([f"{len(weights)} files of weights, and one is needed"], str(folder))
+        raise refusal([f"{len(weights)} weight files, expected one"], str(folder))
     vocabularies = [folder / name for name in names(named.get("vocabs"))]
     vocabularies = vocabularies or sorted([*folder.glob("*vocab*.yml"), *folder.glob("*vocab*.spm")])
     pieces = [folder / name for name in ("source.spm", "target.spm") if (folder / name).exists()]
@@ -97,7 +97,7 @@ def find(path: Path) -> Files:
     for kind, files in (("vocabulary (*vocab*.yml)", vocabularies), ("SentencePiece model (*.spm)", pieces)):
         if not 1 <= len(files) <= 2:
             raise refusal(
-                [f"no {kind} beside the weights" if not files else f"too many: {kind}"], str(folder)
+                [f"no {kind} next to the weights" if not files else f"too many: {kind}"], str(folder)
             )
     return Files(weights[0], (vocabularies[0], vocabularies[-1]), (pieces[0], pieces[-1]))
 
@@ -118,7 +118,7 @@ def settings_of(arrays: Arrays, file: Path) -> dict[str, yml.Value]:
 def parsed(text: str, where: str) -> dict[str, yml.Value]:
     try:
         return yml.parse(text)
-    except ValueError as error:  # a number of thousands of digits, a character that is none
+    except ValueError as error:  # a number of thousands of digits, an invalid code point
         raise refusal([f"settings that cannot be read ({str(error)[:80]})"], where) from None
 
 
@@ -139,7 +139,7 @@ def refuse(settings: Mapping[str, yml.Value], file: Path) -> None:
 
 
 def vocabulary(file: Path) -> list[str]:
-    """Entries in the order of their ids."""
+    """Return the entries in the order of their ids."""
     if file.suffix == ".spm":
         return ExternalSentencePiece.read(file, read=read_pieces).every_piece
     try:
@@ -190,7 +190,7 @@ def convert(
 
 
 def output(weights: Weights, tgt: Entries) -> Iterator[tuple[str, Tensor]]:
-    """The output has a matrix of its own where it is not tied to the embeddings."""
+    """Yield the weights of the output layer, which has its own matrix unless it is tied to the embeddings."""
     name = "decoder_ff_logit_out"
     if weights.has(f"{name}_W"):
         yield "head.W", tgt.rows(weights.take(f"{name}_W", 2).T)
@@ -215,7 +215,7 @@ def layer(weights: Weights, theirs: str, ours: str, side: str) -> Iterator[tuple
 
 
 def linear(weights: Weights, theirs: str, parts: str, ours: str) -> Iterator[tuple[str, Tensor]]:
-    """Marian multiplies from the left: its matrices are ours, turned; several become one."""
+    """Yield a linear layer: Marian's matrices are transposed, and several become one."""
     matrices = [weights.take(f"{theirs}_W{part}", 2).T for part in parts]
     yield f"{ours}.weight", weights.stacked(matrices, theirs)
     yield f"{ours}.bias", torch.cat([weights.take(f"{theirs}_b{part}").reshape(-1) for part in parts])
@@ -227,7 +227,7 @@ def norm(weights: Weights, theirs: str, ours: str) -> Iterator[tuple[str, Tensor
 
 
 def sinusoids(count: int, size: int) -> Tensor:
-    """sin(p · r_i), then cos(p · r_i), with r_i = 10000^{−i/(d/2 − 1)}."""
+    """Return sin(p · r_i), then cos(p · r_i), with r_i = 10000^{−i/(d/2 − 1)}."""
     half = size // 2
     rates = 10000.0 ** (-torch.arange(half, dtype=torch.float64) / max(half - 1, 1))
     angles = torch.arange(count, dtype=torch.float64).unsqueeze(1) * rates

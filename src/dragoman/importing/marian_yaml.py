@@ -1,5 +1,7 @@
-"""As much YAML as Marian writes: `key: value` lines, lists of scalars, and vocabularies. Nothing is built but
-strings, numbers, truth values and lists of them."""
+"""A parser for the subset of YAML that Marian writes: `key: value` lines, lists of scalars, and vocabularies.
+
+It creates only strings, numbers, booleans and lists of them.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ SHORT |= {"N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029"}
 
 
 def parse(text: str) -> dict[str, Value]:
-    """The keys at the margin. What is nested in any other way than as a list has no value."""
+    """Return the top-level keys. Nested values other than lists are ignored."""
     found: dict[str, Value] = {}
     key = ""
     for line in text.split("\n"):
@@ -63,7 +65,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def vocabulary(text: str) -> dict[str, int]:
-    """A token and its id a line, the token quoted or not; a long one on two lines, `? token` and `: id`."""
+    """Parse one `token: id` per line, the token quoted or not, or `? token` and `: id` on two lines."""
     found: dict[str, int] = {}
     waiting: str | None = None
     for number, line in enumerate(text.split("\n"), start=1):

@@ -1,7 +1,7 @@
-"""Arrays of numbers out of an .npz file, and of nothing else: no object is ever unpickled.
+"""Reading of numeric arrays from an .npz file, without unpickling objects.
 
-An .npz is a zip of .npy files. A file that says it holds objects is a program in disguise, and is refused by
-its header, before a byte of it is read; so is one that would unpack to far more than it is.
+An .npz is a ZIP of .npy files. A file that contains objects could run code, so it is refused by its header
+before its data is read; so is one that would decompress to far more than its size.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from dragoman.manifest import physical_memory
 
 Arrays = dict[str, NDArray[np.generic]]
 
-TYPES = re.compile(r"[<>|=]?(?:f[248]|[iu][1248])")  # numbers, of one kind
+TYPES = re.compile(r"[<>|=]?(?:f[248]|[iu][1248])")  # numeric types
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-RATIO, SMALL = 100, 1 << 20  # nothing may unpack to so many times its size, if it is not small
+RATIO, SMALL = 100, 1 << 20  # largest compression ratio, and bytes up to which any ratio is allowed
 MEMBERS = 20_000
-LOCAL = 30  # bytes in front of each member, and its name
-HEADER = 10_000  # characters
+LOCAL = 30  # bytes of the header of each member, without its name
+HEADER = 10_000  # largest .npy header, in characters
 MAGIC = b"\x93NUMPY"
 FORM = re.compile(
     r"\{'descr': '(?P<type>[^']+)', 'fortran_order': (?P<by_column>True|False), "
@@ -53,8 +53,8 @@ def read_npz(file: Path) -> Arrays:
         return dict(_members(archive, file))
 
 
-def look_over(path: Path) -> None:
-    """The archives of a foreign model are whole and no bombs: known without torch, and without unpacking."""
+def check_archives(path: Path) -> None:
+    """Check that archives are complete and not ZIP bombs, without importing torch and without unpacking."""
     for file in sorted(path.glob("*.npz")) if path.is_dir() else [path]:
         if file.suffix == ".npz":
             with unpacked(file):
@@ -68,25 +68,25 @@ def unpacked(file: Path) -> Iterator[zipfile.ZipFile]:
             refuse_bombs(archive, file, os.fstat(stream.fileno()).st_size)
             yield archive
     except FAULTS as error:
-        raise broken(file, f"This is no .npz file that can be read: {error}") from None
+        raise broken(file, f"This .npz file cannot be read: {error}") from None
 
 
 def refuse_bombs(archive: zipfile.ZipFile, file: Path, size: int) -> None:
-    """By what the directory says: members may claim the same bytes, so that a few become many."""
+    """Refuse ZIP bombs by the directory of the archive, including members that share the same bytes."""
     members = sorted(archive.infolist(), key=lambda member: member.header_offset)
     total = sum(member.file_size for member in members)
     swollen = [m for m in members if m.file_size > max(SMALL, RATIO * m.compress_size)]
     most = min(max(SMALL, RATIO * size), physical_memory() // 2)
     if swollen or len(members) > MEMBERS or total > most:
-        raise broken(file, f"This archive would unpack to far more than it is: {total:,} bytes")
+        raise broken(file, f"This archive would unpack to far more than its size: {total:,} bytes")
     ends = [member.header_offset + LOCAL + member.compress_size for member in members]
     overlapping = any(
         end > after.header_offset for end, (_, after) in zip(ends, pairwise(members), strict=False)
     )
     if overlapping or (ends and ends[-1] > size) or len(set(archive.namelist())) < len(members):
-        raise broken(file, "The members of this archive overlap: it would unpack to more than it is")
+        raise broken(file, "The members of this archive overlap: it would unpack to more than its size")
     if any(member.compress_type not in METHODS for member in members):
-        raise broken(file, "This archive is packed in another way than arrays are")
+        raise broken(file, "This archive uses an unsupported compression method")
 
 
 def _members(archive: zipfile.ZipFile, file: Path) -> Iterator[tuple[str, NDArray[np.generic]]]:
@@ -97,28 +97,30 @@ def _members(archive: zipfile.ZipFile, file: Path) -> Iterator[tuple[str, NDArra
             kind = header["type"]
             if not TYPES.fullmatch(kind):
                 what = (
-                    "pickled objects: a program, which is never run" if "O" in kind else f"{kind}: no numbers"
+                    "pickled objects, which can run code and are never loaded"
+                    if "O" in kind
+                    else f"{kind}, not numbers"
                 )
                 raise broken(file, f"{name} holds {what}")
             raw = stream.read(member.file_size)
         dtype = np.dtype(kind)
         shape = [int(size) for size in header["shape"].split(",") if size.strip()]
         if math.prod(shape) * dtype.itemsize != len(raw):
-            raise broken(file, f"{name} has {len(raw):,} bytes, which do not make the shape {tuple(shape)}")
+            raise broken(file, f"{name} has {len(raw):,} bytes, which do not match its shape {tuple(shape)}")
         by_column = header["by_column"] == "True"
         yield name, np.frombuffer(raw, dtype).reshape(shape, order="F" if by_column else "C")
 
 
 def _header(stream: IO[bytes], name: str) -> re.Match[str]:
-    """Type, order and shape. numpy would have Python parse it; that is more than these three need."""
+    """Return type, order and shape. numpy parses the header as Python; a regular expression is enough."""
     magic = stream.read(8)
     wide = magic[6:7] > b"\x01"
     size = int.from_bytes(stream.read(4 if wide else 2), "little")
     if magic[:6] != MAGIC or size > HEADER:
-        raise ValueError(f"{name} is no .npy file")
+        raise ValueError(f"{name} is not an .npy file")
     header = FORM.fullmatch(stream.read(size).decode("latin-1"))
     if header is None:
-        raise ValueError(f"{name} has a header of another form")
+        raise ValueError(f"{name} has an unknown header format")
     return header
 
 
@@ -127,5 +129,5 @@ def broken(file: Path, what: str) -> ModelError:
         f"{what}.",
         where=str(file),
         expected="arrays of numbers, as Marian writes them",
-        hint="Get the model again from where it was published.",
+        hint="Download the model again.",
     )

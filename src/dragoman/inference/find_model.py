@@ -1,4 +1,4 @@
-"""Where the model is: a run folder, its model/, or a project folder."""
+"""Location of the model: a run folder, its model/, or a project folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PARTS = (MANIFEST, WEIGHTS, SETTINGS, TEXT)
 
 
 def find_model(path: str | Path) -> Path:
-    """The folder with the weights: `path` itself or its model/."""
+    """Return the folder with the weights: `path` itself or its model/."""
     folder = Path(path)
     for home in (folder.absolute().parent, folder, folder / "model"):
         recover(home)
@@ -31,7 +31,7 @@ def _no_folder(folder: Path) -> ModelError:
         return ModelError(
             "This is a file, not a model folder.",
             where=str(folder),
-            expected="the folder that was given to dragoman train -o",
+            expected="the folder that dragoman train -o wrote",
             hint=f"dragoman run {folder.parent}" if folder.name in PARTS else "dragoman run FOLDER TEXT",
         )
     near = _near(folder)

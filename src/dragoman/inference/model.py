@@ -1,4 +1,4 @@
-"""A model folder as a function: load("en-de")("A man.").text."""
+"""The Python interface of a model folder: load("en-de")("A man.").text."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     from dragoman.inference.runtimes.torch import TorchRuntime
 
 READ_AHEAD = 1024  # texts of an iterator that are read ahead and sorted by length
-SearchOptions = SearchConfig | Mapping[str, Any]  # a whole [search], or what to change of the model's own
+SearchOptions = SearchConfig | Mapping[str, Any]  # a complete [search], or changes to the model's own
 
 
 class Model:
-    """A trained model: a text gives a Result, a list of texts a list of them, an iterator an iterator.
+    """A trained model, called with a text, a list of texts or an iterator of texts.
 
-    What its runtime cannot do goes to torch, unless the runtime was asked for.
+    A call returns a Result, a list of Results or an iterator of Results. A call that its runtime does not
+    support runs in PyTorch, unless the runtime was chosen explicitly.
     """
 
     def __init__(
@@ -86,14 +87,16 @@ class Model:
         trace: bool = False,
         **asked: Unpack[SteeringOptions],
     ) -> Result | list[Result] | Iterator[Result]:
-        """`search` changes the model's own. An iterator is read as its results are, some texts at a time.
+        """Return one result per text. An iterator is consumed as its results are, some texts at a time.
 
-        With `details` each result has its tokens' probabilities and what the model looked at, with `trace`
-        every candidate of its search. `prefix`, `glossary`, `forbid` and `keep` say what is asked of the
-        outputs.
+        `search` changes the model's own search settings. With `details` each result has the probabilities
+        and the attention of its tokens, with `trace` every candidate of its search. `prefix`, `glossary`,
+        `forbid` and `keep` are constraints on the outputs.
         """
         config = self._search(search)
-        run = partial(self._able(Request(config, asked, trace)), search=config, details=details, trace=trace)
+        run = partial(
+            self._runtime_for(Request(config, asked, trace)), search=config, details=details, trace=trace
+        )
         if isinstance(texts, str):
             return run([texts], **asked)[0]
         if isinstance(texts, Iterator):
@@ -102,30 +105,32 @@ class Model:
 
     @known_keywords()
     def stream(self, text: str, search: SearchOptions | None = None, *, prefix: str = "") -> Iterator[str]:
-        """The output of greedy search in parts, each as soon as it is known."""
+        """Yield the output of greedy search in parts, each as soon as it is known."""
         config = self._search(search).model_copy(update={"kind": "greedy", "n_best": 1})
-        begins = text_of(prefix or "", "prefix")
-        return self._able(Request(config, {})).stream(text_of(text, "text"), config, prefix=begins)
+        prefix_text = text_of(prefix or "", "prefix")
+        return self._runtime_for(Request(config, {})).stream(
+            text_of(text, "text"), config, prefix=prefix_text
+        )
 
     @cached_property
     def same_bits(self) -> bool:
-        """Whether the results of a text are the same to the last bit alone and in any batch.
+        """Whether the results of a text are bit-identical alone and in any batch.
 
-        Tried once, on texts that are made up, in this process and with its threads as they are now.
+        Tested once, on random texts, in this process and with its current number of threads.
         """
         return is_batch_invariant(self.runtime)
 
     @cached_property
     def translator(self) -> TorchRuntime:
-        """The runtime of torch, loaded where it is not the one."""
+        """The PyTorch runtime, loaded on first use unless it is the runtime already."""
         if self.runtime.name == "torch":
             return cast("TorchRuntime", self.runtime)
         return open_torch(self.folder, same_bits=self.asks_same_bits)
 
-    def _able(self, call: Request) -> Runtime:
-        """Its own runtime, which says what it cannot do, where torch cannot help."""
-        may_help = not self.is_forced and (self.folder / WEIGHTS).is_file() and is_installed("torch")
-        return self.translator if may_help and unsupported(self.runtime.name, call) else self.runtime
+    def _runtime_for(self, call: Request) -> Runtime:
+        """Return PyTorch if only it supports the call and is available, otherwise the model's own runtime."""
+        can_fall_back = not self.is_forced and (self.folder / WEIGHTS).is_file() and is_installed("torch")
+        return self.translator if can_fall_back and unsupported(self.runtime.name, call) else self.runtime
 
     def _search(self, search: SearchOptions | None) -> SearchConfig:
         match search:
@@ -158,17 +163,17 @@ def load(
     workers: int = 1,
     same_bits: bool = False,
 ) -> Model:
-    """The model in a run folder, its model/ or a project folder.
+    """Load the model in a run folder, its model/ or a project folder.
 
-    The `runtime` is CTranslate2 or ONNX Runtime where the folder holds an export for it, torch otherwise.
-    Those of `ensemble` decide together with the model; the one in `reverse` was trained the other way round,
-    and re-ranks what they find. With several `workers` torch decodes as many batches at once, each in a
-    process of its own. `same_bits` asks MKL for its strict mode in all of this process (MKL_CBWR), for torch.
+    The default `runtime` is CTranslate2 or ONNX Runtime if the folder has an export for it, else PyTorch.
+    `ensemble` lists further models, whose predictions are combined with the model's; `reverse` is a model
+    trained in the opposite direction, which reranks the outputs. With several `workers`, PyTorch decodes in
+    that many processes. `same_bits` requests MKL's strict mode (MKL_CBWR) for PyTorch, in the whole process.
     """
     folder = find_model(path_of(path, "path"))
     others = paths_of(ensemble, "ensemble")
     back = None if reverse is None else path_of(reverse, "reverse")
-    refuse_no_count(workers)
+    check_worker_count(workers)
     is_forced, is_alone = runtime is not None, not others and back is None
     chosen: RuntimeName = runtime or (pick_runtime(folder) if is_alone else None) or "torch"
     if chosen == "torch":
@@ -176,24 +181,24 @@ def load(
         return Model(folder, translator, is_forced=is_forced)
     if not is_alone:
         raise UsageError(
-            "Several models decide together in PyTorch only.",
+            "Ensembles and reverse models run in PyTorch only.",
             where=f'runtime = "{chosen}"',
             expected="no runtime, or torch",
-            hint=f'Leave the runtime "{chosen}" out, or ask for "torch".',
+            hint=f'Leave out the runtime "{chosen}", or use "torch".',
         )
     if workers > 1:
         raise UsageError(
-            f"{chosen} shares its work among the cores by itself.",
+            f"{chosen} distributes its work over the cores by itself.",
             where=f"workers = {workers}",
-            expected="workers of torch",
-            hint='Ask for the runtime "torch", or leave the workers out.',
+            expected="workers with the runtime torch only",
+            hint='Use the runtime "torch", or leave out the workers.',
         )
     return Model(folder, open_export_runtime(folder, chosen), is_forced=is_forced, asks_same_bits=same_bits)
 
 
-def refuse_no_count(workers: object) -> None:
+def check_worker_count(workers: object) -> None:
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-        raise wrong_type("workers", workers, "how many processes: 1, 2, 3 …", "Give 1 or more.")
+        raise wrong_type("workers", workers, "a number of processes: 1, 2, 3 …", "Give 1 or more.")
 
 
 def open_torch(
@@ -209,11 +214,11 @@ def open_torch(
             "This needs PyTorch, which is not installed.",
             where=str(folder),
             expected="an export in the folder, such as ct2/, or PyTorch",
-            hint='pip install "dragoman[train]"; or, where it is: dragoman export MODEL --to ct2',
+            hint='pip install "dragoman[train]"; or, where PyTorch is: dragoman export MODEL --to ct2',
         )
     if not (folder / WEIGHTS).exists() and pick_runtime(folder):
         raise UsageError(
-            "This folder is an export: the weights that PyTorch reads are not in it.",
+            "This folder is an export: it does not contain the weights that PyTorch reads.",
             where=str(folder),
             expected=WEIGHTS,
             hint="Give the folder that dragoman train -o wrote.",
@@ -221,7 +226,7 @@ def open_torch(
     if same_bits:
         request_reproducible_mkl()
     more = [find_model(other) for other in ensemble], None if reverse is None else find_model(reverse)
-    open_folder(folder)  # what is wrong with it is known before torch is imported
+    open_folder(folder)  # report a broken folder before importing torch, which is slow
     translator: TorchRuntime
     if workers > 1:
         translator = import_module("dragoman.inference.runtimes.workers").load_pool(workers, folder, *more)

@@ -1,4 +1,4 @@
-"""What chooses beside the search itself: other models of an ensemble, a reverse model, a metric."""
+"""Choice of outputs beyond a single search: ensembles, reverse models and minimum Bayes risk."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Reranker:
         self.reverse = ReverseModel(reverse) if reverse else None
 
     def stepper(self, model: Stepper, config: SearchConfig) -> Stepper:
-        """The model, or all of them as one."""
+        """Return the model, or the ensemble of all models."""
         return Ensemble([model, *self.others], build_average(config)) if self.others else model
 
     def ranked(self, config: SearchConfig, source: str, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
-        """What a search found, in the order in which it is told, as many as are asked for."""
+        """Return the n best hypotheses of a search, in their final order."""
         found = list(hypotheses)
         if config.kind == "mbr":
             found = minimum_bayes_risk(found, self.text, DISTANCES[config.utility]())
@@ -49,9 +49,9 @@ def refuse_other_vocabulary(one: Bundle, other: Bundle) -> None:
     ):
         if pieces(mine) != pieces(theirs):
             raise ModelError(
-                f"The models of an ensemble need one vocabulary, and their {side} sides differ.",
+                f"The models of an ensemble must share one vocabulary, but their {side} sides differ.",
                 where=f"{mine.size:,} and {theirs.size:,} entries",
-                expected="models trained on the same text, with other seeds or networks",
+                expected="models trained on the same text, with different seeds or architectures",
                 hint="Train them on the same data and [text] settings, with different training.seed.",
             )
 
@@ -60,13 +60,13 @@ def pieces(text: Tokenizer) -> list[str]:
     return [text.kind, *(text.piece(id) for id in range(text.size))]
 
 
-MAX_REFERENCES = 64  # samples that each is compared with: the first that were drawn
+MAX_REFERENCES = 64  # samples that each one is compared with: the first ones drawn
 
 
 def minimum_bayes_risk(
     samples: Sequence[Hypothesis], text: Tokenizer, distance: Distance
 ) -> list[Hypothesis]:
-    """Each sample once, by its expected utility: score = 1/n Σ_j (1 − Δ(y, y_j)), 1 where all agree."""
+    """Sort the distinct samples by expected utility: score = 1/n Σ_j (1 − Δ(y, y_j)), 1 if all agree."""
     texts = [text.decode(sample.tokens) for sample in samples]
     first = dict(zip(reversed(texts), reversed(samples), strict=True))
     others = Counter(texts[:MAX_REFERENCES])
@@ -78,27 +78,26 @@ def minimum_bayes_risk(
 
 
 class ReverseModel:
-    """p(x | y), by a model that was trained the other way round."""
+    """p(x | y), by a model trained in the opposite direction."""
 
     def __init__(self, bundle: Bundle) -> None:
         self.bundle = bundle
 
     @torch.no_grad()
     def mean_log_p(self, source: str, outputs: Sequence[str]) -> list[float]:
-        """1/|x| log p(x | y) of each output y."""
+        """Return 1/|x| log p(x | y) of each output y."""
         text, model = self.bundle.text, self.bundle.model
         x = text.tgt.encode(source)[: self.bundle.longest_target - 1]
         ys = [y[: self.bundle.longest_source] for y in text.src.encode_batch(outputs)]
         batch = collate([(y, x) for y in ys])
-        h = model.decoder(model.encoder(batch.src, batch.src_keep), batch.tgt_in, batch.tgt_keep)
-        log_p = model.head(h.flatten(0, 1)).gather(1, batch.tgt_out.view(-1, 1))
-        return [float(mean) for mean in log_p.view(len(ys), -1).mean(dim=1)]
+        log_p = model.log_p(batch).gather(2, batch.tgt_out.unsqueeze(2)).squeeze(2)
+        return [float(mean) for mean in log_p.mean(dim=1)]
 
 
 def rerank_by_reverse(
     hypotheses: Sequence[Hypothesis], reverse: Sequence[float], weight: float
 ) -> list[Hypothesis]:
-    """Best first by (1 − λ) · score + λ · 1/|x| log p(x | y)."""
+    """Sort by (1 − λ) · score + λ · 1/|x| log p(x | y), best first."""
     scored = [
         h._replace(score=(1 - weight) * h.score + weight * back)
         for h, back in zip(hypotheses, reverse, strict=True)

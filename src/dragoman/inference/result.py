@@ -1,4 +1,4 @@
-"""What a model answers: the same record, whatever engine runs it."""
+"""The result of a model, the same record for every runtime."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from dragoman.inference.quality.spans import CharSpan
 from dragoman.search.trace import Trace
 from dragoman.steering.report import ConstraintOutcome
 
-WordAlignment = tuple[
-    tuple[int, int], ...
-]  # (number of the source's word, number of the output's word), from 0
+# (index of the source word, index of the output word), from 0
+WordAlignment = tuple[tuple[int, int], ...]
 
 
 class Alternative(NamedTuple):
-    """One of the n best."""
+    """One hypothesis of the n-best list."""
 
     text: str
     score: float
@@ -23,11 +22,11 @@ class Alternative(NamedTuple):
 
 
 class Token(NamedTuple):
-    """One token of an output; the last one is </s>, where the output ended by itself.
+    """One token of an output, including the </s> of an output that ended by itself.
 
-    `entropy` in nats is how undecided the model was, None where an engine does not tell; `confidence` is None
-    before a calibration. `at` is where it stands in the output and `source` what the model looked at most,
-    None where that is the source's </s> or where it looks nowhere: spans in characters.
+    `entropy` is that of the predicted distribution, in nats; None if the engine does not report it.
+    `confidence` is None without a calibration. `at` is the character span in the output, `source` that of the
+    source token with the most attention; None if that is </s> or the model has no attention.
     """
 
     piece: str
@@ -39,12 +38,14 @@ class Token(NamedTuple):
 
 
 class Result(NamedTuple):
-    """`truncated`: the input was too long and read in part, or the output reached its longest length. The
-    latter is `ran_away` where that length was the guard's, by the source, and not search.max_length.
+    """The output for one text.
 
-    `confidence` is None before a calibration; `details` and `alignment` are None where they were not asked
-    for, and `alignment` of a decoder that looks nowhere. `alternatives` are the n best, this one first, where
-    more than one was asked for.
+    `truncated`: the input was too long and only partly read, or the output reached its maximum length.
+    `ran_away`: that maximum was the guard's, which depends on the source, and not search.max_length.
+
+    `confidence` is None without a calibration. `details` and `alignment` are None unless requested, and
+    `alignment` is also None for a decoder without attention. `alternatives` is the n-best list, this output
+    first, if more than one was requested.
     """
 
     text: str
@@ -57,11 +58,11 @@ class Result(NamedTuple):
     alignment: WordAlignment | None = None
     alternatives: tuple[Alternative, ...] = ()
     trace: Trace | None = None
-    terms: tuple[ConstraintOutcome, ...] = ()  # what was asked of this output, and whether it is met
+    terms: tuple[ConstraintOutcome, ...] = ()  # the constraints on this output, and whether they are met
     ran_away: bool = False
 
     def asdict(self) -> dict[str, Any]:
-        """As `dragoman run --json` prints it: what is not known has no field."""
+        """Return the fields as `dragoman run --json` prints them; unknown ones are left out."""
         fields: dict[str, Any] = {
             "text": self.text,
             "score": self.score,
@@ -87,10 +88,10 @@ class Result(NamedTuple):
         return f"<p>{escape(self.text)}<br><small>{escape(' · '.join(self._figures()))}</small></p>"
 
     def _figures(self) -> list[str]:
-        sure = [] if self.confidence is None else [f"confidence={self.confidence:.2f}"]
+        calibrated = [] if self.confidence is None else [f"confidence={self.confidence:.2f}"]
         flags = [f"flags={' '.join(self.flags)!r}"] if self.flags else []
         more = [f"alternatives={len(self.alternatives)}"] if self.alternatives else []
-        return [f"score={self.score:.3f}", *sure, *flags, *more]
+        return [f"score={self.score:.3f}", *calibrated, *flags, *more]
 
 
 EMPTY = Result("", 0.0, False, ())

@@ -1,4 +1,4 @@
-"""Decoded outputs → texts that have what was asked for, and a report on each."""
+"""Conversion of decoded outputs to results: texts that meet the constraints, and a report on each."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from dragoman.text.tokenizer import Tokenizer
 
 
 class DecodedSentence(NamedTuple):
-    """What was found for one source, best first. What was not asked for is None."""
+    """The hypotheses of one source, best first. What was not requested is None."""
 
     source: Sequence[int]
     hypotheses: list[Hypothesis]
     trace: Trace | None
-    is_cut: bool = False  # the source was read in part
+    is_cut: bool = False  # only a part of the source was read
     known: OutputAnalysis | None = None
-    looks: AttentionMatrix | None = None  # where the model looked for each token of the best
+    attention_matrix: AttentionMatrix | None = None  # of the tokens of the best hypothesis
 
     @property
     def best(self) -> Hypothesis:
@@ -39,7 +39,7 @@ class DecodedSentence(NamedTuple):
 
 
 class RenderedOutput(NamedTuple):
-    """`texts` are those of the hypotheses."""
+    """A decoded sentence with the text of each hypothesis, and the outcome of its constraints."""
 
     decoded: DecodedSentence
     texts: list[str]
@@ -48,21 +48,21 @@ class RenderedOutput(NamedTuple):
 
 @runtime_checkable
 class Decode(Protocol):
-    def __call__(self, texts: Sequence[str], *, look: bool = False) -> list[DecodedSentence | None]:
-        """What is found for each text; None for one without words."""
+    def __call__(self, texts: Sequence[str], *, with_attention: bool = False) -> list[DecodedSentence | None]:
+        """Return the decoded sentence of each text; None for one without words."""
 
 
 def make_results(
     texts: Sequence[str],
-    wanted: BasicPlan | None,
+    plan: BasicPlan | None,
     decode: Decode,
     tokenizer: Tokenizer,
     judge: OutputChecker,
     config: SearchConfig,
 ) -> list[Result]:
-    """One for each text, in order. A text without words has an empty one."""
-    if wanted:
-        answers = apply_steering(wanted, decode)
+    """Return one result per text, in order; that of a text without words is empty."""
+    if plan:
+        answers = apply_steering(plan, decode)
     else:
         answers = [
             RenderedOutput(one, [tokenizer.decode(h.tokens) for h in one.hypotheses]) if one else None
@@ -72,66 +72,66 @@ def make_results(
     return [make_result(text, answer, judge, config) if answer else EMPTY for text, answer in pairs]
 
 
-def apply_steering(wanted: BasicPlan, decode: Decode) -> list[RenderedOutput | None]:
-    first = [trimmed(wanted, one) for one in decode(wanted.texts)]
-    copies = [copied(wanted, place, one.best) if one else "" for place, one in enumerate(first)]
+def apply_steering(plan: BasicPlan, decode: Decode) -> list[RenderedOutput | None]:
+    first = [trimmed(plan, one) for one in decode(plan.texts)]
+    copies = [copied(plan, index, one.best) if one else "" for index, one in enumerate(first)]
     left = [
-        "" if copy is not None else remove_placeholders(wanted.texts[place], wanted.wishes[place].kept)[0]
-        for place, copy in enumerate(copies)
+        "" if copy is not None else remove_placeholders(plan.texts[index], plan.wishes[index].kept)[0]
+        for index, copy in enumerate(copies)
     ]
-    second = [trimmed(wanted, one) for one in decode(left, look=True)]
+    second = [trimmed(plan, one) for one in decode(left, with_attention=True)]
     answers: list[RenderedOutput | None] = []
-    for place, (one, copy) in enumerate(zip(first, copies, strict=True)):
-        decoded = second[place] or one
+    for index, (one, copy) in enumerate(zip(first, copies, strict=True)):
+        decoded = second[index] or one
         if decoded is None:
             answers.append(None)
             continue
-        text = copy if copy is not None else with_kept(wanted, place, second[place])
-        outcome = SteeredOutput(wanted.texts[place], text, decoded.best.finished, copied=copy is not None)
-        terms = constraint_report(wanted.wishes[place], wanted.forbidden, outcome, lower=wanted.is_lower)
-        others = [mended(wanted, place, hypothesis) for hypothesis in decoded.hypotheses[1:]]
+        text = copy if copy is not None else with_placeholders(plan, index, second[index])
+        outcome = SteeredOutput(plan.texts[index], text, decoded.best.finished, copied=copy is not None)
+        terms = constraint_report(plan.wishes[index], plan.forbidden, outcome, lower=plan.is_lower)
+        others = [alternative_text(plan, index, hypothesis) for hypothesis in decoded.hypotheses[1:]]
         answers.append(RenderedOutput(decoded, [text, *others], terms))
     return answers
 
 
-def trimmed(wanted: BasicPlan, decoded: DecodedSentence | None) -> DecodedSentence | None:
-    """Without a forbidden word at the end, of which the output was cut before a letter made another word."""
+def trimmed(plan: BasicPlan, decoded: DecodedSentence | None) -> DecodedSentence | None:
+    """Remove a forbidden word from the end of a cut output: no letter can follow to make it another word."""
     if decoded is None or decoded.best.finished:
         return decoded
-    tokens = decoded.best.tokens[: wanted.may_end(decoded.best.tokens)]
-    looks = None if decoded.looks is None else decoded.looks[: len(tokens)]
+    tokens = decoded.best.tokens[: plan.may_end(decoded.best.tokens)]
+    attention_matrix = None if decoded.attention_matrix is None else decoded.attention_matrix[: len(tokens)]
     best = decoded.best._replace(tokens=tokens)
-    return decoded._replace(hypotheses=[best, *decoded.hypotheses[1:]], looks=looks)
+    return decoded._replace(hypotheses=[best, *decoded.hypotheses[1:]], attention_matrix=attention_matrix)
 
 
-def mended(wanted: BasicPlan, place: int, hypothesis: Hypothesis) -> str:
-    """The text of an output that is not the best, with what is kept put in straight along."""
-    text = joined(wanted, place, wanted.written(place, hypothesis.tokens))
-    kept, after = wanted.wishes[place].kept, len(wanted.prefixes[place])
-    return restore_counts(text, wanted.texts[place], kept, after=after)
+def alternative_text(plan: BasicPlan, index: int, hypothesis: Hypothesis) -> str:
+    """Return the text of an alternative, with missing placeholders inserted by relative position."""
+    text = joined(plan, index, plan.written(index, hypothesis.tokens))
+    kept, after = plan.wishes[index].kept, len(plan.prefixes[index])
+    return restore_counts(text, plan.texts[index], kept, after=after)
 
 
-def copied(wanted: BasicPlan, place: int, best: Hypothesis) -> str | None:
-    """The text of an output, if it has all that is kept as often as the source has it."""
-    kept, source = wanted.wishes[place].kept, wanted.texts[place]
-    text = joined(wanted, place, wanted.written(place, best.tokens))
-    text = restore_case(text, kept) if wanted.is_lower else text
+def copied(plan: BasicPlan, index: int, best: Hypothesis) -> str | None:
+    """Return the text of an output if it has each placeholder as often as the source, otherwise None."""
+    kept, source = plan.wishes[index].kept, plan.texts[index]
+    text = joined(plan, index, plan.written(index, best.tokens))
+    text = restore_case(text, kept) if plan.is_lower else text
     return text if has_all_placeholders(text, source, kept) else None
 
 
-def with_kept(wanted: BasicPlan, place: int, decoded: DecodedSentence | None) -> str:
-    """The text of an output of the rest, with what is kept put in again."""
+def with_placeholders(plan: BasicPlan, index: int, decoded: DecodedSentence | None) -> str:
+    """Return the text of an output that was decoded without the placeholders, with these reinserted."""
     rest = None
     if decoded is not None:
-        line = wanted.written(place, decoded.best.tokens)
-        rest = WithoutPlaceholders(decoded.source, line, wanted.opening(place), decoded.looks)
-    kept, prefix = wanted.wishes[place].kept, wanted.prefixes[place]
-    return reinsert_placeholders(wanted.texts[place], kept, prefix, rest, wanted.surfaces)
+        line = plan.written(index, decoded.best.tokens)
+        rest = WithoutPlaceholders(decoded.source, line, plan.opening(index), decoded.attention_matrix)
+    kept, prefix = plan.wishes[index].kept, plan.prefixes[index]
+    return reinsert_placeholders(plan.texts[index], kept, prefix, rest, plan.surfaces)
 
 
-def joined(wanted: BasicPlan, place: int, line: Sequence[bytes]) -> str:
-    rest = b"".join(line)[wanted.opening(place) :]
-    return wanted.prefixes[place] + wanted.surfaces.tgt.read(rest)
+def joined(plan: BasicPlan, index: int, line: Sequence[bytes]) -> str:
+    rest = b"".join(line)[plan.opening(index) :]
+    return plan.prefixes[index] + plan.surfaces.tgt.read(rest)
 
 
 def make_result(source: str, answer: RenderedOutput, judge: OutputChecker, config: SearchConfig) -> Result:

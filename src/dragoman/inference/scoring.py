@@ -1,4 +1,4 @@
-"""A model and a test set → scores."""
+"""Scores of a model on a test set."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def score(
 ) -> ScoreReport:
     """Translate the source side of a test set and measure the result against its target side.
 
-    `languages` are those of both sides, in a file that has several. With `lowercase` capitals do not count.
+    `languages` selects the two sides of a file with several languages. With `lowercase`, case is ignored.
     """
     loaded = model if isinstance(model, Model) else load(model)
     pairs = list(open_pairs(paths_of(test, "test"), languages=languages))

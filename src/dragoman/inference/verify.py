@@ -1,7 +1,7 @@
-"""A model folder, verified: every file as it was written, and each of them what it has to be.
+"""Verification of a model folder: every file is unchanged and has valid content.
 
-Whoever receives a model has to be able to tell, so this needs no torch; with torch the weights are compared
-with the settings, shape by shape.
+Anyone who receives a model can do this, as PyTorch is not required. With PyTorch, the shapes of the weights
+are also compared with the settings.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from dragoman.text.build import load as load_text
 from dragoman.text.tokenizer_pair import TokenizerPair
 
 TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2"}
-EXPONENT = 0x7F80  # of a bfloat16, which numpy does not know: all ones in what is no number
+EXPONENT = 0x7F80  # of a bfloat16, which NumPy does not have; all ones in NaN and infinity
 
 
 def verify_model(path: str | Path) -> dict[str, str]:
-    """What was found, part by part; a ModelError that names the file which is broken."""
+    """Return a description of each part; raise a ModelError that names a broken file."""
     folder = find_model(path)
     manifest = open_folder(folder)
     config, text = read_parts(manifest)
@@ -57,11 +57,11 @@ def verify_model(path: str | Path) -> dict[str, str]:
         verify_export(export)
     found["weights"] = verify_weights(manifest, config, text)
     manifest.verify()
-    return found | {name: f"{counted(e)}, made from these weights" for name, e in opened.items()}
+    return found | {name: f"{counted(e)}, exported from these weights" for name, e in opened.items()}
 
 
 def verify_export(manifest: Manifest) -> None:
-    """Also that the engine may be given its files."""
+    """Verify an export, including that it is safe to pass its files to the engine."""
     config, text = read_parts(manifest)
     for name, file in EXPORTS.items():
         if file in manifest and name == "ct2":
@@ -99,7 +99,7 @@ def verify_weights(manifest: Manifest, config: Config, text: TokenizerPair) -> s
                 expected="finite numbers",
                 hint="Train it again, with a smaller training.lr.",
             )
-    return f"{numbers:,} numbers, all finite; their shapes are compared where PyTorch is installed"
+    return f"{numbers:,} numbers, all finite; comparing their shapes needs PyTorch"
 
 
 def is_finite(raw: bytes, kind: str) -> bool:

@@ -9,7 +9,7 @@ from dragoman.shapes import Float, Int, Tensor
 
 
 def cross_entropy(log_p: Float[Tensor, "N V"], y: Int[Tensor, " N"], smoothing: float) -> LossSum:
-    """Σ (1 − ε)(−log p_y) + ε (−1/V Σ_v log p_v), summed over the rows."""
+    """Return Σ (1 − ε)(−log p_y) + ε (−1/V Σ_v log p_v), summed over the rows."""
     nll = -log_p.gather(1, y.unsqueeze(1)).sum()
     return LossSum((1.0 - smoothing) * nll - smoothing * log_p.mean(dim=1).sum(), nll)
 
@@ -21,6 +21,6 @@ def output_loss(
     y: Int[Tensor, " N"],
     smoothing: float,
 ) -> LossSum:
-    """The definition: log p = log_softmax(W h + b), then cross-entropy."""
+    """Return the cross-entropy of log p = log_softmax(W h + b): the reference implementation."""
     log_p = torch.log_softmax(torch.nn.functional.linear(h, W, b).float(), dim=1)
     return cross_entropy(log_p, y, smoothing)

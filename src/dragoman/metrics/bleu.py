@@ -11,9 +11,9 @@ from dragoman.metrics.sacrebleu_bootstrap import corpus_score
 
 
 def metric(*, lowercase: bool = False) -> BLEU:
-    return BLEU(lowercase=lowercase, force=True)  # force: no complaint on stderr about spaced full stops
+    return BLEU(lowercase=lowercase, force=True)  # force: no warning on stderr about tokenised periods
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> CorpusScore:
-    """0 to 100, with sacreBLEU's own bootstrap and signature."""
+    """Return BLEU, from 0 to 100, with sacreBLEU's own bootstrap and signature."""
     return corpus_score(metric(lowercase=lowercase), hypotheses, references)

@@ -1,4 +1,4 @@
-"""Calibration: how far confidence is from being right, and curves that turn a score into a confidence."""
+"""Calibration: the calibration error, and curves that map a score to a confidence."""
 
 from __future__ import annotations
 
@@ -10,56 +10,56 @@ from numpy.typing import ArrayLike, NDArray
 Point = tuple[float, float]
 
 BINS = 10
-KNOTS = 20  # of a monotone curve at most
-STEPS = 50  # of Newton's method, which needs about eight
-RIDGE = 1e-6  # keeps a slope finite where the scores separate the values without a fault
+KNOTS = 20  # maximum for a monotone curve
+STEPS = 50  # at most, of Newton's method; it needs about eight
+RIDGE = 1e-6  # keeps the slope finite if the scores separate the values perfectly
 
 
 def calibration_error(confidence: ArrayLike, correct: ArrayLike, bins: int = BINS) -> float:
-    """ECE = Σ_b n_b/n · |accuracy_b − confidence_b| over equal bins of confidence (Naeini et al. 2015)."""
+    """Return ECE = Σ_b n_b/n · |accuracy_b − confidence_b| over bins of equal width (Naeini et al. 2015)."""
     p, hit = np.asarray(confidence, np.float64), np.asarray(correct, np.float64)
     if not len(p):
         return 0.0
-    place = np.minimum((p * bins).astype(np.int64), bins - 1)
-    gap = np.bincount(place, hit - p, minlength=bins)
+    index = np.minimum((p * bins).astype(np.int64), bins - 1)
+    gap = np.bincount(index, hit - p, minlength=bins)
     return float(np.abs(gap).sum() / len(p))
 
 
 def fit_monotone(x: ArrayLike, y: ArrayLike, knots: int = KNOTS) -> tuple[Point, ...]:
-    """Isotonic regression (Zadrozny & Elkan 2002): the mean y of parts of equal size along x, never falling.
+    """Fit an isotonic regression (Zadrozny & Elkan 2002) to the mean y of parts of equal size along x.
 
-    Parts that fall are pooled with the one before, so the points are also the best in squares.
+    A part whose mean decreases is pooled with the one before, which is the least-squares solution.
     """
-    given, wanted = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    scores, targets = np.asarray(x, np.float64), np.asarray(y, np.float64)
     pools: list[NDArray[np.int64]] = []
-    for part in np.array_split(np.argsort(given, kind="stable"), min(knots, len(given))):
+    for part in np.array_split(np.argsort(scores, kind="stable"), min(knots, len(scores))):
         pools.append(part)
-        while len(pools) > 1 and wanted[pools[-2]].mean() > wanted[pools[-1]].mean():
+        while len(pools) > 1 and targets[pools[-2]].mean() > targets[pools[-1]].mean():
             pools[-2:] = [np.concatenate(pools[-2:])]
-    return tuple((float(given[pool].mean()), float(wanted[pool].mean())) for pool in pools)
+    return tuple((float(scores[pool].mean()), float(targets[pool].mean())) for pool in pools)
 
 
 def monotone(x: ArrayLike, points: Sequence[Point]) -> NDArray[np.float64]:
-    """Straight lines between the points, level beyond the first and the last."""
+    """Return linear interpolation between the points, constant beyond the first and the last."""
     return np.interp(np.asarray(x, np.float64), [at for at, _ in points], [value for _, value in points])
 
 
 def logistic(x: ArrayLike, slope: float, offset: float) -> NDArray[np.float64]:
-    """σ(a x + b) = 1 / (1 + exp(−a x − b)), written so that it overflows nowhere."""
+    """Return σ(a x + b) = 1 / (1 + exp(−a x − b)), computed without overflow."""
     return 0.5 * (1.0 + np.tanh(0.5 * (slope * np.asarray(x, np.float64) + offset)))
 
 
 def fit_logistic(x: ArrayLike, y: ArrayLike) -> tuple[float, float]:
-    """The a ≥ 0 and b by which σ(a x + b) is nearest, by cross-entropy, to values y in [0, 1]."""
-    given, wanted = np.asarray(x, np.float64), np.asarray(y, np.float64)
-    mean, spread = given.mean(), given.std() or 1.0
-    features = np.stack([(given - mean) / spread, np.ones_like(given)])
+    """Return a ≥ 0 and b that minimise the cross-entropy of σ(a x + b) with values y in [0, 1]."""
+    scores, targets = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    mean, spread = scores.mean(), scores.std() or 1.0
+    features = np.stack([(scores - mean) / spread, np.ones_like(scores)])
     weights = np.zeros(2)
     for _ in range(STEPS):
         p = logistic(weights @ features, 1.0, 0.0)
-        gradient = features @ (p - wanted) + RIDGE * weights
-        bend = (features * (p * (1 - p))) @ features.T + RIDGE * np.eye(2)
-        step = np.linalg.solve(bend, gradient)
+        gradient = features @ (p - targets) + RIDGE * weights
+        hessian = (features * (p * (1 - p))) @ features.T + RIDGE * np.eye(2)
+        step = np.linalg.solve(hessian, gradient)
         weights -= np.clip(step, -4.0, 4.0)
         if np.abs(step).max() < 1e-10:
             break

@@ -15,5 +15,5 @@ def metric(*, lowercase: bool = False) -> CHRF:
 
 
 def chrf(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> CorpusScore:
-    """0 to 100, with sacreBLEU's own bootstrap and signature."""
+    """Return chrF, from 0 to 100, with sacreBLEU's own bootstrap and signature."""
     return corpus_score(metric(lowercase=lowercase), hypotheses, references)

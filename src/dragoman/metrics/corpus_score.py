@@ -1,4 +1,4 @@
-"""One number for a corpus, with what is known about it."""
+"""The score of a corpus, with its interval and signature."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ Interval = tuple[float, float]
 
 class CorpusScore(NamedTuple):
     value: float
-    interval: Interval  # 95 % by bootstrap over sentences
+    interval: Interval  # 95 %, by bootstrap over sentences
     signature: str = ""

@@ -1,4 +1,4 @@
-"""Error rates: edits (Levenshtein 1966) over the length of the reference, summed over the corpus."""
+"""Error rates: Levenshtein distance (1966) divided by reference length, both summed over the corpus."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from dragoman.metrics.ratio_metric import RatioMetric
 
 
 def wer(hypotheses: Sequence[str], references: Sequence[str]) -> RatioMetric:
-    """Word error rate: words are what stands between spaces."""
+    """Return the word error rate; words are separated by whitespace."""
     return _rate([h.split() for h in hypotheses], [r.split() for r in references])
 
 
 def cer(hypotheses: Sequence[str], references: Sequence[str]) -> RatioMetric:
-    """Character error rate: characters are code points, spaces among them."""
+    """Return the character error rate; characters are code points, including spaces."""
     return _rate(hypotheses, references)
 
 

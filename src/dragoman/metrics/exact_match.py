@@ -1,4 +1,4 @@
-"""Exact match: the share of outputs that are the reference, character for character."""
+"""Exact match: the share of outputs that are identical to the reference."""
 
 from __future__ import annotations
 

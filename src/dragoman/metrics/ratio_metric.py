@@ -1,5 +1,7 @@
-"""Ratio: a metric that is Σ hits / Σ units over sentences, from its counts per sentence. In reports it is in
-percent, so that all metrics have one scale."""
+"""RatioMetric: Σ hits / Σ units over sentences, from the counts of each sentence.
+
+Reports show it in percent, so that all metrics have the same scale.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ class RatioMetric(NamedTuple):
         return 100 * self.value
 
     def samples(self) -> NDArray[np.float64]:
-        """Percent on each resampled corpus: the same sentences for every metric of as many sentences."""
+        """Return the percentage on each resampled corpus; metrics of the same corpus share the samples."""
         return np.array(
             [100 * self.hits[ids].sum() / max(self.units[ids].sum(), 1) for ids in resampled(len(self.hits))]
         )

@@ -1,4 +1,4 @@
-"""Report: many metrics of one system, in one table."""
+"""ScoreReport: the metrics of one system, in one table."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from dragoman.metrics.exact_match import exact_match
 
 @dataclass(frozen=True)
 class ScoreReport:
-    """All run from 0 to 100: `exact_match`, `wer` and `cer` are in percent. Error rates may be larger."""
+    """The scores of a system, from 0 to 100; `exact_match`, `wer` and `cer` are percentages.
+
+    Error rates may exceed 100.
+    """
 
     scores: dict[str, CorpusScore]
     sentences: int
 
     def _rows(self) -> list[tuple[str, str, str, str]]:
-        """Metric, value, low and high end of its interval."""
+        """Return metric, value, and lower and upper bound of the interval."""
         figures = {name: (score.value, *score.interval) for name, score in self.scores.items()}
         return [(name, f"{a:.4g}", f"{b:.4g}", f"{c:.4g}") for name, (a, b, c) in figures.items()]
 
@@ -48,7 +51,7 @@ class ScoreReport:
 def values(
     hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False
 ) -> dict[str, float]:
-    """The scores alone, without the cost of intervals."""
+    """Return the scores only, without the cost of computing intervals."""
     check(hypotheses, references)
     outputs, wanted = (as_compared(side, lowercase=lowercase) for side in (hypotheses, references))
     return {
@@ -61,7 +64,7 @@ def values(
 
 
 def signatures(*, lowercase: bool = False) -> dict[str, str]:
-    """What `values` measured, in sacreBLEU's words. It knows them once it has counted the references."""
+    """Return the sacreBLEU signatures of `values`. They are available only after scoring."""
     found = {}
     for name, metric in (
         ("bleu", bleu.metric(lowercase=lowercase)),

@@ -12,9 +12,9 @@ from dragoman.metrics.corpus_score import CorpusScore
 
 
 def bootstrapped(metric: Metric, systems: Sequence[Sequence[str]], references: Sequence[str]) -> list[Result]:
-    """The scores of the systems; all but the first have a p-value against the first.
+    """Return the scores of the systems; all but the first have a p-value against the first.
 
-    Not by `corpus_score(n_bootstrap=…)`, which fails where a resampled corpus has chrF 0.
+    This avoids `corpus_score(n_bootstrap=…)`, which fails if a resampled corpus has chrF 0.
     """
     named = [(str(number), system) for number, system in enumerate(systems)]
     test = PairedTest(named, {"metric": metric}, [references], test_type="bs", n_samples=SAMPLES)

@@ -1,4 +1,4 @@
-"""Δ: how far one output is from one reference, 0 where they agree. What minimum-risk training minimises."""
+"""Distances Δ of an output from its reference, 0 if they agree: the cost in minimum-risk training."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ Distance = Callable[[str, str], float]  # (output, reference)
 
 
 def bleu_distance() -> Distance:
-    """1 − BLEU of the sentence, over the orders of n-grams that it has."""
+    """Return 1 − sentence BLEU over the n-gram orders that the output has (effective order)."""
     metric = BLEU(effective_order=True, force=True)
     return lambda output, reference: 1.0 - float(metric.sentence_score(output, [reference]).score) / 100.0
 
 
 def chrf_distance() -> Distance:
-    """1 − chrF of the sentence."""
+    """Return 1 − sentence chrF."""
     metric = chrf.metric()
     return lambda output, reference: 1.0 - float(metric.sentence_score(output, [reference]).score) / 100.0
 
 
 def wer_distance() -> Distance:
-    """Edits of words over the words of the reference."""
+    """Return word edits divided by the words of the reference."""
     return lambda output, reference: wer([output], [reference]).value
 
 
 def cer_distance() -> Distance:
-    """Edits of characters over the characters of the reference."""
+    """Return character edits divided by the characters of the reference."""
     return lambda output, reference: cer([output], [reference]).value
 
 

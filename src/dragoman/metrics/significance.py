@@ -1,4 +1,4 @@
-"""Is A better than B, or is it the sample? The paired bootstrap (Koehn 2004)."""
+"""Significance of the difference between two systems: the paired bootstrap (Koehn 2004)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Comparison(NamedTuple):
 def compare(
     system: Sequence[str], baseline: Sequence[str], references: Sequence[str], *, lowercase: bool = False
 ) -> list[Comparison]:
-    """The system against the baseline on the same sentences, metric by metric."""
+    """Compare the system with the baseline on the same sentences, one result per metric."""
     check(system, references)
     check(baseline, references)
     by_sacrebleu = [
@@ -46,7 +46,7 @@ def _by_sacrebleu(
     name: str, metric: Metric, system: Sequence[str], baseline: Sequence[str], references: Sequence[str]
 ) -> Comparison:
     before, after = bootstrapped(metric, [baseline, system], references)
-    # Of two systems that score alike it says p = 1/1001: it counts only differences above the observed one.
+    # For equal scores sacreBLEU returns p = 1/1001, since it counts only differences above the observed one.
     p = 1.0 if before.score == after.score else float(after.p_value or 1.0)
     return Comparison(name, float(before.score), float(after.score), p)
 

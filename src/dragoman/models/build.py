@@ -1,4 +1,4 @@
-"""ModelConfig → Seq2Seq: the one place where settings become parts, with a file for each family beside it."""
+"""Build a Seq2Seq from a ModelConfig; `builders` has one module per family of architectures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ def build_model(
     src_spelling: Spelling = (),
     tgt_spelling: Spelling = (),
 ) -> Seq2Seq:
-    """Fresh weights that follow from the seed alone. Only embeddings made of characters need spellings."""
+    """Return a model with new weights, which depend on the seed alone.
+
+    Spellings are needed only for character-based embeddings.
+    """
     source, target = config.encoder.token_features, config.decoder.token_features
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)

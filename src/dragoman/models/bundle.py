@@ -1,4 +1,4 @@
-"""A model folder: settings, weights, text. All that has to be copied; no code in it; every bit checked."""
+"""Model folders: settings, weights and tokenizers. A folder is self-contained, without code, and verified."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dragoman.config.dump import to_toml
 from dragoman.config.load import load_written
 from dragoman.config.paths import from_folder
 from dragoman.config.root import Config
-from dragoman.durable import write_folder
+from dragoman.durable import new_folder
 from dragoman.errors import ModelError
 from dragoman.manifest import MANIFEST, SIGNATURE
 from dragoman.models.build import build_model
@@ -48,12 +48,12 @@ class Bundle:
 
     @property
     def longest_source(self) -> int:
-        """Tokens that are read, beside </s>."""
+        """Return the maximum number of source tokens, excluding </s>."""
         return self.config.model.longest_source
 
     @property
     def longest_target(self) -> int:
-        """Tokens that are written, </s> among them."""
+        """Return the maximum number of target tokens, including </s>."""
         return self.config.model.longest_target
 
 
@@ -65,7 +65,7 @@ def save_bundle(
     card: str,
     calibration: Calibration | None = None,
 ) -> None:
-    def fill(new: Path) -> None:
+    with new_folder(folder, size=sum(tensor.nbytes for tensor in weights.values())) as new:
         (new / SETTINGS).write_text(to_toml(from_folder(config, folder)), encoding="utf-8")
         (new / CARD).write_text(card, encoding="utf-8")
         save_text(text, new / TEXT)
@@ -73,11 +73,9 @@ def save_bundle(
         if calibration:
             write_calibration(new, calibration)
 
-    write_folder(folder, fill, size=sum(tensor.nbytes for tensor in weights.values()))
-
 
 def load_bundle(folder: Path) -> Bundle:
-    """The model in fp32, ready to run; ModelError where a file is not as it was written."""
+    """Return the model in fp32, ready to run; raise ModelError if a file was changed since it was written."""
     manifest = open_folder(folder)
     config = load_written(folder / SETTINGS, manifest.read)
     text = load_text(folder / TEXT, manifest.read)
@@ -93,19 +91,17 @@ def load_bundle(folder: Path) -> Bundle:
 
 
 def add_calibration(folder: Path, calibration: Calibration) -> None:
-    """The same folder with another calibration, whole at any time."""
+    """Replace the calibration of a model folder atomically."""
 
-    def outdated(place: str, names: list[str]) -> set[str]:
-        """Neither the manifest nor a signature of it outlives a change; those of an export in it do."""
+    def outdated(directory: str, names: list[str]) -> set[str]:
+        """Return the files not to copy: the manifest and its signature, but not those of an export."""
         hidden = {name for name in names if name.startswith(".")}
-        return {MANIFEST, SIGNATURE, *hidden} if Path(place) == folder else set()
+        return {MANIFEST, SIGNATURE, *hidden} if Path(directory) == folder else set()
 
-    def fill(new: Path) -> None:
+    with new_folder(folder) as new:
         open_folder(folder)
         shutil.copytree(folder, new, dirs_exist_ok=True, ignore=outdated)
         write_calibration(new, calibration)
-
-    write_folder(folder, fill)
 
 
 def new_model(config: Config, text: TokenizerPair) -> Seq2Seq:
@@ -125,15 +121,15 @@ def new_model(config: Config, text: TokenizerPair) -> Seq2Seq:
 
 
 def tensors(raw: bytearray, file: Path) -> dict[str, torch.Tensor]:
-    """Those of a safetensors file, in the memory that it was read into."""
+    """Return the tensors of a safetensors file as views of the memory it was read into."""
     try:
         found = entries(raw)
     except ValueError as error:
         raise ModelError(
             f"The weights cannot be read: {error}.",
             where=str(file),
-            expected="a whole safetensors file",
-            hint="Copy the folder again, or train it again.",
+            expected="a complete safetensors file",
+            hint="Copy the folder again, or train the model again.",
         ) from None
     return {name: view(raw, entry) for name, entry in found.items()}
 
@@ -150,12 +146,12 @@ def load_weights(model: Seq2Seq, weights: Mapping[str, torch.Tensor], file: Path
     expected = {name: tuple(p.shape) for name, p in parameters.items()}
     found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
     if found != expected:
-        odd = sorted({name for name, _ in expected.items() ^ found.items()})
+        wrong = sorted({name for name, _ in expected.items() ^ found.items()})
         raise ModelError(
-            f"The weights do not fit the settings: {', '.join(odd[:3])}{' …' if len(odd) > 3 else ''}.",
+            f"The weights do not match the settings: {', '.join(wrong[:3])}{' …' if len(wrong) > 3 else ''}.",
             where=str(file),
-            expected=f"{WEIGHTS} and {SETTINGS} of one model",
-            hint="Copy the folder again, or train it again.",
+            expected=f"{WEIGHTS} and {SETTINGS} of the same model",
+            hint="Copy the folder again, or train the model again.",
         )
     refuse_nan(weights, file)
     with torch.no_grad():
@@ -164,7 +160,10 @@ def load_weights(model: Seq2Seq, weights: Mapping[str, torch.Tensor], file: Path
 
 
 def refuse_nan(weights: Mapping[str, torch.Tensor], file: Path) -> None:
-    """One pass without a copy, a sixth of what hashing the file takes."""
+    """Raise ModelError if a weight is not finite.
+
+    One pass without a copy, which takes a sixth of the time of hashing the file.
+    """
     for name, tensor in weights.items():
         if not tensor.numel():
             continue
@@ -174,5 +173,5 @@ def refuse_nan(weights: Mapping[str, torch.Tensor], file: Path) -> None:
                 f"The weights hold NaN or infinity, in {name}.",
                 where=str(file),
                 expected="finite numbers",
-                hint="Train it again, with a smaller training.lr.",
+                hint="Train the model again, with a smaller training.lr.",
             )

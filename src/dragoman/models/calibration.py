@@ -1,4 +1,4 @@
-"""calibration.json in a model folder: what was learned about the model's own certainty on held-out pairs."""
+"""calibration.json in a model folder: the calibration of the model's confidence on held-out pairs."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ FILE = "calibration.json"
 
 
 class Calibration(BaseModel):
-    """Plain numbers. The confidence of an output is the chrF, from 0 to 1, that outputs like it had."""
+    """Calibration parameters. The confidence of an output is its expected chrF, from 0 to 1."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    sentences: int = Field(ge=1)  # that it was learned on
-    tokens: tuple[tuple[float, float], ...] = Field(min_length=1)  # (p, how often it is right), rising
+    sentences: int = Field(ge=1)  # on which it was fitted
+    tokens: tuple[tuple[float, float], ...] = Field(min_length=1)  # (p, accuracy), increasing
     slope: float  # confidence of an output: σ(slope · mean log p + offset)
     offset: float
     doubt: float  # a confidence below this is low
-    shortest: float  # characters of output over source, beyond which an output is odd
-    longest: float
-    muted: tuple[str, ...]  # flags that the references raise, too
-    bounds: OutputBounds  # beyond which an output is cut
+    shortest: float  # suspicious output/source ratios in characters: below this
+    longest: float  # or above this
+    muted: tuple[str, ...]  # flags that the references raise too
+    bounds: OutputBounds  # at which an output is truncated
     error: tuple[float, float]  # expected calibration error of the tokens, before and after
 
     def token_confidence(self, log_p: Sequence[float]) -> list[float]:
-        """How often tokens of such probabilities are right, if what stands before them is."""
+        """Return the expected accuracy of tokens with these log-probabilities, given a correct prefix."""
         confidence: list[float] = monotone(np.exp(log_p), self.tokens).tolist()
         return confidence
 
     def confidence(self, log_p: float, tokens: int) -> float:
-        """Of an output of so many tokens, </s> among them."""
+        """Return the confidence of an output with this number of tokens, including </s>."""
         return float(logistic(log_p / max(tokens, 1), self.slope, self.offset))
 
 

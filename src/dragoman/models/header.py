@@ -1,7 +1,7 @@
-"""The header of a safetensors file: names, shapes and places of its tensors, read without torch.
+"""The header of a safetensors file: names, shapes and offsets of its tensors, read without torch.
 
-Eight bytes say how long the header is, then comes JSON, then the numbers. The file was read and verified
-before: one reading of it serves for its hash, its shapes and its tensors.
+The file has eight bytes with the length of the header, the header in JSON, then the data. It is read only
+once, for its hash, its shapes and its tensors, and was verified before.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-MAX_HEADER_BYTES = 1 << 24  # bytes of a header
-SIZES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}  # bytes of a number
-DEEPEST = 8  # axes
+MAX_HEADER_BYTES = 1 << 24  # maximum size of a header
+SIZES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}  # bytes per number
+MAX_AXES = 8
 
 
 class TensorEntry(NamedTuple):
@@ -28,26 +28,26 @@ class TensorEntry(NamedTuple):
 
 
 def entries(raw: bytes | bytearray, size: int | None = None) -> dict[str, TensorEntry]:
-    """ValueError where the file is not a whole one of tensors of numbers, one behind the other.
+    """Return the tensor entries; raise ValueError if the file is incomplete or not contiguous.
 
-    Where only its beginning was read, `size` is that of the file.
+    If `raw` is only the beginning of the file, `size` is the size of the file.
     """
     size = len(raw) if size is None else size
     length = int.from_bytes(raw[:8], "little")
     if len(raw) < 8 or length > min(MAX_HEADER_BYTES, len(raw) - 8):
-        raise ValueError("its header is cut off or too long")
+        raise ValueError("its header is truncated or too long")
     try:
         header = json.loads(raw[8 : 8 + length].decode("utf-8"))
         found = dict(_entries(header, 8 + length))
     except (KeyError, TypeError, AttributeError, RecursionError):
-        raise ValueError("its header is of another form") from None
-    place = 8 + length
+        raise ValueError("its header has another format") from None
+    offset = 8 + length
     for entry in sorted(found.values(), key=lambda entry: (entry.begin, entry.end)):
-        if entry.begin != place:
-            raise ValueError("its tensors do not stand one behind the other")
-        place = entry.end
-    if place != size:
-        raise ValueError(f"its tensors end at byte {place:,} of {size:,}")
+        if entry.begin != offset:
+            raise ValueError("its tensors are not contiguous")
+        offset = entry.end
+    if offset != size:
+        raise ValueError(f"its tensors end at byte {offset:,} of {size:,}")
     return found
 
 
@@ -57,9 +57,9 @@ def _entries(header: dict[str, Any], start: int) -> Iterator[tuple[str, TensorEn
             continue
         kind, shape, (begin, end) = facts["dtype"], facts["shape"], facts["data_offsets"]
         numbers = [*shape, begin, end]
-        if kind not in SIZES or len(shape) > DEEPEST or not all(type(n) is int and n >= 0 for n in numbers):
-            raise ValueError(f"{name[:40]} is no tensor of numbers")
+        if kind not in SIZES or len(shape) > MAX_AXES or not all(type(n) is int and n >= 0 for n in numbers):
+            raise ValueError(f"{name[:40]} is not a tensor of numbers")
         entry = TensorEntry(kind, tuple(shape), start + begin, start + end)
         if end - begin != SIZES[kind] * entry.numbers:
-            raise ValueError(f"{name[:40]} has {end - begin:,} bytes, which do not make its shape")
+            raise ValueError(f"{name[:40]} has {end - begin:,} bytes, which does not match its shape")
         yield name, entry

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch import nn
 
 from dragoman.protocols import Batch, Decoder, Encoder, Head, LossSum, State, Step
-from dragoman.shapes import Bool, Int, Tensor
+from dragoman.shapes import Bool, Float, Int, Tensor
 
 
 class Seq2Seq(nn.Module):
@@ -18,12 +18,17 @@ class Seq2Seq(nn.Module):
         self.head = head
 
     def forward(self, batch: Batch) -> LossSum:
-        """The loss under teacher forcing, over the real target tokens only."""
+        """Return the loss under teacher forcing, over the real target tokens only."""
         memory = self.encoder(batch.src, batch.src_keep)
-        h = self.decoder(memory, batch.tgt_in, batch.tgt_keep)
+        h = self.decoder(memory, batch.tgt_in)
         if bool(batch.tgt_keep.all()):
             return self.head.loss(h.flatten(0, 1), batch.tgt_out.flatten())
         return self.head.loss(h[batch.tgt_keep], batch.tgt_out[batch.tgt_keep])
+
+    def log_p(self, batch: Batch) -> Float[Tensor, "B T V"]:
+        """Return log p of every vocabulary entry at each target position, under teacher forcing."""
+        h = self.decoder(self.encoder(batch.src, batch.src_keep), batch.tgt_in)
+        return self.head(h.flatten(0, 1)).unflatten(0, batch.tgt_in.shape)
 
     def start(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], width: int) -> State:
         return self.decoder.start(self.encoder(src, keep), width)

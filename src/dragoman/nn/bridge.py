@@ -1,4 +1,4 @@
-"""From what the encoder leaves to the decoder's first state, one for each layer."""
+"""Bridges: the initial state of each decoder layer, computed from the encoder output."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dragoman.protocols import Memory
 
 
 class LastStateBridge(nn.Module):
-    """s⁰ = h_S, layer by layer, with what the cells keep to themselves (Sutskever et al. 2014)."""
+    """s⁰ = h_S, layer by layer, including the cell states c (Sutskever et al. 2014)."""
 
     def forward(self, memory: Memory, cells: Sequence[Cell]) -> list[CellState]:
         return [CellState(*end) for end in memory.ends]
@@ -23,7 +23,7 @@ class LastStateBridge(nn.Module):
 
 
 class ProjectedBridge(nn.Module):
-    """s⁰ = tanh(W z + b) of the summary z, so widths may differ (Bahdanau et al. 2015, appendix A.2.2)."""
+    """s⁰ = tanh(W z + b) of the summary z; widths may differ (Bahdanau et al. 2015, appendix A.2.2)."""
 
     def __init__(self, summary_size: int, sizes: Sequence[int]) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class ProjectedBridge(nn.Module):
 
 
 class ZeroBridge(nn.Module):
-    """s⁰ = 0: what the decoder knows of the source, it has to look up."""
+    """s⁰ = 0: the decoder sees the source through attention only."""
 
     def forward(self, memory: Memory, cells: Sequence[Cell]) -> list[CellState]:
         return [cell.zero(memory.summary.shape[0]) for cell in cells]

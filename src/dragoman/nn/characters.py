@@ -1,4 +1,4 @@
-"""Words from their characters (Kim et al. 2016, sections 2.2 and 2.3)."""
+"""Word embeddings computed from characters (Kim et al. 2016, sections 2.2 and 2.3)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dragoman.nn.fp32_sums import embedding
 from dragoman.nn.module_list import TypedModuleList
 from dragoman.shapes import Float, Int, Tensor
 
-NONE = 0  # the number of no character, behind the end of a word
+NONE = 0  # the padding index, after the end of a word
 
 
 class Highway(nn.Module):
@@ -23,7 +23,7 @@ class Highway(nn.Module):
         super().__init__()
         self.W_H = nn.Linear(size, size)
         self.W_T = nn.Linear(size, size)
-        nn.init.constant_(self.W_T.bias, -2.0)  # carry at first
+        nn.init.constant_(self.W_T.bias, -2.0)  # mostly carry y at the start
 
     def forward(self, y: Float[Tensor, "N F"]) -> Float[Tensor, "N F"]:
         t = torch.sigmoid(self.W_T(y))
@@ -34,9 +34,9 @@ class Highway(nn.Module):
 
 
 class Filters(nn.Module):
-    """y = max_i tanh(W [c_i; …; c_{i+w−1}] + b): the strongest place in a word for each filter.
+    """y = max_i tanh(W [c_i; …; c_{i+w−1}] + b): the maximum of each filter over a word.
 
-    Only windows inside the word count; a word shorter than w has one, filled up with zeros.
+    Only windows inside the word count; a word shorter than w has one, padded with zeros.
     """
 
     def __init__(self, features: int, width: int, count: int) -> None:
@@ -48,7 +48,7 @@ class Filters(nn.Module):
         z = self.W(c.unfold(1, self.width, 1).flatten(2))
         last = (lengths - self.width).clamp(min=0)
         is_outside = torch.arange(z.shape[1], device=c.device) > last.unsqueeze(1)
-        # tanh rises, so it may come after the maximum.
+        # tanh is increasing, so it may be applied after the maximum.
         return torch.tanh(z.masked_fill(is_outside.unsqueeze(2), float("-inf")).amax(dim=1))
 
     if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Filters(nn.Module):
 
 
 class CharacterCNN(nn.Module):
-    """x = P · highway([y_1; …; y_W]), for the spelling of each token; 0 in a spelling is no character."""
+    """x = P · highway([y_1; …; y_W]), computed from the spelling of each token, padded with 0."""
 
     spelling: Tensor
 
@@ -72,19 +72,19 @@ class CharacterCNN(nn.Module):
         super().__init__()
         self.shortest = max(widths)
         spelling = F.pad(spelling, (0, max(self.shortest - spelling.shape[1], 0)))
-        self.register_buffer("spelling", spelling, persistent=False)  # it follows from the vocabulary
+        self.register_buffer("spelling", spelling, persistent=False)  # derived from the vocabulary
         self.characters = nn.Embedding(int(spelling.max()) + 1, features, padding_idx=NONE)
         self.filters = TypedModuleList(Filters(features, width, width * filters) for width in widths)
         count = filters * sum(widths)
         self.highways = TypedModuleList(Highway(count) for _ in range(highways))
         self.P = nn.Linear(count, size, bias=False)
-        nn.init.normal_(self.P.weight, std=(count * size) ** -0.5)  # vectors as long as the rows of a table
+        nn.init.normal_(self.P.weight, std=(count * size) ** -0.5)  # norms as in a table
 
     def forward(self, y: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape E"]:
-        if not self.training:  # a row for each token, so that its bits do not depend on the others
+        if not self.training:  # one row per token, so that its bits do not depend on the others
             return self.vectors(y.flatten()).view(*y.shape, -1)
-        words, places = y.unique(return_inverse=True)
-        return embedding(places, self.vectors(words))
+        words, inverse = y.unique(return_inverse=True)
+        return embedding(inverse, self.vectors(words))
 
     def vectors(self, words: Int[Tensor, " N"]) -> Float[Tensor, "N E"]:
         spelt = self.spelling[words]

@@ -1,7 +1,7 @@
 """Dropout (Srivastava et al. 2014) as a function of a key, not of process state.
 
-A training step opens `noise(seed, step, part)`; every mask inside it is drawn from that stream in the
-order of the forward pass. The same step then drops the same features after a restart and on any rank.
+A training step enters `noise(seed, step, part)`; all masks in it are drawn from that stream, in the order
+of the forward pass. The same step therefore drops the same features after a restart and on any rank.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _STREAM: ContextVar[np.random.Generator | None] = ContextVar("noise", default=No
 
 @contextmanager
 def noise(*key: int) -> Iterator[None]:
-    """Draw every mask of the enclosed forward pass from the stream of this key."""
+    """Draw all masks of the enclosed forward pass from the stream of this key."""
     token = _STREAM.set(np.random.Generator(np.random.SFC64(np.random.SeedSequence(key))))
     try:
         yield
@@ -31,13 +31,13 @@ def noise(*key: int) -> Iterator[None]:
 
 
 def chance(rate: float) -> bool:
-    """True at this rate: one draw of the stream, for all ranks that have its key."""
+    """Return True with probability `rate`, by one draw that is the same on all ranks with this key."""
     stream = _STREAM.get()
     return (float(torch.rand(())) if stream is None else stream.random()) < rate
 
 
 def draw(population: int, count: int) -> Int[Tensor, " N"]:
-    """`count` different numbers below `population`, from the same stream as the masks."""
+    """Return `count` distinct numbers below `population`, from the same stream as the masks."""
     stream = _STREAM.get()
     if stream is None:
         return torch.randperm(population)[:count]
@@ -47,8 +47,8 @@ def draw(population: int, count: int) -> Int[Tensor, " N"]:
 class Dropout(nn.Module):
     """x ⊙ m, with m = 0 at the given rate and 1/(1 − rate) elsewhere, so that E[x ⊙ m] = x.
 
-    A mask costs 16 random bits an element and is held in bf16: torch's own dropout spends a fifth of a
-    training step on random numbers. 1/(1 − rate) is rounded to bf16 and the rate follows it, which keeps
+    A mask takes 16 random bits per element and is stored in bf16; torch's own dropout spends a fifth of a
+    training step on random numbers. 1/(1 − rate) is rounded to bf16 and the rate adjusted to it, which keeps
     the expectation exact (0.1 becomes 0.0986).
     """
 
@@ -69,11 +69,11 @@ class Dropout(nn.Module):
         return x * self.mask(x) if self.active else x
 
     def add(self, x: Float[Tensor, "*shape"], y: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-        """x + dropout(y) in one pass: the residual connection."""
+        """Return x + dropout(y), the residual connection, in one pass."""
         return torch.addcmul(x, y, self.mask(y).to(y.dtype)) if self.active else x + y
 
     def mask(self, x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-        """A fresh m for x, in bf16."""
+        """Return a new m for x, in bf16."""
         draws = _random_int16(x.numel(), x.device)
         # Clamping leaves threshold − 1 (dropped) or threshold (kept): 0 or 1 when shifted, then m's bits.
         kept = draws.clamp_(self._threshold - 1, self._threshold).sub_(self._threshold - 1)
@@ -87,7 +87,7 @@ class Dropout(nn.Module):
 
 
 def uniform(count: int, device: torch.device) -> Float[Tensor, " N"]:
-    """Numbers of [0, 1) from the same stream, for what else is random in training."""
+    """Return numbers in [0, 1) from the same stream, for other randomness in training."""
     stream = _STREAM.get()
     if device.type == "cpu" and stream is not None:
         return torch.from_numpy(stream.random(count))
@@ -105,5 +105,5 @@ def _random_int16(count: int, device: torch.device) -> torch.Tensor:
 
 
 def _generator(stream: np.random.Generator | None, device: torch.device) -> torch.Generator | None:
-    """The device's own generator, keyed by one draw of the stream."""
+    """Return a generator of the device, seeded by one draw of the stream."""
     return None if stream is None else torch.Generator(device).manual_seed(int(stream.integers(2**63)))

@@ -1,4 +1,4 @@
-"""Tokens → vectors. One matrix may be shared by source, target and output (Press & Wolf 2017)."""
+"""Token embeddings. One matrix may be shared by source, target and output (Press & Wolf 2017)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dragoman.shapes import Float, Int, Tensor
 
 
 def embedding_matrix(vocabulary: int, size: int) -> nn.Parameter:
-    """Rows of length about 1, so that √d · row is as large as a position."""
+    """Return a matrix with rows of norm about 1, so that √d · row is as large as a position vector."""
     return nn.Parameter(torch.randn(vocabulary, size) * size**-0.5)
 
 
@@ -23,12 +23,12 @@ Matrix = nn.Parameter | CharacterCNN
 
 
 def rows(matrix: Matrix, y: Int[Tensor, "B T"]) -> Float[Tensor, "B T E"]:
-    """The row of each token: stored, or made of its spelling."""
+    """Return the row of each token, stored or computed from its spelling."""
     return embedding(y, matrix) if isinstance(matrix, nn.Parameter) else matrix(y)
 
 
 class PlainEmbedding(nn.Module):
-    """The row of each token: what recurrent networks read, whose order gives the position."""
+    """The row of each token, for recurrent networks, which need no positions."""
 
     def __init__(self, matrix: Matrix, dropout: float) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class PositionedEmbedding(nn.Module):
 
 
 class ScaledEmbedding(nn.Module):
-    """√d · row: for layers whose attention knows by itself how far apart tokens stand."""
+    """√d · row, for layers whose attention uses relative positions."""
 
     def __init__(self, matrix: Matrix, dropout: float) -> None:
         super().__init__()

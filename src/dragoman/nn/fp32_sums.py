@@ -1,8 +1,9 @@
-"""Gradients that are sums over all tokens of a batch, summed in fp32 where the model computes in bf16.
+"""Gradients that are sums over all tokens of a batch, summed in fp32 if the model computes in bf16.
 
-On a CPU torch adds up the gradients of LayerNorm's weight and bias, and of the rows of an embedding, in the
-type of the model. bf16 has 8 bits, so that 256 + 1 is 256: of 4096 equal gradients a sixteenth is left. Here
-only the sum is fp32; what is summed, and the result, are bf16 as all else. In fp32 nothing changes.
+On a CPU, torch sums the gradients of LayerNorm's weight and bias, and of the rows of an embedding, in the
+dtype of the model. bf16 has 8 bits of precision, so 256 + 1 is 256, and the sum of 4096 equal gradients is a
+sixteenth of the true one. Here only the sum is in fp32; its terms and its result are bf16. In fp32 nothing
+changes.
 """
 
 from __future__ import annotations
@@ -18,20 +19,20 @@ from dragoman.shapes import Float, Int, Tensor
 def embedding(
     y: Int[Tensor, "*n"], W: Float[Tensor, "V E"], padding: int | None = None
 ) -> Float[Tensor, "*n E"]:
-    """The row of W for each y; the row `padding` is not trained."""
+    """Return the row of W for each y; the row `padding` receives no gradient."""
     if is_summed_in_bf16(W):
-        found: Tensor = _Embedding.apply(y, W, padding)  # type: ignore[no-untyped-call]
-        return found
+        output: Tensor = _Embedding.apply(y, W, padding)  # type: ignore[no-untyped-call]
+        return output
     return F.embedding(y, W, padding)
 
 
 def layer_norm(
     x: Float[Tensor, "*n D"], g: Float[Tensor, " D"], b: Float[Tensor, " D"], eps: float
 ) -> Float[Tensor, "*n D"]:
-    """g ⊙ (x − mean) / √(variance + ε) + b   (Ba et al. 2016)."""
+    """Return g ⊙ (x − mean) / √(variance + ε) + b   (Ba et al. 2016)."""
     if is_summed_in_bf16(x):
-        found: Tensor = _LayerNorm.apply(x, g, b, eps)  # type: ignore[no-untyped-call]
-        return found
+        output: Tensor = _LayerNorm.apply(x, g, b, eps)  # type: ignore[no-untyped-call]
+        return output
     return F.layer_norm(x, g.shape, g, b, eps)
 
 
@@ -49,10 +50,10 @@ class _Embedding(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, dx: Tensor) -> tuple[None, Tensor, None]:
         (y,) = ctx.saved_tensors
-        words, place = y.flatten().long().unique(return_inverse=True)  # fewer rows than W has
+        words, index = y.flatten().long().unique(return_inverse=True)  # fewer rows than W
         wide = torch.promote_types(dx.dtype, torch.float32)
         sums = torch.zeros(len(words), dx.shape[-1], dtype=wide)
-        sums.index_add_(0, place, dx.reshape(-1, dx.shape[-1]).to(wide))
+        sums.index_add_(0, index, dx.reshape(-1, dx.shape[-1]).to(wide))
         dW = dx.new_zeros(ctx.rows, dx.shape[-1]).index_copy_(0, words, sums.to(dx.dtype))
         if ctx.padding is not None:
             dW[ctx.padding] = 0
@@ -74,5 +75,5 @@ class _LayerNorm(torch.autograd.Function):
             dy, x, g.shape, mean, rstd, g, b, [True, False, False]
         )
         dg = F.layer_norm(x, g.shape, eps=ctx.eps).mul_(dy)
-        # `sum` adds up in fp32, whatever it is given.
+        # `sum` accumulates in fp32, whatever its input.
         return dx, dg.flatten(0, -2).sum(dim=0), dy.flatten(0, -2).sum(dim=0), None

@@ -1,4 +1,4 @@
-"""A list of layers that knows what kind they are: torch's ModuleList, typed."""
+"""torch's ModuleList with typed elements."""
 
 from __future__ import annotations
 
@@ -18,4 +18,4 @@ class TypedModuleList(nn.ModuleList, Generic[Layer]):
 
         def __iter__(self) -> Iterator[Layer]: ...
 
-        def __getitem__(self, place: int) -> Layer: ...  # type: ignore[override]
+        def __getitem__(self, index: int) -> Layer: ...  # type: ignore[override]

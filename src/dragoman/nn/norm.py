@@ -1,4 +1,4 @@
-"""Norms over the features of a token."""
+"""Normalisation over the features of a token."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dragoman.shapes import Float, Tensor
 
 
 class LayerNorm(nn.LayerNorm):
-    """g ⊙ (x − mean) / √(variance + ε) + b   (Ba et al. 2016): gradients summed in fp32."""
+    """g ⊙ (x − mean) / √(variance + ε) + b   (Ba et al. 2016), with gradients summed in fp32."""
 
     def __init__(self, size: int, eps: float = 1e-5) -> None:
         super().__init__(size, eps=eps)
@@ -24,9 +24,9 @@ class LayerNorm(nn.LayerNorm):
 
 
 class RMSNorm(nn.RMSNorm):
-    """x ⊙ g / √(mean(x²) + ε)   (Zhang & Sennrich 2019, eq. 4): no mean is subtracted, nothing is added.
+    """x ⊙ g / √(mean(x²) + ε)   (Zhang & Sennrich 2019, eq. 4), without mean subtraction and bias.
 
-    ε is LayerNorm's 10⁻⁵, because CTranslate2 reads one ε for all norms of a model.
+    ε is 10⁻⁵ as in LayerNorm, because CTranslate2 reads one ε for all norms of a model.
     """
 
     def __init__(self, size: int, eps: float = 1e-5) -> None:

@@ -1,4 +1,4 @@
-"""Where a token stands: added to it (sinusoidal, learned), or known to attention (rotary, relative)."""
+"""Positions: added to the embeddings (sinusoidal, learned), or used in attention (rotary, relative)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from dragoman.shapes import Float, Int, Tensor
 
 
 def sinusoids(count: int, size: int) -> Float[Tensor, "T D"]:
-    """PE(pos, i) = sin(pos / 10000^{2i/d}), PE(pos, d/2 + i) = cos(…)   (Vaswani et al. 2017, section 3.5).
+    """Return sinusoidal positions (Vaswani et al. 2017, section 3.5).
 
-    Sine and cosine stand in halves, from position 0: the order that CTranslate2 and Pegasus read.
+    PE(pos, i) = sin(pos / 10000^{2i/d})    PE(pos, d/2 + i) = cos(…)
+
+    All sines come before all cosines, from position 0: the layout of CTranslate2 and Pegasus.
     """
     pos = torch.arange(count, dtype=torch.float64).unsqueeze(1)
     i = torch.arange((size + 1) // 2, dtype=torch.float64)
@@ -35,7 +37,7 @@ class Sinusoidal(nn.Module):
 
 
 class Learned(nn.Module):
-    """One trained vector a position (Gehring et al. 2017)."""
+    """One trained vector per position (Gehring et al. 2017)."""
 
     def __init__(self, count: int, size: int) -> None:
         super().__init__()
@@ -47,17 +49,17 @@ class Learned(nn.Module):
 
 @runtime_checkable
 class RelativePositions(Protocol):
-    """How the scores of self-attention know where query and key stand."""
+    """The interface of positions in the scores of self-attention."""
 
     def turn(self, x: Float[Tensor, "B H T K"], start: int) -> Float[Tensor, "B H T K"]:
-        """Queries or keys of the places from `start`, before they are multiplied."""
+        """Return queries or keys, of the positions from `start` on, transformed before their product."""
 
     def bias(self, queries: int, keys: int, first: int) -> Float[Tensor, "H T S"] | None:
-        """What is added to the scores; the first query stands at the place of key number `first`."""
+        """Return a bias for the scores, or None; `first` is the key index of the first query."""
 
 
 class NoRelativePositions(nn.Module):
-    """Scores know no places: positions were added to the tokens."""
+    """Scores without positions, which were added to the embeddings."""
 
     def turn(self, x: Float[Tensor, "B H T K"], start: int) -> Float[Tensor, "B H T K"]:
         return x
@@ -67,10 +69,10 @@ class NoRelativePositions(nn.Module):
 
 
 class Rotary(nn.Module):
-    """Features i and K/2 + i of place t turn by the angle t · 10000^{−2i/K}   (Su et al. 2021, eq. 15).
+    """Features i and K/2 + i of position t, rotated by t · 10000^{−2i/K}   (Su et al. 2021, eq. 15).
 
-    qᵀk then depends on the distance alone. The paper turns neighbours 2i and 2i + 1; halves are the same
-    up to the order of the learned features, and the order that CTranslate2 reads.
+    qᵀk then depends on the distance alone. The paper rotates the pairs 2i and 2i + 1; halves are equivalent
+    up to the order of the learned features, and are the layout of CTranslate2.
     """
 
     table: Tensor
@@ -89,10 +91,10 @@ class Rotary(nn.Module):
 
 
 class RelativeBias(nn.Module):
-    """A learned number a head and distance, one table for all layers (Raffel et al. 2020, section 2.1).
+    """A learned bias per head and distance, in one table for all layers (Raffel et al. 2020, section 2.1).
 
-    Near distances have a bucket each, far ones share buckets that widen as the logarithm. A decoder
-    never looks ahead, so all its buckets are for the past.
+    Short distances have one bucket each, long ones share buckets of logarithmic width. A decoder never
+    attends to later positions, so all its buckets are for the past.
     """
 
     def __init__(self, heads: int, *, ahead: bool, buckets: int = 32, farthest: int = 128) -> None:
@@ -119,6 +121,6 @@ class RelativeBias(nn.Module):
 
 
 def distances(queries: int, keys: int, first: int, device: torch.device) -> Int[Tensor, "T S"]:
-    """How far each key stands behind each query (negative: before it)."""
+    """Return the distance of each key from each query (negative if the key comes before the query)."""
     t = torch.arange(first, first + queries, device=device)
     return torch.arange(keys, device=device) - t.unsqueeze(1)

@@ -1,7 +1,7 @@
-"""The tokens of a batch in one row after another: all that is done to each token alone needs no sentences.
+"""The tokens of a batch as flat rows, for operations that are applied to each token separately.
 
-On a CPU every new number of rows makes oneDNN compile its bf16 products anew, which took a third of the
-time of an update. A round number of rows makes few kinds; what fills it up is never read.
+On a CPU, oneDNN compiles its bf16 products for every new number of rows, which took a third of the time of an
+update. Rounding up the number of rows keeps the variants few; the padding is never read.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ _ROUND = 128
 
 
 def to_rows(x: Float[Tensor, "B T D"]) -> Float[Tensor, "N D"]:
+    """Return the tokens as flat rows, in bf16 on a CPU padded to a multiple of 128."""
     rows = x.flatten(0, 1)
     missing = -rows.shape[0] % _ROUND
     if x.dtype != torch.bfloat16 or x.is_cuda or not missing:
@@ -23,5 +24,5 @@ def to_rows(x: Float[Tensor, "B T D"]) -> Float[Tensor, "N D"]:
 
 
 def from_rows(x: Float[Tensor, "N D"], shape: tuple[int, int]) -> Float[Tensor, "B T D"]:
-    """The flat tokens as the B sentences of T tokens that they are."""
+    """Return the flat rows as B sentences of T tokens, without padding rows."""
     return x[: shape[0] * shape[1]].view(*shape, -1)

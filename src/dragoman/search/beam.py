@@ -1,10 +1,11 @@
-"""Beam search: the W most probable hypotheses at each length, many sentences at once.
+"""Beam search: the W most probable hypotheses at each length, for a batch of sentences.
 
 The beam stays W wide: a hypothesis that ends within the W best is set aside, and the next best takes its
-place. The places of a sentence may be split among groups; each is a beam of its own.
+place. The beam of a sentence may be split into groups; each is a beam of its own.
 
-The best of a sentence never scores less than what greedy search finds: where the beam has lost that, a beam
-of one searches for it again. Who searches many batches gathers such sentences and does it once.
+The best hypothesis never scores lower than the output of greedy search: if the beam has pruned that output,
+a beam of width 1 searches for it again. A caller with many batches can collect such sentences in `lost` and
+search them again together.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from dragoman.text.specials import BOS, EOS
 
 
 class BeamState(NamedTuple):
-    """The open hypotheses. `tokens` begin with <s>; `seen` is Σ_t α_t of each, where a penalty needs it."""
+    """The open hypotheses. `tokens` begin with <s>; `seen` is Σ_t α_t of each, if coverage is penalised."""
 
     sentences: list[int]
     tokens: Int[Tensor, "B W T"]
@@ -46,7 +47,7 @@ class BeamState(NamedTuple):
 
 
 class Group:
-    """What has ended, best first, and whether more may come."""
+    """The hypotheses that have ended, best first, and whether more may follow."""
 
     def __init__(self, *, is_open: bool = True) -> None:
         self.found: list[Hypothesis] = []
@@ -55,25 +56,25 @@ class Group:
 
 @dataclass(frozen=True)
 class BeamSearch:
-    """The best of each sentence, best first, in at most `max_length` steps, </s> among them.
+    """The best hypotheses of each sentence, best first, in at most `max_length` steps, including </s>.
 
-    At the last step the open hypotheses of the beam are ranked beside those that ended, and not `finished`.
-    So they are where all of them have one of the `loops`, if these are given: whoever cuts loops would cut
-    what comes behind them.
+    At the last step, the open hypotheses of the beam are ranked with those that ended, as not `finished`.
+    The same happens as soon as all open hypotheses have one of the `loops`, if given: what follows a loop is
+    cut afterwards.
     """
 
     size: int
     max_length: int
     normalise: Normalise = length_normalised
     stop: Stop = "heuristic"
-    n_best: int | None = None  # that must be the best there are; None is all of the beam
+    n_best: int | None = None  # hypotheses that must be final before the search stops; None: all of the beam
     coverage: float = 0.0  # β of the coverage penalty
     groups: int = 1
     diversity: float = 0.0  # λ between groups
     loops: LoopBounds | None = None
     recorder: Recorder | None = None
-    first_group: int = 0  # its number in the record
-    lost: list[int] | None = None  # if given, the sentences to search again by `of_one` are put here
+    first_group: int = 0  # number of the first group in the trace
+    lost: list[int] | None = None  # if given, receives the sentences to search again with `of_one`
 
     @torch.inference_mode()
     def __call__(
@@ -93,7 +94,7 @@ class BeamSearch:
         return [best_of(*(group.found for group in row), size=self.size) for row in groups]
 
     def of_one(self) -> BeamSearch:
-        """What finds the output of greedy search, with the scores of this beam."""
+        """Return a beam of width 1, which finds the output of greedy search, with the scores of this beam."""
         return replace(
             self, size=1, groups=1, diversity=0.0, stop="n_best", n_best=1, first_group=self.groups
         )
@@ -101,12 +102,12 @@ class BeamSearch:
     def search(
         self, stepper: Stepper, beam: BeamState, groups: Sequence[Sequence[Group]], path: GreedyPath | None
     ) -> None:
-        """Fills the groups of each sentence."""
+        """Fill the groups of each sentence."""
         for length in range(1, self.max_length + 1):
             step = stepper.step(beam.tokens[:, :, -1].flatten(), beam.state)
-            beam = self.look(beam, step)
+            beam = self.add_attention(beam, step)
             candidates = self.expand(beam.log_p, step.log_p)
-            refuse_nan(float(candidates.log_p.max()))  # a NaN is among the best, and is their maximum
+            refuse_nan(float(candidates.log_p.max()))  # a NaN ranks among the best and is their maximum
             mine = [groups[sentence] for sentence in beam.sentences]
             if self.recorder:
                 self.record(self.recorder, beam, candidates, length, mine)
@@ -125,7 +126,7 @@ class BeamSearch:
     def begin(self, stepper: Stepper, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> BeamState:
         B, W = len(src), self.size
         log_p = torch.full((B, W), -torch.inf, device=src.device)
-        log_p[:, :: W // self.groups] = 0.0  # all begin alike: one in each group is enough
+        log_p[:, :: W // self.groups] = 0.0  # all hypotheses begin alike, so one per group is enough
         tokens = torch.full((B, W, 1), BOS, device=src.device)
         watch = LoopWatch.begin(src, keep, W, self.loops) if self.loops else None
         return BeamState(list(range(B)), tokens, log_p, stepper.start(src, keep, W), keep, None, watch)
@@ -138,7 +139,7 @@ class BeamSearch:
         length: int,
         groups: Sequence[Sequence[Group]],
     ) -> None:
-        """Greedy search is followed in the first group, which pays for no other."""
+        """Follow greedy search in the first group, which has no diversity penalty."""
         rows = zip(*(x[:, 0].tolist() for x in candidates), strict=True)
         for sentence, mine, values in zip(sentences, groups, rows, strict=True):
             if mine[0].is_open:
@@ -146,7 +147,7 @@ class BeamSearch:
                 path.follow(sentence, Continuations(*values), self.size // self.groups, is_last=is_last)
 
     def greedy(self, stepper: Stepper, start: BeamState, lost: Sequence[int]) -> list[Group]:
-        """What a beam of one finds for these sentences; nothing for the others."""
+        """Return the results of a beam of width 1 for these sentences; empty groups for the others."""
         groups = [[Group(is_open=sentence in lost)] for sentence in start.sentences]
         places = rows_to_keep([group.is_open for (group,) in groups])
         rows = torch.tensor(places, device=start.log_p.device)
@@ -155,12 +156,12 @@ class BeamSearch:
         self.of_one().search(stepper, beam, groups, None)
         return [group for (group,) in groups]
 
-    def look(self, beam: BeamState, step: Step) -> BeamState:
+    def add_attention(self, beam: BeamState, step: Step) -> BeamState:
         if not self.coverage:
             return beam
         if step.attention is None:
             raise UsageError(
-                "A coverage penalty needs to see where the model looks, and this one looks nowhere.",
+                "A coverage penalty needs attention weights, and this model has no attention.",
                 where="search.coverage_penalty",
                 hint="search.coverage_penalty=0",
             )
@@ -175,7 +176,7 @@ class BeamSearch:
     def set_aside(
         self, beam: BeamState, candidates: BeamCandidates, length: int, groups: Sequence[Sequence[Group]]
     ) -> None:
-        """What ends among the best of each group, as many as it has places; at the last step all of these."""
+        """Set aside the hypotheses that end among the best of each group; at the last step, all the best."""
         width = self.size // self.groups
         is_last = length == self.max_length
         ends = (candidates.token[..., :width] == EOS) | is_last
@@ -197,7 +198,7 @@ class BeamSearch:
     def close(
         self, beam: BeamState, chosen: BeamCandidates, length: int, groups: Sequence[Sequence[Group]]
     ) -> None:
-        """Closes the groups whose best can no longer change; one that can write nothing gives what it had."""
+        """Close the groups whose best can no longer change, and those that cannot be continued."""
         width = self.size // self.groups
         rule = StopRule(self.stop, width, min(self.n_best or width, width), self.max_length, self.normalise)
         for place, best in enumerate(chosen.log_p[..., 0].tolist()):
@@ -217,7 +218,7 @@ class BeamSearch:
         length: int,
         groups: Sequence[Sequence[Group]],
     ) -> LoopWatch:
-        """Closes the groups in which each hypothesis that is open has a loop."""
+        """Close the groups in which every open hypothesis has a loop."""
         B, W = beam.log_p.shape
         parent, token = chosen.parent.flatten(1), chosen.token.flatten(1)
         places = torch.arange(B, device=parent.device).unsqueeze(1)
@@ -234,7 +235,7 @@ class BeamSearch:
     def opened(
         self, beam: BeamState, chosen: BeamCandidates, length: int, place: int, group: int
     ) -> list[Hypothesis]:
-        """The continuations that were chosen, as they are."""
+        """Return the chosen continuations as unfinished hypotheses."""
         log_p, parent, token = (x[place, group] for x in chosen)
         scores = self.scores(beam, torch.full_like(parent, place), parent, log_p, length)
         before = beam.tokens[place, parent, 1:].tolist()
@@ -242,7 +243,7 @@ class BeamSearch:
         return [Hypothesis((*y, last), score, p, False) for y, last, score, p in rows if p > -torch.inf]
 
     def stuck(self, beam: BeamState, length: int, place: int, group: int) -> list[Hypothesis]:
-        """The open hypotheses as they are, where none has a token to go on with."""
+        """Return the open hypotheses as they are, if none of them can be continued."""
         width = self.size // self.groups
         parent = torch.arange(group * width, (group + 1) * width, device=beam.log_p.device)
         log_p, tokens = beam.log_p[place, parent], beam.tokens[place, parent, 1:]
@@ -258,7 +259,7 @@ class BeamSearch:
         log_p: Float[Tensor, " N"],
         length: int,
     ) -> list[float]:
-        """What ranks the hypotheses that continue `parent` in `place` to this Σ log p."""
+        """Return the scores of hypotheses that continue `parent` of batch row `place` with this Σ log p."""
         scores = [self.normalise(p, length) for p in log_p.tolist()]
         if beam.seen is None:
             return scores
@@ -294,13 +295,13 @@ def beam_search(
     length_penalty: float = 1.0,
     stop: Stop = "heuristic",
 ) -> list[list[Hypothesis]]:
-    """The plain beam, in one call."""
+    """Run a plain beam search."""
     normalise = partial(length_normalised, alpha=length_penalty)
     return BeamSearch(size, max_length, normalise, stop)(stepper, src, keep)
 
 
 def advance(beam: BeamState, chosen: BeamCandidates, state: State, places: list[int]) -> BeamState:
-    """The chosen continuations become the open hypotheses of the sentences that go on."""
+    """Return the beam of the sentences in rows `places`, with the chosen continuations as open hypotheses."""
     B, W = beam.log_p.shape
     log_p, parent, token = (x.flatten(1) for x in chosen)
     sentences = torch.arange(B, device=parent.device)

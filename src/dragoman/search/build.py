@@ -33,18 +33,18 @@ def build(
     recorder: Recorder | None = None,
     lost: list[int] | None = None,
 ) -> Search:
-    """With `loops`, guarded against them; but those of a beam are cut after the search.
+    """Return the search of these settings, guarded against `loops`; those of a beam are cut after the search.
 
-    A beam puts the sentences that `build_greedy` should search again into `lost`, if that is given.
+    If `lost` is given, a beam appends to it the sentences that `build_greedy` should search again.
     """
     if is_beam(config):
-        ends = None if config.min_length else loops  # a loop is not cut before that length
+        ends = None if config.min_length else loops  # loops are not cut before the minimum length
         return ruled(replace(build_beam(config), loops=ends, recorder=recorder, lost=lost), config, None)
     return ruled(unruled(config, recorder), config, loops)
 
 
 def build_greedy(config: SearchConfig, loops: LoopBounds | None) -> Search:
-    """Greedy search, ranked as the beam of these settings ranks."""
+    """Return greedy search with the scores of the beam of these settings."""
     return ruled(build_beam(config).of_one(), config, loops)
 
 
@@ -58,7 +58,7 @@ def build_constrained(
     edges: TokenBoundaries,
     loops: LoopBounds | None = None,
 ) -> Search:
-    """For a batch whose outputs must hold these."""
+    """Return the search for a batch whose outputs must satisfy these constraints."""
     search = partial(
         constrained_search,
         constraints=constraints,
@@ -71,13 +71,13 @@ def build_constrained(
 
 
 def ruled(search: Search, config: SearchConfig, loops: LoopBounds | None) -> Search:
-    """The search over a stepper that keeps the rules of the settings and goes on with none of these loops."""
+    """Return the search over a stepper that follows the rules of the settings and ends these loops."""
     rules = build_rules(config, loops)
     return (lambda stepper, src, keep: search(rules(stepper), src, keep)) if rules else search
 
 
 def build_rules(config: SearchConfig, loops: LoopBounds | None) -> Callable[[Stepper], Stepper] | None:
-    """None where there is no rule."""
+    """Return a function that wraps a stepper in the rules of the settings, or None if there are none."""
     rules: list[Callable[[Stepper], Stepper]] = []
     if config.no_repeat_ngram:
         rules.append(partial(NoRepeatNgram, n=config.no_repeat_ngram))
@@ -89,7 +89,7 @@ def build_rules(config: SearchConfig, loops: LoopBounds | None) -> Callable[[Ste
 
 
 def unruled(config: SearchConfig, recorder: Recorder | None) -> Search:
-    """All but a beam. Of "mbr" the samples; who knows texts and metrics chooses among them."""
+    """Return any search but a beam. For "mbr" it only samples; the caller chooses by text metrics."""
     normalise = build_normalise(config)
     if config.kind in ("sample", "mbr"):
         return SampleSearch(

@@ -8,7 +8,7 @@ from dragoman.shapes import Bool, Float, Tensor
 
 
 def coverage_penalty(seen: Float[Tensor, "N S"], keep: Bool[Tensor, "N S"]) -> Float[Tensor, " N"]:
-    """Σ_i log min(Σ_t α_ti, 1) over the source tokens: 0 where each received a whole unit of attention."""
-    # Windowed attention may never reach a token: a large penalty, not an infinite one.
+    """Return Σ_i log min(Σ_t α_ti, 1) over the source tokens: 0 if each received at least 1 in total."""
+    # Windowed attention may never reach a token; the penalty is then large but finite.
     tiny = torch.finfo(seen.dtype).tiny
     return seen.clamp(tiny, 1.0).log().masked_fill(~keep, 0.0).sum(dim=-1)

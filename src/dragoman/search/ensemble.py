@@ -1,4 +1,4 @@
-"""Several models with one vocabulary as one: their predictions are averaged at each step."""
+"""Ensembles: several models with one vocabulary, whose predictions are averaged at each step."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import torch
 from dragoman.protocols import State, Step, Stepper
 from dragoman.shapes import Bool, Float, Int, Tensor
 
-Average = Callable[[Tensor], Tensor]  # log p of M models [M N V] → one [N V]
+Average = Callable[[Tensor], Tensor]  # log p of M models [M N V] → [N V]
 
 
 def mean_of_p(log_p: Float[Tensor, "M N V"]) -> Float[Tensor, "N V"]:
-    """log 1/M Σ_m p_m: what one model finds likely stays likely."""
+    """Return log 1/M Σ_m p_m: a token that one model finds likely stays likely."""
     return log_p.logsumexp(dim=0) - math.log(len(log_p))
 
 
 def mean_of_log_p(log_p: Float[Tensor, "M N V"]) -> Float[Tensor, "N V"]:
-    """1/M Σ_m log p_m, made a distribution again: what one model finds unlikely becomes unlikely."""
+    """Return 1/M Σ_m log p_m, renormalised: a token that one model finds unlikely becomes unlikely."""
     return log_p.mean(dim=0).log_softmax(dim=-1)
 
 
@@ -33,7 +33,7 @@ class Ensemble:
 
     def step(self, y: Int[Tensor, " N"], state: State) -> Step:
         states = [State(fixed, moving) for fixed, moving in zip(state.fixed, state.moving, strict=True)]
-        steps = [stepper.step(y, mine) for stepper, mine in zip(self.steppers, states, strict=True)]
+        steps = [stepper.step(y, own_state) for stepper, own_state in zip(self.steppers, states, strict=True)]
         log_p = self.average(torch.stack([step.log_p for step in steps]))
         return Step(log_p, join_states([step.state for step in steps]), mean_attention(steps))
 
@@ -43,8 +43,8 @@ def join_states(states: Sequence[State]) -> State:
 
 
 def mean_attention(steps: Sequence[Step]) -> Float[Tensor, "N S"] | None:
-    """Where they looked on average; nowhere, if one of them does not look at the same places."""
-    looks = [step.attention for step in steps if step.attention is not None]
-    if len(looks) < len(steps) or len({look.shape for look in looks}) > 1:
+    """Return the mean attention, or None if a model has no attention or the shapes differ."""
+    alphas = [step.attention for step in steps if step.attention is not None]
+    if len(alphas) < len(steps) or len({alpha.shape for alpha in alphas}) > 1:
         return None
-    return torch.stack(looks).mean(dim=0)
+    return torch.stack(alphas).mean(dim=0)

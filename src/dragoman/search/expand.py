@@ -1,4 +1,4 @@
-"""How the hypotheses of a beam go on: the best continuations, in one beam or in groups that differ."""
+"""Beam expansion: the best continuations of a beam, or of diverse groups within it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from dragoman.text.specials import EOS
 
 
 class BeamCandidates(NamedTuple):
-    """The best continuations in each group of each sentence, best first; `parent` is one of the sentence's W.
+    """The best continuations in each group of each sentence, best first; `parent` indexes the sentence's W.
 
-    There are twice as many as a group has places: at most half of them end.
+    There are twice as many as the group is wide, because at most half of them end.
     """
 
     log_p: Float[Tensor, "B G C"]
@@ -22,13 +22,13 @@ class BeamCandidates(NamedTuple):
     token: Int[Tensor, "B G C"]
 
     def open(self) -> BeamCandidates:
-        """The best that do not end, as many as a group has places."""
+        """Return the best continuations that do not end, as many as the group is wide."""
         rank = (self.token == EOS).int().argsort(dim=-1, stable=True)[..., : self.token.shape[-1] // 2]
         return BeamCandidates(*(x.gather(-1, rank) for x in self))
 
 
 def continuations(p: Float[Tensor, "B W"], log_p: Float[Tensor, "N V"]) -> BeamCandidates:
-    """The best of Σ log p over all W hypotheses and all tokens."""
+    """Return the best continuations by Σ log p over all W hypotheses and all tokens."""
     V = log_p.shape[-1]
     value, index = topk_sums(p, log_p, 2 * p.shape[1])
     return BeamCandidates(value.unsqueeze(1), (index // V).unsqueeze(1), (index % V).unsqueeze(1))
@@ -37,18 +37,19 @@ def continuations(p: Float[Tensor, "B W"], log_p: Float[Tensor, "N V"]) -> BeamC
 def diverse_continuations(
     p: Float[Tensor, "B W"], log_p: Float[Tensor, "N V"], groups: int, diversity: float
 ) -> BeamCandidates:
-    """Each group chooses by Σ log p − λ · (how often the groups before it chose that token at this step).
+    """Select for each group by Σ log p − λ · (how often earlier groups chose that token at this step).
 
-    Diverse beam search with Hamming diversity (Vijayakumar et al. 2016). λ chooses; Σ log p stays as it is.
+    Diverse beam search with Hamming diversity (Vijayakumar et al. 2016). λ affects only the selection; the
+    returned Σ log p does not include it.
     """
     B, W = p.shape
     V, width = log_p.shape[-1], W // groups
-    said = log_p.new_zeros(B, 1, V)
+    counts = log_p.new_zeros(B, 1, V)
     parts: list[tuple[Tensor, ...]] = []
-    for mine, log_q in zip(p.split(width, dim=1), log_p.view(B, W, V).split(width, dim=1), strict=True):
-        value, index = topk_sums(mine, (log_q - diversity * said).flatten(0, 1), 2 * width)
+    for group_p, log_q in zip(p.split(width, dim=1), log_p.view(B, W, V).split(width, dim=1), strict=True):
+        value, index = topk_sums(group_p, (log_q - diversity * counts).flatten(0, 1), 2 * width)
         token, parent = index % V, index // V
-        paid = diversity * said.squeeze(1).gather(1, token)
-        parts.append((value + paid, parent + len(parts) * width, token))
-        said.squeeze(1).scatter_add_(1, token[:, :width], torch.ones_like(paid[:, :width]))
+        penalty = diversity * counts.squeeze(1).gather(1, token)
+        parts.append((value + penalty, parent + len(parts) * width, token))
+        counts.squeeze(1).scatter_add_(1, token[:, :width], torch.ones_like(penalty[:, :width]))
     return BeamCandidates(*(torch.stack(x, dim=1) for x in zip(*parts, strict=True)))

@@ -1,4 +1,4 @@
-"""Forced decoding: a stepper led along given outputs, to see how probable it finds each token of them."""
+"""Forced decoding: the probability of each token of existing outputs under a stepper."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from dragoman.text.specials import BOS
 
 
 class Forced(NamedTuple):
-    """A row for each output, a column for each of its tokens; zero behind its end.
+    """The result of forced decoding: one row per output, one column per token; zero after the end.
 
     `log_p` is log p(y_t | y_<t, x), `entropy` is −Σ_v p(v) log p(v) in nats of the step that wrote y_t, and
-    `attention` is where the decoder looked for y_t: None of one that looks nowhere.
+    `attention` is the attention of the decoder for y_t, or None if it has no attention.
     """
 
     log_p: Float[Tensor, "N T"]
@@ -33,26 +33,26 @@ def forced(
     keep: Bool[Tensor, "B S"],
     outputs: Sequence[Sequence[int]],
 ) -> Forced:
-    """`outputs` stand as they are written: with </s> where they end, and without where they were cut.
+    """Score `outputs`, which include </s> if they ended and do not if they were truncated.
 
-    A sentence may have several, as many as every other one, side by side.
+    Each sentence has the same number of outputs, and those of a sentence are adjacent.
     """
     y, real = pad_outputs(outputs, src.device)
     log_p, entropy = (torch.zeros(y.shape, device=src.device) for _ in range(2))
-    looks: list[Tensor] = []
+    alphas: list[Tensor] = []
     for t, step in enumerate(forced_steps(stepper, src, keep, y)):
         log_p[:, t] = step.log_p.gather(1, y[:, t : t + 1]).squeeze(1)
         entropy[:, t] = torch.special.entr(step.log_p.exp()).sum(dim=1)  # 0 log 0 is 0
         if step.attention is not None:
-            looks.append(step.attention)
-    attention = torch.stack(looks, dim=1) * real.unsqueeze(2) if looks else None
+            alphas.append(step.attention)
+    attention = torch.stack(alphas, dim=1) * real.unsqueeze(2) if alphas else None
     return Forced(log_p.masked_fill(~real, 0), entropy.masked_fill(~real, 0), attention)
 
 
 def forced_steps(
     stepper: Stepper, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], y: Int[Tensor, "N T"]
 ) -> Iterator[Step]:
-    """The step before each column of y."""
+    """Yield the step that predicts each column of y."""
     previous = torch.full((len(y),), BOS, device=y.device)
     state = stepper.start(src, keep, len(y) // len(src))
     for written in y.unbind(dim=1):
@@ -64,14 +64,14 @@ def forced_steps(
 def pad_outputs(
     outputs: Sequence[Sequence[int]], device: torch.device
 ) -> tuple[Int[Tensor, "N T"], Bool[Tensor, "N T"]]:
-    """Rows of one length, and which of their places are real."""
+    """Return the outputs padded to one length, and a mask of the real tokens."""
     lengths = torch.tensor([len(row) for row in outputs], device=device)
     rows = [torch.tensor(list(row), dtype=torch.long, device=device) for row in outputs]
     y = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)  # with <pad>, which is 0
     return y, torch.arange(y.shape[1], device=device) < lengths.unsqueeze(1)
 
 
-# Sources, which of their tokens are real, and a reference for each, with its </s>
+# Sources, the mask of their real tokens, and one reference per source, including </s>
 References = tuple[Tensor, Tensor, Sequence[Sequence[int]]]
 
 
@@ -79,13 +79,13 @@ References = tuple[Tensor, Tensor, Sequence[Sequence[int]]]
 def top1_confidence(
     stepper: Stepper, batches: Iterable[References]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Before each token of the references: max_v p(v), and whether that v is the token."""
-    sure: list[Tensor] = []
-    right: list[Tensor] = []
+    """Return max_v p(v) for each token of the references, and whether that v is the token."""
+    confidence: list[Tensor] = []
+    correct: list[Tensor] = []
     for src, keep, references in batches:
         y, real = pad_outputs(references, src.device)
         for t, step in enumerate(forced_steps(stepper, src, keep, y)):
             best = step.log_p.max(dim=1)
-            sure.append(best.values.exp()[real[:, t]])
-            right.append((best.indices == y[:, t])[real[:, t]])
-    return torch.cat(sure).double().cpu().numpy(), torch.cat(right).cpu().numpy()
+            confidence.append(best.values.exp()[real[:, t]])
+            correct.append((best.indices == y[:, t])[real[:, t]])
+    return torch.cat(confidence).double().cpu().numpy(), torch.cat(correct).cpu().numpy()

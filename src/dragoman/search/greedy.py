@@ -1,4 +1,4 @@
-"""Greedy search: the most probable token each time."""
+"""Greedy search: the most probable token at each step."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dragoman.search.trace import CandidateRow, Recorder
 from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import BOS, EOS
 
-RECORDED = 2  # candidates of a step: the one that is taken, and the one that nearly was
+RECORDED = 2  # candidates recorded per step: the chosen token and the runner-up
 
 
 @torch.inference_mode()
@@ -28,21 +28,21 @@ def greedy_search(
     normalise: Normalise = length_normalised,
     recorder: Recorder | None = None,
 ) -> list[list[Hypothesis]]:
-    """One hypothesis for each sentence, in at most `max_length` steps, </s> among them."""
+    """Return one hypothesis per sentence, found in at most `max_length` steps, including </s>."""
     tokens: list[list[int]] = [[] for _ in src]
     log_p = [0.0 for _ in src]
-    sentences = list(range(len(src)))  # those in the batch
+    sentences = list(range(len(src)))  # that are still in the batch
     y = torch.full((len(src),), BOS, device=src.device)
     state = stepper.start(src, keep, 1)
     for length in range(1, max_length + 1):
         step = stepper.step(y, state)
         y = argmax(step.log_p)
         p = step.log_p.gather(1, y.unsqueeze(1)).squeeze(1)
-        for place, (token, value) in enumerate(zip(y.tolist(), p.tolist(), strict=True)):
-            sentence = sentences[place]
+        for index, (token, value) in enumerate(zip(y.tolist(), p.tolist(), strict=True)):
+            sentence = sentences[index]
             if is_open(tokens[sentence]):
                 if recorder:
-                    rows = candidates(step.log_p[place], log_p[sentence], length, normalise)
+                    rows = candidates(step.log_p[index], log_p[sentence], length, normalise)
                     recorder.step(sentence, 0, length, rows, 1)
                 tokens[sentence].append(token)
                 log_p[sentence] += value
@@ -50,11 +50,11 @@ def greedy_search(
         if not any(still):
             break
         state = step.state
-        places = rows_to_keep(still)
-        if len(places) < len(sentences):
-            kept = torch.tensor(places, device=y.device)
+        indices = rows_to_keep(still)
+        if len(indices) < len(sentences):
+            kept = torch.tensor(indices, device=y.device)
             state, y = state.keep_sentences(kept, kept), y[kept]
-            sentences = [sentences[place] for place in places]
+            sentences = [sentences[index] for index in indices]
     return [[hypothesis(t, p, normalise)] for t, p in zip(tokens, log_p, strict=True)]
 
 
@@ -62,7 +62,7 @@ def greedy_search(
 def greedy_tokens(
     stepper: Stepper, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], max_length: int
 ) -> Iterator[int]:
-    """What greedy search writes for the first sentence, token by token, </s> where it ends."""
+    """Yield the greedy output of the first sentence, token by token, including </s> if it ends."""
     y, state = torch.full((len(src),), BOS, device=src.device), stepper.start(src, keep, 1)
     for _ in range(max_length):
         step = stepper.step(y, state)

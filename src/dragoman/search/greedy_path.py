@@ -1,7 +1,7 @@
-"""Where the output of greedy search is in a beam.
+"""The position of the greedy output in a beam.
 
-A beam prunes by what has been written so far, and so may lose that output although it would score best in the
-end. Who follows it knows for which sentences to search for it once more.
+A beam prunes by the score of prefixes, and so may lose the greedy output although it would score best in the
+end. Following it shows which sentences to search again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LOST = -1
 
 
 class Continuations(NamedTuple):
-    """Of the beam of one sentence, best first. `parent` is where what they continue stands in the beam."""
+    """The continuations of the beam of one sentence, best first. `parent` is an index into the beam."""
 
     log_p: Sequence[float]
     parent: Sequence[int]
@@ -25,8 +25,11 @@ class Continuations(NamedTuple):
 
 
 class GreedyPath:
-    """Of a batch of sentences. `place` is where the output stands in each beam, LOST where it was pruned;
-    `log_p` is its Σ log p as far as it was followed; `is_found`: it has ended within the beam."""
+    """The greedy outputs of a batch of sentences.
+
+    `place` is the index of the output in each beam, or LOST if it was pruned; `log_p` is its Σ log p as far
+    as it was followed; `is_found` is whether it ended within the beam.
+    """
 
     def __init__(self, sentences: int) -> None:
         self.place = [0] * sentences
@@ -34,8 +37,10 @@ class GreedyPath:
         self.is_found = [False] * sentences
 
     def follow(self, sentence: int, best: Continuations, width: int, *, is_last: bool) -> None:
-        """The beam has `width` places. What ends beyond them, or finds no place among those that are open,
-        is lost."""
+        """Follow the output for one step of a beam of `width` hypotheses.
+
+        It is lost if it ends below the best `width`, or is not among the best `width` open ones.
+        """
         place, self.place[sentence] = self.place[sentence], LOST
         if place == LOST:
             return
@@ -43,7 +48,7 @@ class GreedyPath:
         ranks = [rank for rank, (w, p) in enumerate(possible) if w == place and p > -math.inf]
         if not ranks or self._is_tied(best, ranks):
             return
-        rank = ranks[0]  # the best that continues it is its most probable token
+        rank = ranks[0]  # its best continuation is its most probable token
         self.log_p[sentence] = best.log_p[rank]
         open_before = sum(token != EOS for token in best.token[:rank])
         if best.token[rank] == EOS or is_last:
@@ -53,11 +58,11 @@ class GreedyPath:
 
     @staticmethod
     def _is_tied(best: Continuations, ranks: Sequence[int]) -> bool:
-        """Whether the sums are equal where the log p of the tokens may differ."""
+        """Return whether the two best sums are equal; the log p of their tokens may still differ."""
         return len(ranks) > 1 and best.log_p[ranks[0]] == best.log_p[ranks[1]]
 
     def may_win(self, sentence: int, best: float, max_length: int, normalise: Normalise) -> bool:
-        """Whether the output was lost, and could still score more than the best that was found."""
+        """Return whether the output was lost and could still score higher than the best hypothesis."""
         return (
             not self.is_found[sentence] and best_possible(self.log_p[sentence], max_length, normalise) > best
         )

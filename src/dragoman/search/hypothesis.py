@@ -1,4 +1,4 @@
-"""What a search returns: one output with its probability."""
+"""The result of a search: one output with its probability."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import NamedTuple
 
 
 class Hypothesis(NamedTuple):
-    """`tokens` stand without </s>; `log_p` is Σ log p over them and </s>; `score` is what ranks."""
+    """`tokens` exclude </s>; `log_p` is Σ log p over them and </s>; `score` is used for ranking."""
 
     tokens: tuple[int, ...]
     score: float
     log_p: float
-    finished: bool  # False: cut at the longest length allowed, before </s>
+    finished: bool  # False: truncated at the maximum length, before </s>
 
 
 def best_of(*found: Sequence[Hypothesis], size: int) -> list[Hypothesis]:
-    """The best of several lists, each hypothesis once; of equal scores those of an earlier list go first."""
+    """Return the best distinct hypotheses of several lists; of equal scores, earlier lists come first."""
     distinct: dict[tuple[tuple[int, ...], bool], Hypothesis] = {}
     for hypothesis in (h for one in found for h in one):
         distinct.setdefault((hypothesis.tokens, hypothesis.finished), hypothesis)

@@ -1,4 +1,4 @@
-"""Sampling: each token drawn from p, so that an output comes up as often as it is probable."""
+"""Sampling: each token is drawn from p, so that an output is as frequent as it is probable."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from dragoman.search.topk import keep_top_k, keep_top_p, mask_never_written, sam
 from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import BOS, EOS, PAD
 
-# (log p of what may be written, which samples these rows are, step) → a token each
+# (log p with <pad> and <s> masked, sample index of each row, step) → one token per row
 Choose = Callable[[Tensor, Tensor, int], Tensor]
 Keys = NDArray[np.uint64]
-COLDEST = torch.finfo(torch.float32).tiny  # what is below it becomes 0, and 0 / 0 is no number
+COLDEST = torch.finfo(torch.float32).tiny  # lower temperatures underflow to 0, and 0 / 0 is NaN
 
 
 class Samples(NamedTuple):
-    """Those of a sentence stand side by side: each with </s>, unless it is cut, and then <pad>."""
+    """The samples, those of a sentence adjacent: each with </s>, unless truncated, then padded with <pad>."""
 
     tokens: Int[Tensor, "N T"]
     log_p: Float[Tensor, " N"]  # Σ log p, by the model
 
 
 def by_rank_stream(log_p: Float[Tensor, "N V"], rows: Int[Tensor, " N"], step: int) -> Int[Tensor, " N"]:
-    """From the model's distribution, by the stream of random numbers that training draws from."""
+    """Sample from the model's distribution with the random number stream of training."""
     return sample_index(log_p, uniform(len(rows), log_p.device))
 
 
@@ -49,8 +49,8 @@ def sample(
     max_length: int,
     choose: Choose = by_rank_stream,
 ) -> Samples:
-    """`size` outputs of each sentence."""
-    rows = torch.arange(len(src) * size, device=src.device)  # those in the batch
+    """Draw `size` outputs per sentence."""
+    rows = torch.arange(len(src) * size, device=src.device)  # that are still in the batch
     tokens = torch.full((len(rows), max_length), PAD, device=src.device)
     log_p = torch.zeros(len(rows), dtype=torch.float64, device=src.device)
     y, is_open = torch.full_like(rows, BOS), torch.ones_like(rows, dtype=torch.bool)
@@ -63,9 +63,9 @@ def sample(
         tokens[rows, length] = y
         is_open, length = is_open & (y != EOS), length + 1
         still = is_open.view(-1, size).any(dim=1).tolist()
-        places = rows_to_keep(still)
-        if len(places) < len(still):
-            kept = torch.tensor(places, device=y.device)
+        indices = rows_to_keep(still)
+        if len(indices) < len(still):
+            kept = torch.tensor(indices, device=y.device)
             some = (kept.unsqueeze(1) * size + torch.arange(size, device=y.device)).flatten()
             state = state.keep_sentences(kept, some)
             rows, y, is_open = rows[some], y[some], is_open[some]
@@ -74,7 +74,7 @@ def sample(
 
 @dataclass(frozen=True)
 class SampleSearch:
-    """Samples in the order they are drawn, the same for a sentence whatever stands beside it."""
+    """Samples in the order in which they are drawn, independent of the other sentences of the batch."""
 
     size: int
     max_length: int
@@ -100,7 +100,7 @@ class SampleSearch:
         return sample_index(self.shaped(log_p), uniform_at(keys[rows.cpu().numpy()], step).to(log_p.device))
 
     def shaped(self, log_p: Float[Tensor, "N V"]) -> Float[Tensor, "N V"]:
-        """log p / τ, up to a constant; then only what is within the k best, and within the nucleus."""
+        """Return log p / τ, up to a constant, restricted to the top k and then to the nucleus."""
         most = log_p.amax(-1, keepdim=True)
         refuse_nan(float(most.max()))
         log_p = log_p - most
@@ -115,7 +115,7 @@ class SampleSearch:
 
 
 def keys(seed: int, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], size: int) -> Keys:
-    """A number for each sample, made of the seed, the sentence and which of its samples it is."""
+    """Return a key per sample: a hash of the seed, the sentence and the index of the sample."""
     found = []
     for ids, real in zip(src.cpu().numpy(), keep.cpu().numpy(), strict=True):
         sentence = hashlib.blake2b(f"{seed} ".encode() + ids[real].astype("<i8").tobytes(), digest_size=8)
@@ -127,7 +127,7 @@ def keys(seed: int, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], size: in
 
 
 def uniform_at(keys: Keys, step: int) -> Float[Tensor, " N"]:
-    """u ∈ [0, 1) of each key at this step: the step-th number of SplitMix64 (Steele et al. 2014)."""
+    """Return u ∈ [0, 1) for each key at this step: the step-th number of SplitMix64 (Steele et al. 2014)."""
     z = keys + np.uint64((step + 1) * 0x9E3779B97F4A7C15 % 2**64)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

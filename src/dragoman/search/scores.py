@@ -1,4 +1,4 @@
-"""How a hypothesis is ranked: one formula each. t counts </s>."""
+"""Ranking scores of hypotheses. The length t includes </s>."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from collections.abc import Callable
 
 from dragoman.errors import ModelError
 
-Normalise = Callable[[float, int], float]  # (Σ log p, t) → what ranks; never less for a longer t
+Normalise = Callable[[float, int], float]  # (Σ log p, t) → score; never decreases with t
 
 
 def length_normalised(log_p: float, length: int, alpha: float = 1.0) -> float:
-    """Σ log p / tᵅ: with α = 1 the mean (Jean et al. 2015), with 0 the plain sum."""
+    """Return Σ log p / tᵅ: the mean with α = 1 (Jean et al. 2015), the sum with α = 0."""
     return log_p / float(length**alpha)
 
 
 def gnmt_normalised(log_p: float, length: int, alpha: float = 1.0) -> float:
-    """Σ log p / ((5 + t) / 6)ᵅ: gentler to short outputs (Wu et al. 2016, equation 14)."""
+    """Return Σ log p / ((5 + t) / 6)ᵅ, which penalises short outputs less (Wu et al. 2016, equation 14)."""
     return log_p / float(((5 + length) / 6) ** alpha)
 
 
 def best_possible(log_p: float, max_length: int, normalise: Normalise) -> float:
-    """What an open hypothesis scores if all that follows is certain: log p ≤ 0 gains from every step left.
+    """Return the score of an open hypothesis if every further token had probability 1, up to `max_length`.
 
-    A coverage penalty can only take from that.
+    This is an upper bound, since log p ≤ 0; a coverage penalty can only lower the score.
     """
     return normalise(log_p, max_length)
 
 
 def refuse_nan(log_p: float) -> None:
-    """NaN compares with nothing: a search would go on with any token, as if it were the best."""
+    """Raise ModelError if log p is NaN: NaN cannot be compared, so a search would pick arbitrary tokens."""
     if math.isnan(log_p):
         raise ModelError(
-            "The model gives NaN (not a number) where it should give the probability of a token.",
+            "The model returns NaN (not a number) as the probability of a token.",
             where="log p of an output",
             expected="weights whose products are finite numbers",
-            hint="dragoman check MODEL looks at every weight; if they are finite, some are far too large.",
+            hint="dragoman check MODEL checks every weight; if all are finite, some are far too large.",
         )

@@ -1,4 +1,4 @@
-"""When a beam may stop: one rule for the search in torch and for its twin over arrays."""
+"""The stopping rule of a beam, shared by the search in torch and its numpy equivalent."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Literal
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.scores import Normalise, best_possible
 
-# "length": at the longest length; "n_best": when `width` hypotheses have ended, as in CTranslate2;
-# "heuristic": when, besides, no open one would be among them if it ended now, as in Hugging Face; "all": when
-# none can be.
+# "length": at the maximum length; "n_best": when `width` hypotheses have ended, as in CTranslate2;
+# "heuristic": when, in addition, no open one would beat the worst of them if it ended now, as in
+# Hugging Face; "all": when no open one can change the best `n_best`.
 Stop = Literal["length", "n_best", "heuristic", "all"]
 
 
 @dataclass(frozen=True)
 class StopRule:
-    """`width` is the places of the beam; the best `n_best` that ended are those that must not change."""
+    """When to stop. `width` is the beam width; the best `n_best` hypotheses must be final."""
 
     stop: Stop
     width: int
@@ -26,7 +26,10 @@ class StopRule:
     normalise: Normalise
 
     def is_done(self, ended: Sequence[Hypothesis], log_p: float, length: int) -> bool:
-        """After `length` steps, with these hypotheses ended, best first; `log_p` is the best open Σ log p."""
+        """Return whether to stop after `length` steps.
+
+        `ended` are the hypotheses that have ended, best first; `log_p` is the best open Σ log p.
+        """
         if self.stop == "length" or len(ended) < self.n_best:
             return False
         if best_possible(log_p, self.max_length, self.normalise) <= ended[self.n_best - 1].score:

@@ -1,4 +1,4 @@
-"""Which tokens may be chosen; the k best of them with ties in a fixed order, or one by chance."""
+"""Token selection: masking, argmax and top-k with a fixed order of ties, and sampling."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ import torch
 from dragoman.shapes import Float, Int, Tensor
 from dragoman.text.specials import BOS, PAD
 
-BLOCK_TOKENS = 32  # tokens that are looked at together
+BLOCK_TOKENS = 32  # tokens per block in `topk_sums`
 
 
 def mask_never_written(log_p: Float[Tensor, "N V"]) -> Float[Tensor, "N V"]:
-    """<pad> and <s> are never written."""
+    """Mask <pad> and <s>, which are never part of an output."""
     return log_p.index_fill(-1, torch.tensor([PAD, BOS], device=log_p.device), -torch.inf)
 
 
 def argmax(log_p: Float[Tensor, "N V"]) -> Int[Tensor, " N"]:
-    """Of those that may be written; the first of equals.
+    """Return the most probable token other than <pad> and <s>, the first if several are equal.
 
-    NumPy reads a row at the speed of memory, on a CPU torch takes twenty times as long.
+    On a CPU this uses NumPy, which reads a row at memory speed; torch takes twenty times as long.
     """
     if log_p.device.type != "cpu":
         return mask_never_written(log_p).argmax(-1)
     token = torch.from_numpy(log_p.numpy().argmax(-1))
-    barred = ((token == PAD) | (token == BOS)).nonzero().squeeze(-1)
-    if len(barred):
-        token[barred] = mask_never_written(log_p[barred]).argmax(-1)
+    masked = ((token == PAD) | (token == BOS)).nonzero().squeeze(-1)
+    if len(masked):
+        token[masked] = mask_never_written(log_p[masked]).argmax(-1)
     return token
 
 
 def topk(x: Float[Tensor, "B N"], k: int) -> tuple[Float[Tensor, "B k"], Int[Tensor, "B k"]]:
-    """The k largest of each row, largest first, equal ones in the order they stand.
+    """Return the k largest values of each row and their indices, largest first, ties in index order.
 
-    `topk` leaves the order of equal values open and differs between devices and builds.
+    `Tensor.topk` does not define the order of equal values; it differs between devices and builds.
     """
     value, index = x.topk(min(k + 1, x.shape[-1]), dim=-1)
     same = (value[:, 1:] == value[:, :-1]) & (value[:, 1:] > -torch.inf)
@@ -48,10 +48,10 @@ def topk(x: Float[Tensor, "B N"], k: int) -> tuple[Float[Tensor, "B k"], Int[Ten
 def topk_sums(
     p: Float[Tensor, "B W"], log_p: Float[Tensor, "N V"], k: int
 ) -> tuple[Float[Tensor, "B k"], Int[Tensor, "B k"]]:
-    """The k best of p_w + log_p_wv over all w and v: `best` of the sums, without making them all.
+    """Return `topk` of p_w + log_p_wv over all w and v, without computing all the sums.
 
-    A token of the k best stands in one of the k blocks with the best maxima. To find those, the row is
-    read once; `topk` over whole rows takes sixty times as long.
+    The k best tokens are in the k blocks with the largest maxima. Finding these reads each row once;
+    `topk` over whole rows takes sixty times as long.
     """
     B, W = p.shape
     V = log_p.shape[-1]
@@ -61,12 +61,12 @@ def topk_sums(
     maxima, block = (block_maxima(log_p).view(B, W, count) + p.unsqueeze(-1)).flatten(1).topk(k + 1, dim=-1)
     block = block[:, :k].sort(dim=-1).values
     w, first = block // count, block % count * BLOCK_TOKENS
-    place = (w * V + first).unsqueeze(-1) + torch.arange(BLOCK_TOKENS, device=p.device)
-    place = place.flatten(1).clamp_max_(W * V - 1)
-    x = log_p.view(B, W * V).gather(1, place).view(B, k, BLOCK_TOKENS) + p.gather(1, w).unsqueeze(-1)
+    position = (w * V + first).unsqueeze(-1) + torch.arange(BLOCK_TOKENS, device=p.device)
+    position = position.flatten(1).clamp_max_(W * V - 1)
+    x = log_p.view(B, W * V).gather(1, position).view(B, k, BLOCK_TOKENS) + p.gather(1, w).unsqueeze(-1)
     value, index = topk(mask_block(x, first, V).flatten(1), k)
-    index = place.gather(1, index)
-    # A block that was left out may hold the equal of the k-th best, and stand before it.
+    index = position.gather(1, index)
+    # A skipped block may contain a value that is equal to the k-th best and precedes it.
     tied = ((maxima[:, -1] >= value[:, -1]) & (value[:, -1] > -torch.inf)).nonzero().squeeze(-1)
     if len(tied):
         sums = p[tied].unsqueeze(-1) + mask_never_written(log_p).view(B, W, V)[tied]
@@ -75,7 +75,7 @@ def topk_sums(
 
 
 def block_maxima(log_p: Float[Tensor, "N V"]) -> Float[Tensor, "N C"]:
-    """The largest of each block of tokens that may be written."""
+    """Return the maximum of each block of tokens, ignoring <pad> and <s>."""
     whole = log_p.shape[-1] // BLOCK_TOKENS
     parts = [mask_never_written(log_p[:, :BLOCK_TOKENS]).amax(-1, keepdim=True)]
     if whole > 1:
@@ -88,17 +88,17 @@ def block_maxima(log_p: Float[Tensor, "N V"]) -> Float[Tensor, "N C"]:
 
 
 def mask_block(x: Float[Tensor, "B k C"], first: Int[Tensor, "B k"], V: int) -> Float[Tensor, "B k C"]:
-    """−∞, in place, for what is never written in the blocks that begin with these tokens."""
+    """Set to −∞, in place, what may not be chosen in the blocks that begin with the tokens `first`."""
     is_first = first == 0
     for token in (PAD, BOS):
         x[..., token].masked_fill_(is_first, -torch.inf)
-    if rest := V % BLOCK_TOKENS:  # the last block ends here, and another row begins
+    if rest := V % BLOCK_TOKENS:  # the rest of the last block belongs to the next row
         x[..., rest:].masked_fill_((first > V - BLOCK_TOKENS).unsqueeze(-1), -torch.inf)
     return x
 
 
 def keep_top_k(log_p: Float[Tensor, "N V"], k: int) -> Float[Tensor, "N V"]:
-    """Only the k most probable tokens are left (Fan et al. 2018)."""
+    """Keep the k most probable tokens and mask the others (Fan et al. 2018)."""
     if k >= log_p.shape[-1]:
         return log_p
     value, index = topk(log_p, k)
@@ -106,14 +106,14 @@ def keep_top_k(log_p: Float[Tensor, "N V"], k: int) -> Float[Tensor, "N V"]:
 
 
 def keep_top_p(log_p: Float[Tensor, "N V"], p: float) -> Float[Tensor, "N V"]:
-    """Only the fewest tokens, most probable first, that together have p (Holtzman et al. 2020)."""
+    """Keep the smallest set of most probable tokens with a total of at least p (Holtzman et al. 2020)."""
     value, index = log_p.double().softmax(-1).sort(dim=-1, descending=True, stable=True)
     outside = value.cumsum(dim=-1) - value >= p
     return log_p.masked_fill(torch.zeros_like(outside).scatter(-1, index, outside), -torch.inf)
 
 
 def sample_index(log_p: Float[Tensor, "N V"], u: Float[Tensor, " N"]) -> Int[Tensor, " N"]:
-    """A token of each row with its probability: where u ∈ [0, 1) falls in the distribution function."""
+    """Sample one token per row by inverse transform sampling, with u ∈ [0, 1)."""
     total = log_p.double().exp().cumsum(dim=-1)
-    place = torch.searchsorted(total, u.double().unsqueeze(1) * total[:, -1:], right=True).squeeze(1)
-    return place.clamp_max(log_p.shape[-1] - 1)
+    position = torch.searchsorted(total, u.double().unsqueeze(1) * total[:, -1:], right=True).squeeze(1)
+    return position.clamp_max(log_p.shape[-1] - 1)

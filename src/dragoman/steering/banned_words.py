@@ -1,8 +1,8 @@
-"""Forbidden words, as they are read and not as they are cut or coded: no way to spell them is left open.
+"""Forbidden words, matched as characters and not as tokens, so that no spelling of them remains possible.
 
-A word is found character by character, whatever pieces or bytes it comes in, and only where it stands as a
-word of its own. So "Rad" leaves "Fahrrad" alone, and after "Rad" a letter must follow. Spellings that look
-alike are one: ä and a with two dots, ß and SS, ﬁ and fi, one space and two, with a soft hyphen or without.
+A word is matched character by character, in whatever pieces or bytes it is written, and only as a whole word:
+"Rad" does not forbid "Fahrrad", but after "Rad" a letter must follow. Spellings that look alike are equal: ä
+and a with a combining diaeresis, ß and SS, ﬁ and fi, one space and two, with a soft hyphen or without.
 """
 
 from __future__ import annotations
@@ -24,23 +24,26 @@ from dragoman.text.token_automaton import AllowedTokens
 from dragoman.text.tokenizers.lowercase import Lowercase
 
 DEAD, START = 0, 1
-OTHER = "\ufffd"  # stands for every character that no forbidden word has
+OTHER = "\ufffd"  # represents every character that no forbidden word has
 SPACE_SIGN = " "
-LAST_LETTER = 0x40000  # Unicode has none behind it
+LAST_LETTER = 0x40000  # no letter of Unicode is at or after this code point
 
 
 class Cluster(NamedTuple):
-    """A letter, or another sign, and the marks on it, in Unicode's canonical order."""
+    """A base character and its combining marks, in Unicode's canonical order."""
 
     base: str
     marks: tuple[str, ...] = ()
 
     def after(self, read: int, mark: str) -> int | None:
-        """The marks read (a bit each) with one more; marks of different classes come in any order."""
+        """Return the marks read (one bit each) with `mark` added, or None if it does not match.
+
+        Marks of different combining classes may come in any order.
+        """
         kind = unicodedata.combining(mark)
-        for place, expected in enumerate(self.marks):
-            if not read >> place & 1 and unicodedata.combining(expected) == kind:
-                return read | 1 << place if mark == expected else None
+        for position, expected in enumerate(self.marks):
+            if not read >> position & 1 and unicodedata.combining(expected) == kind:
+                return read | 1 << position if mark == expected else None
         return None
 
     def is_whole(self, read: int) -> bool:
@@ -49,44 +52,46 @@ class Cluster(NamedTuple):
 
 class Word(NamedTuple):
     clusters: tuple[Cluster, ...]
-    is_small: bool  # and so forbidden in every case
+    is_small: bool  # in lower case, and so forbidden in every case
 
     def parts(self, spelling: Spelling) -> tuple[str, ...]:
         return spelling.small if self.is_small else spelling.exact
 
-    def along(self, at: At, parts: Sequence[str]) -> At | None:
-        """Where parts of a text lead to; None where they are not those of the word."""
+    def advance(self, at: WordPosition, parts: Sequence[str]) -> WordPosition | None:
+        """Return the state after further parts of a text; None if they do not match the word."""
         for part in parts:
-            place, read = at
-            if is_mark(part) and place >= 0:
-                more = self.clusters[place].after(read, part)
+            position, read = at
+            if is_mark(part) and position >= 0:
+                more = self.clusters[position].after(read, part)
                 if more is None:
                     return None
-                at = At(place, more)
-            elif part == SPACE_SIGN and place >= 0 and self.clusters[place].base == part:
-                continue  # several are one
-            elif (place < 0 or self.clusters[place].is_whole(read)) and self._begins(place + 1, part):
-                at = At(place + 1, 0)
+                at = WordPosition(position, more)
+            elif part == SPACE_SIGN and position >= 0 and self.clusters[position].base == part:
+                continue  # several spaces are one
+            elif (position < 0 or self.clusters[position].is_whole(read)) and self._begins(
+                position + 1, part
+            ):
+                at = WordPosition(position + 1, 0)
             else:
                 return None
         return at
 
-    def _begins(self, place: int, part: str) -> bool:
-        return place < len(self.clusters) and self.clusters[place].base == part
+    def _begins(self, position: int, part: str) -> bool:
+        return position < len(self.clusters) and self.clusters[position].base == part
 
-    def is_done(self, at: At) -> bool:
-        return at.place == len(self.clusters) - 1 and self.clusters[-1].is_whole(at.marks)
+    def is_done(self, at: WordPosition) -> bool:
+        return at.position == len(self.clusters) - 1 and self.clusters[-1].is_whole(at.marks)
 
 
-class At(NamedTuple):
-    """The cluster of a word that was read last, and which of its marks."""
+class WordPosition(NamedTuple):
+    """A position in a word: the cluster that was read last, and which of its marks."""
 
-    place: int = -1
+    position: int = -1
     marks: int = 0
 
 
 def word_of(text: str) -> Word:
-    """A word in small letters stands for every case of it."""
+    """Return the word to match; one in lower case matches every case."""
     is_small = text == folded(text)
     spellings = map(spelling, " ".join(text.split()))
     clusters: list[Cluster] = []
@@ -100,15 +105,15 @@ def word_of(text: str) -> Word:
 
 
 class MatchState(NamedTuple):
-    """How far some words have come, and what was read last."""
+    """The progress in each word that has begun, and what was read last."""
 
-    begun: frozenset[tuple[int, At]]
+    begun: frozenset[tuple[int, WordPosition]]
     whole: bool  # a word is complete, unless a letter follows
     letter: bool
 
 
 class WordMatcher:
-    """The states of reading characters: a table state × character class → state, which grows with them."""
+    """An automaton over characters: a table state × character class → state, which grows on demand."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self._words = [word for word in map(word_of, words) if word.clusters]
@@ -125,10 +130,10 @@ class WordMatcher:
         self._arrays: tuple[NDArray[np.int32], NDArray[np.bool_]] | None = None
         self.other = self.number(OTHER)
         for sign in sorted({"\u00ad", " ", "a", *"".join(words), *"".join(words).upper()}):
-            self.number(sign)  # those that are likely, so that the table seldom grows
+            self.number(sign)  # likely ones, so that the table seldom grows
 
     def number(self, character: str) -> int:
-        """The class of a character: those that no word has are all alike."""
+        """Return the class of a character; those that no word has are not distinguished."""
         if character not in self._class_of:
             key = self._key(spelling(character))
             if key not in self._classes:
@@ -155,37 +160,37 @@ class WordMatcher:
     def _tabulated(self) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
         if self._arrays is None:
             classes = list(self._classes)
-            for number, place in enumerate(self._places):  # which grow meanwhile
+            for number, position in enumerate(self._places):  # they grow in this loop
                 if number == len(self._rows):
                     self._rows.append([])
                 row = self._rows[number]
-                row += [self._number(self._after(place, found)) for found in classes[len(row) :]]
+                row += [self._number(self._after(position, found)) for found in classes[len(row) :]]
             rows = [[DEAD] * len(classes), *self._rows]
-            whole = [False, *(place.whole for place in self._places)]
+            whole = [False, *(position.whole for position in self._places)]
             self._arrays = np.array(rows, np.int32), np.array(whole)
         return self._arrays
 
-    def _number(self, place: MatchState | None) -> int:
-        if place is None:
+    def _number(self, position: MatchState | None) -> int:
+        if position is None:
             return DEAD
-        if place not in self._numbers:
-            self._numbers[place] = START + len(self._places)
-            self._places.append(place)
-        return self._numbers[place]
+        if position not in self._numbers:
+            self._numbers[position] = START + len(self._places)
+            self._places.append(position)
+        return self._numbers[position]
 
-    def _after(self, place: MatchState, found: Spelling) -> MatchState | None:
+    def _after(self, position: MatchState, found: Spelling) -> MatchState | None:
         if not found.exact:
-            return place
-        if place.whole and not found.letter:
+            return position
+        if position.whole and not found.letter:
             return None
-        reading = list(place.begun)
-        if not (place.letter and found.letter):
+        reading = list(position.begun)
+        if not (position.letter and found.letter):
             begins = (True, found.small[0]), (False, found.exact[0])
-            reading += [(number, At()) for key in begins for number in self._begins.get(key, ())]
+            reading += [(number, WordPosition()) for key in begins for number in self._begins.get(key, ())]
         begun, is_done = set(), False
         for number, at in reading:
             word = self._words[number]
-            then = word.along(at, word.parts(found))
+            then = word.advance(at, word.parts(found))
             if then is not None and word.is_done(then):
                 is_done = True
             elif then is not None:
@@ -195,12 +200,12 @@ class WordMatcher:
         return MatchState(frozenset(begun), is_done, found.letter)
 
     def finds(self, text: str) -> bool:
-        """Whether one of the words stands in a text as a word of its own."""
+        """Return whether a text contains one of the words as a whole word."""
         state = self.read(START, text)
         return state == DEAD or bool(self.whole[state])
 
     def read(self, state: int, text: str) -> int:
-        numbers = [self.number(character) for character in text]  # first: they may add to the table
+        numbers = [self.number(character) for character in text]  # first, as new classes extend the table
         table = self.table
         for number in numbers:
             state = int(table[state, number])
@@ -214,12 +219,12 @@ def matcher_of(word: str) -> WordMatcher:
 
 class MatchContext(NamedTuple):
     state: int
-    pending: bytes  # of a character that is not complete
+    pending: bytes  # of an incomplete character
     begun: bool  # something has been written
 
 
 class BannedWords:
-    """An automaton; the same for all sentences."""
+    """An automaton over tokens, the same for all sentences."""
 
     def __init__(self, words: Iterable[str], surface: TokenBytes) -> None:
         if isinstance(surface.tokenizer, Lowercase):
@@ -228,7 +233,7 @@ class BannedWords:
         self._spaced = frozenset(range(len(surface.pieces))) - surface.raw if surface.opens else frozenset()
         texts = [text_of(piece) for piece in surface.pieces]
         self._reader = WordMatcher(sorted({*words}))
-        # Where no entry goes on with a word, as in a vocabulary of words, one that is whole stays so.
+        # If no entry continues a word, as in a vocabulary of words, a complete word remains complete.
         self._is_closed = not surface.raw and not any(text and is_letter(text[0]) for text in texts)
         self._raw = [id for id, text in enumerate(texts) if text is None]
         first = [
@@ -262,12 +267,12 @@ class BannedWords:
         text = decoder.decode(context.pending + piece)
         state = self._reader.read(context.state or START, text)
         pending = decoder.getstate()[0]
-        if self._reader.whole[state] and not self._may_go_on(pending):
+        if self._reader.whole[state] and not self._can_continue(pending):
             state = DEAD
         return MatchContext(state, pending, True)
 
-    def _may_go_on(self, pending: bytes) -> bool:
-        """Whether a letter may follow, at once or after something that is not seen."""
+    def _can_continue(self, pending: bytes) -> bool:
+        """Return whether a letter may follow, directly or after an invisible character."""
         if pending:
             return may_be_letter(pending) or may_be_invisible(pending)
         return not self._is_closed
@@ -278,10 +283,13 @@ class BannedWords:
         return self._choices[state]
 
     def _blocked(self, context: MatchContext, state: int) -> list[int]:
-        """A text that a forbidden word got into, because nothing else was left, is read from the start."""
+        """Return the blocked tokens.
+
+        After a forbidden word, written because no other token was allowed, matching starts again.
+        """
         reading = context.state or START
         ends = [EOS] if self._reader.whole[reading] else []
-        if context.pending:  # what comes now breaks the character off
+        if context.pending:  # the next token leaves the character incomplete
             reading = int(self._reader.table[reading, self._reader.other])
         states = self._vocabulary[context.begun].read_from(reading)
         dead = (states == DEAD) | (self._reader.whole[states] & self._is_closed)
@@ -291,7 +299,7 @@ class BannedWords:
 
 
 class VocabularyMatrix:
-    """The texts of a vocabulary as character classes, column by column, the longest texts first."""
+    """The texts of a vocabulary as columns of character classes, the longest texts first."""
 
     def __init__(self, reader: WordMatcher, texts: Sequence[str | None]) -> None:
         self._reader = reader
@@ -304,7 +312,7 @@ class VocabularyMatrix:
         ]
 
     def read_from(self, state: int) -> NDArray[np.int32]:
-        """The state after each of the texts."""
+        """Return the state after each of the texts."""
         table, states = self._reader.table, np.full(len(self.ids), state, np.int32)
         for column in self._columns:
             states[: len(column)] = table[states[: len(column)], column]
@@ -312,7 +320,7 @@ class VocabularyMatrix:
 
 
 def text_of(piece: bytes) -> str | None:
-    """None for a piece that is a part of a character."""
+    """Return the text of a piece; None if it is a part of a character."""
     try:
         return piece.decode()
     except UnicodeDecodeError:
@@ -321,7 +329,7 @@ def text_of(piece: bytes) -> str | None:
 
 @lru_cache(maxsize=4096)
 def may_be_letter(pending: bytes) -> bool:
-    """Whether some character that begins with these bytes is a letter."""
+    """Return whether some character that begins with these bytes is a letter."""
     return any(is_letter(chr(code)) for code in codes(pending) if code < LAST_LETTER)
 
 
@@ -331,7 +339,7 @@ def may_be_invisible(pending: bytes) -> bool:
 
 
 def codes(pending: bytes) -> range:
-    """The code points that begin with these bytes of UTF-8."""
+    """Return the code points whose UTF-8 begins with these bytes."""
     lead = pending[0]
     size, bits = (2, lead & 0x1F) if lead < 0xE0 else (3, lead & 0x0F) if lead < 0xF0 else (4, lead & 0x07)
     for byte in pending[1:]:

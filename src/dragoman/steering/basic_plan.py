@@ -1,4 +1,4 @@
-"""What every runtime can be asked of the outputs: a prefix, and things to keep."""
+"""Constraints on outputs that every runtime supports: prefixes and placeholders."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dragoman.text.tokenizers.lowercase import Lowercase
 
 
 class BasicPlan:
-    """The wishes for a list of texts."""
+    """The constraints on the outputs of a list of texts."""
 
     def __init__(self, texts: Sequence[str], surfaces: TokenBytesPair, asked: SteeringOptions) -> None:
         self.texts = texts
@@ -26,17 +26,17 @@ class BasicPlan:
             SteeringRequest(kept=find_placeholders(text, keep) if text.strip() else ()) for text in texts
         ]
 
-    def opening(self, place: int) -> int:
-        """How many bytes the prefix takes of an output."""
-        return self.prefix.openings[place].size(self.surfaces.tgt) if self.prefix else 0
+    def opening(self, index: int) -> int:
+        """Return how many bytes of an output the prefix takes."""
+        return self.prefix.openings[index].size(self.surfaces.tgt) if self.prefix else 0
 
     def may_end(self, tokens: Sequence[int]) -> int:
-        """How many tokens of an output that was cut can stand alone."""
+        """Return how many tokens of a cut output remain."""
         return len(tokens)
 
-    def written(self, place: int, tokens: Sequence[int]) -> list[bytes]:
-        """What each token of an output writes."""
-        return token_texts(self.surfaces.tgt, tokens, [], self.opening(place))
+    def written(self, index: int, tokens: Sequence[int]) -> list[bytes]:
+        """Return the bytes that each token of an output writes."""
+        return token_texts(self.surfaces.tgt, tokens, [], self.opening(index))
 
     @property
     def is_lower(self) -> bool:

@@ -1,8 +1,8 @@
 """Outputs that must begin with a given text.
 
-A text that ends within a word ends within a piece too: "Fahr" may go on as "▁Fahr|rad" or as "▁Fahrrad".
-So the words before the last are written in their pieces, and the last one letter by letter in any pieces
-that agree with it, of which the last may go beyond it.
+A text that ends within a word may end within a piece: "Fahr" may continue as "▁Fahr|rad" or as "▁Fahrrad".
+So the words before the last are tokenised as usual, and the last one may be written in any pieces that agree
+with it, the last of which may extend beyond it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dragoman.text.specials import UNK
 from dragoman.text.token_automaton import ANY_TOKEN, AllowedTokens
 from dragoman.text.tokenizers.lowercase import Lowercase
 
-MAX_OPEN_PIECES = 8  # pieces of the last word that are left open, where words are long or not spaced
+MAX_OPEN_PIECES = 8  # pieces of the last word that are left open, if it is long or the script has no spaces
 
 
 class PrefixPieces(NamedTuple):
@@ -26,14 +26,14 @@ class PrefixPieces(NamedTuple):
     rest: bytes
 
     def size(self, surface: TokenBytes) -> int:
-        """Bytes that the beginning has in the output."""
+        """Return how many bytes of the output the prefix takes."""
         if self.ids:
             return len(surface.spell(self.ids)) + len(self.rest)
         return len(self.rest.removeprefix(SPACE) if surface.opens else self.rest)
 
 
 class ForcedPrefix:
-    """An automaton: state 0 is beyond the prefix, where anything goes."""
+    """An automaton over tokens: in state 0 the prefix is complete, and every token is allowed."""
 
     def __init__(self, prefixes: Sequence[str], surface: TokenBytes) -> None:
         self._surface = surface
@@ -56,7 +56,7 @@ class ForcedPrefix:
         return PrefixPieces(tuple(ids[:cut]), rests[0] if self._live(rests[0]) else rests[1])
 
     def _last_word(self, ids: Sequence[int]) -> int:
-        """How many ids stand before the last word."""
+        """Return the number of ids before the last word."""
         cut = len(ids)
         while cut > 0 and len(ids) - cut < MAX_OPEN_PIECES:
             cut -= 1
@@ -89,7 +89,7 @@ class ForcedPrefix:
         return number
 
     def _agreeing(self, rest: bytes) -> list[int]:
-        """Pieces that write `rest` and more, or a part of it that can be gone on with."""
+        """Return the pieces that write `rest` and possibly more, or a part of it that can be completed."""
         cuts = [n for n in range(1, len(rest)) if self._live(rest[n:])]
         parts = (id for n in cuts for id in self._writing(rest[:n]))
         return sorted({*self._surface.beginning_with(rest), *self._writing(rest), *parts})
@@ -99,7 +99,7 @@ class ForcedPrefix:
         return [*found, UNK] if text == self._surface.pieces[UNK] else found
 
     def _is_live(self, rest: bytes) -> bool:
-        """Whether some pieces write it."""
+        """Return whether `rest` can be written in pieces."""
         if not rest or self._surface.beginning_with(rest) or self._writing(rest):
             return True
         return any(self._writing(rest[:n]) and self._live(rest[n:]) for n in range(1, len(rest)))

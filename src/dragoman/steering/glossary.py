@@ -1,8 +1,8 @@
-"""Glossaries: which term of the source is to be translated how.
+"""Glossaries: required translations of source terms.
 
-A file has a line for each term: source, a tab, target, in UTF-8. A first line that names the columns
-(`source<TAB>target`, `en<TAB>de`) is passed over. Both sides may hold alternatives between bars
-(`bike|bicycle<TAB>Fahrrad|Rad`); a bar of its own is written `\\|`.
+A file has one term per line: source, a tab, target, in UTF-8. A first line that names the columns
+(`source<TAB>target`, `en<TAB>de`) is skipped. Both sides may have alternatives separated by bars
+(`bike|bicycle<TAB>Fahrrad|Rad`); a literal bar is written `\\|`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dragoman.steering.words import fold, folded, is_inside
 from dragoman.text.languages import is_heading
 
 Node = dict[str, "Node"]
-END = ""  # the key under which a node says that terms end there
+END = ""  # the key that marks the end of a term in a node
 
 
 class Entry(NamedTuple):
@@ -26,7 +26,7 @@ class Entry(NamedTuple):
 
 
 class GlossaryMatch(NamedTuple):
-    """An entry's term in a text, at text[begin:end]."""
+    """A term of an entry that occurs at text[begin:end]."""
 
     entry: Entry
     begin: int
@@ -45,7 +45,7 @@ class Glossary:
         self._beginnings = {key[:n] for key in self._terms for n in range(len(key) + 1)}
 
     def find(self, text: str, taken: Sequence[tuple[int, int]] = ()) -> list[GlossaryMatch]:
-        """The terms in a text, from left to right, at each place the longest; none in what is `taken`."""
+        """Return the terms in a text from left to right, the longest at each position, outside `taken`."""
         found: list[GlossaryMatch] = []
         begin = 0
         while begin < len(text):
@@ -59,41 +59,41 @@ class Glossary:
 
     def _longest_at(self, text: str, begin: int) -> GlossaryMatch | None:
         key, longest = "", None
-        for place in range(begin, len(text)):
-            character = fold(text[place])
-            if character.isspace():  # any space, and any number of them, is one
+        for position in range(begin, len(text)):
+            character = fold(text[position])
+            if character.isspace():  # a run of white space is one space
                 if key.endswith(" "):
                     continue
                 character = " "
             key += character
             if key not in self._beginnings:
                 break
-            if key in self._terms and not is_inside(text, place + 1):
-                entry = self._agreeing(key, " ".join(text[begin : place + 1].split()))
-                longest = GlossaryMatch(entry, begin, place + 1) if entry else longest
+            if key in self._terms and not is_inside(text, position + 1):
+                entry = self._agreeing(key, " ".join(text[begin : position + 1].split()))
+                longest = GlossaryMatch(entry, begin, position + 1) if entry else longest
         return longest
 
     def _agreeing(self, key: str, written: str) -> Entry | None:
-        """The term as it is written, or else the one in small letters, which stands for every case."""
+        """Return the term as it is written, or else the one in lower case, which matches every case."""
         terms = self._terms[key]
         return terms.get(written) or terms.get(key)
 
 
 def from_mapping(terms: Mapping[str, str | Sequence[str]]) -> Glossary:
-    """{"bike": "Fahrrad", "dog": ["Hund", "Hündin"]}; bars are read as in a file."""
+    """Return the glossary of {"bike": "Fahrrad", "dog": ["Hund", "Hündin"]}; bars work as in a file."""
     entries = []
     for source, target in terms.items():
         if not isinstance(source, str) or not is_text(target):
             raise DataError(
-                f"A term of the glossary is no text: {source!r}: {target!r}.",
+                f"A glossary term is not text: {source!r}: {target!r}.",
                 where="glossary",
-                expected="a str, and a str or a list of them",
+                expected="a str, and a str or a list of str",
                 hint='{"bike": "Fahrrad", "dog": ["Hund", "Hündin"]}',
             )
         targets = alternatives(target) if isinstance(target, str) else tuple(target)
         if not alternatives(source) or not targets:
             raise DataError(
-                f"A term of the glossary is empty: {source!r}.",
+                f"A glossary term is empty: {source!r}.",
                 where="glossary",
                 expected="words on both sides",
                 hint='{"bike": "Fahrrad"}',
@@ -133,7 +133,7 @@ def bytes_of(path: Path) -> bytes:
             f"The glossary cannot be read: {reason}.",
             where=str(path),
             expected="a text file: a term, a tab, its translation",
-            hint="Check its name: ls",
+            hint="Check the path of the file.",
         ) from None
 
 
@@ -154,7 +154,7 @@ def parsed(line: str, where: str) -> Entry:
 
 
 def alternatives(field: str) -> tuple[str, ...]:
-    """What stands between bars, spaces made one, in order and each once."""
+    """Return the distinct alternatives between bars, in order, with runs of spaces made one."""
     parts = re.split(r"(?<!\\)\|", field)
     terms = (" ".join(part.replace(r"\|", "|").split()) for part in parts)
     return tuple(dict.fromkeys(term for term in terms if term))

@@ -1,4 +1,4 @@
-"""Phrases → constraints: in which tokens a text can be written, and where it may stand."""
+"""Lexical constraints of phrases: the tokens that can write a text, and where it may appear."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from dragoman.text.specials import BOS, UNK
 
 
 def token_boundaries(surface: TokenBytes) -> TokenBoundaries:
-    """A byte that is a part of a character begins with a letter where it may be one."""
+    """Return which tokens begin with a letter, and after which ones a word may begin.
+
+    The first byte of a character counts as a letter if the character may be one.
+    """
     pairs = [(piece, text_of(piece)) for piece in surface.pieces]
     begins = [is_letter(text[0]) if text else text is None and starts_letter(piece) for piece, text in pairs]
     opens = [is_opening(text[-1]) if text else False for _, text in pairs]
@@ -34,7 +37,7 @@ def starts_letter(piece: bytes) -> bool:
 
 
 def with_space(text: str, surface: TokenBytes) -> tuple[int, ...]:
-    """The ids of " text"."""
+    """Return the ids of " text"."""
     if not surface.opens:
         return tuple(surface.tokenizer.encode(f" {text}"))
     ids = surface.tokenizer.encode(text)
@@ -44,7 +47,7 @@ def with_space(text: str, surface: TokenBytes) -> tuple[int, ...]:
 
 
 def without_space(text: str, surface: TokenBytes) -> tuple[int, ...]:
-    """The ids of "text" right behind something; none where each entry brings a space along."""
+    """Return the ids of "text" without a space before it; none if each entry includes a space."""
     if not surface.opens:
         return tuple(surface.tokenizer.encode(text))
     if surface.tokenizer.kind == "word":
@@ -54,7 +57,7 @@ def without_space(text: str, surface: TokenBytes) -> tuple[int, ...]:
 
 
 def lexical_constraint(forms: Iterable[str], surface: TokenBytes) -> Constraint:
-    """A term of a glossary: one of its forms, as words of their own."""
+    """Return the constraint of a glossary term: one of its forms, as whole words."""
     found: list[Form] = []
     for text in forms:
         closed = is_letter(text[-1])
@@ -65,15 +68,15 @@ def lexical_constraint(forms: Iterable[str], surface: TokenBytes) -> Constraint:
 
 
 def order_duplicates(constraints: Sequence[Constraint]) -> list[Constraint]:
-    """Of two that can be written alike the second comes behind the first: asked twice is written twice."""
+    """Order constraints that can be written alike, so that one requested twice is written twice."""
     ordered: list[Constraint] = []
     for number, constraint in enumerate(constraints):
         alike = [n for n in range(number) if written_alike(constraints[n], constraint)]
-        ordered.append(constraint._replace(behind=max([-1, *alike])))
+        ordered.append(constraint._replace(after=max([-1, *alike])))
     return ordered
 
 
 def written_alike(a: Constraint, b: Constraint) -> bool:
-    """In the same forms, or both perhaps with unknown words, which all look alike."""
+    """Return whether two have the same tokens, or both may contain unknown words, which are all alike."""
     one, other = ({form.tokens for form in constraint.forms} for constraint in (a, b))
     return one == other or all(any(UNK in tokens for tokens in forms) for forms in (one, other))

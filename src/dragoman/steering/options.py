@@ -1,4 +1,4 @@
-"""What a caller may ask of the outputs of one call."""
+"""Constraints that a caller may put on the outputs of one call."""
 
 from __future__ import annotations
 
@@ -18,38 +18,37 @@ GlossaryLike = Glossary | Mapping[str, str | Sequence[str]] | str | Path
 
 
 class SteeringOptions(TypedDict, total=False):
-    prefix: str | Sequence[str] | None  # the outputs begin so; one for all texts, or one for each
-    glossary: (
-        GlossaryLike | Sequence[GlossaryLike] | None
-    )  # a file, a mapping or a Glossary; for all texts, or each
-    forbid: Sequence[str]  # words that no output has
-    keep: bool | Kind | Collection[Kind]  # what every output has as its source has it: see text.kept
+    prefix: str | Sequence[str] | None  # how the outputs begin; one for all texts, or one per text
+    # A file, a mapping or a Glossary; one for all texts, or one per text.
+    glossary: GlossaryLike | Sequence[GlossaryLike] | None
+    forbid: Sequence[str]  # words that no output may contain
+    keep: bool | Kind | Collection[Kind]  # what outputs preserve: see steering.placeholders
 
 
 def round_up_length(tokens: int) -> int:
-    """How much longer an output may be for what is asked of it, in whole steps: those alike share a batch."""
+    """Round the length allowance for constraints up to whole steps, so that more texts share a batch."""
     return -(-tokens // LENGTH_STEP) * LENGTH_STEP
 
 
 def one_per_text(prefix: str | Sequence[str] | None, texts: Sequence[str]) -> list[str]:
-    """One prefix for each text."""
+    """Return one prefix per text."""
     if prefix is None or isinstance(prefix, str):
         return [prefix or ""] * len(texts)
     if not isinstance(prefix, list | tuple):
         raise wrong_type(
-            "prefix", prefix, "a str for all texts, or a list with one for each", 'prefix="Dear"'
+            "prefix", prefix, "a str for all texts, or a list with one per text", 'prefix="Dear"'
         )
     require_one_each("prefixes", len(prefix), len(texts))
-    return [text_of("" if one is None else one, f"prefix[{place}]") for place, one in enumerate(prefix)]
+    return [text_of("" if one is None else one, f"prefix[{index}]") for index, one in enumerate(prefix)]
 
 
 def require_one_each(things: str, number: int, texts: int) -> None:
     if number != texts:
         raise UsageError(
             f"There are {number:,} {things} for {texts:,} texts.",
-            where="what is asked of the outputs",
-            expected="one for all, or one for each text",
-            hint='"" and {} ask for nothing.',
+            where="constraints on the outputs",
+            expected="one for all texts, or one per text",
+            hint='Use "" or {} for a text without one.',
         )
 
 
@@ -62,9 +61,9 @@ def placeholder_kinds(keep: bool | Kind | Collection[Kind] | None) -> tuple[Kind
     for kind in named:
         if not isinstance(kind, re.Pattern) and kind not in KINDS:
             raise UsageError(
-                f'"{kind}" is no kind of thing to keep.',
+                f'"{kind}" is not a kind of placeholder to keep.',
                 where="keep",
                 expected="some of " + ", ".join(KINDS) + ", or a compiled pattern",
-                hint="keep=True keeps " + ", ".join(DEFAULT_KINDS) + ".",
+                hint="keep=True preserves " + ", ".join(DEFAULT_KINDS) + ".",
             )
     return named

@@ -1,4 +1,4 @@
-"""What a caller asks of the outputs, in torch: a prefix, terms, words to leave out, things to keep."""
+"""Constraints on the outputs of a call in PyTorch: prefix, terms, forbidden words and placeholders."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from dragoman.text.specials import EOS
 
 
 class SteeringPlan(BasicPlan):
-    """And what only our own search can: terms, and words to leave out."""
+    """A plan with constraints that only Dragoman's own search supports: terms and forbidden words."""
 
     def __init__(self, texts: Sequence[str], surfaces: TokenBytesPair, asked: SteeringOptions) -> None:
         super().__init__(texts, surfaces, asked)
@@ -54,48 +54,48 @@ class SteeringPlan(BasicPlan):
         )
 
     def groups(self, size: int) -> list[list[int]]:
-        """Places of the texts that can share a batch: beams as wide, and as much room for what is asked."""
+        """Return the indices of texts that can share a batch: same beam width, same length allowance."""
         groups: dict[tuple[int, int], list[int]] = {}
-        for place, wishes in enumerate(self.wishes):
+        for index, wishes in enumerate(self.wishes):
             width = width_for(wishes.constraints, size) if wishes.constraints else 0
-            groups.setdefault((width, self._room(place)), []).append(place)
+            groups.setdefault((width, self._room(index)), []).append(index)
         return [groups[key] for key in sorted(groups)]
 
-    def _room(self, place: int) -> int:
-        """Tokens that the prefix and the terms take at most, in whole steps."""
-        prefix = len(self.surfaces.tgt.tokenizer.encode(self.prefixes[place]))
-        terms = sum(max(len(form.tokens) for form in c.forms) for c in self.wishes[place].constraints)
+    def _room(self, index: int) -> int:
+        """Return the maximum number of tokens of the prefix and the terms, in whole steps."""
+        prefix = len(self.surfaces.tgt.tokenizer.encode(self.prefixes[index]))
+        terms = sum(max(len(form.tokens) for form in c.forms) for c in self.wishes[index].constraints)
         return round_up_length(prefix + terms)
 
-    def stepper(self, model: Stepper, places: Sequence[int]) -> Stepper:
-        """The model, for a batch of these texts. The prefix goes before what is forbidden."""
+    def stepper(self, model: Stepper, indices: Sequence[int]) -> Stepper:
+        """Return the model for a batch of these texts. The prefix has priority over forbidden words."""
         if self.prefix is not None:
-            model = AutomatonProcessor(model, self.prefix, places)
+            model = AutomatonProcessor(model, self.prefix, indices)
         if self._forbid is not None:
-            model = AutomatonProcessor(model, self._forbid, places)
+            model = AutomatonProcessor(model, self._forbid, indices)
         return model
 
-    def with_room(self, bounded: SearchConfig, config: SearchConfig, places: Sequence[int]) -> SearchConfig:
-        """The length that the guard allows, and room for what is asked besides, within the settings."""
-        longest = min(config.max_length, bounded.max_length + self._room(places[0]))
+    def with_room(self, bounded: SearchConfig, config: SearchConfig, indices: Sequence[int]) -> SearchConfig:
+        """Return `config` with the length that the guard allows plus an allowance for constraints."""
+        longest = min(config.max_length, bounded.max_length + self._room(indices[0]))
         return config.model_copy(update={"max_length": longest})
 
     def search(
         self,
         config: SearchConfig,
-        places: Sequence[int],
+        indices: Sequence[int],
         loops: LoopBounds | None,
         recorder: Recorder | None,
         lost: list[int] | None,
     ) -> Search:
-        constraints = [self.wishes[place].constraints for place in places]
+        constraints = [self.wishes[index].constraints for index in indices]
         if not any(constraints):
             return build(config, loops, recorder, lost)
         if config.kind in ("sample", "mbr") or recorder:
             raise UsageError(
-                "Terms of a glossary are searched for by a beam, which draws no samples and keeps no trace.",
+                "Glossary terms need beam search, without samples and without a trace.",
                 where=f'search.kind = "{config.kind}"' if recorder is None else "trace",
-                hint="search.kind=beam, without a trace; prefix and forbid go with samples and traces too.",
+                hint="search.kind=beam, without a trace; prefix and forbid work with samples and traces.",
             )
         return build_constrained(config, constraints, self.edges, loops)
 
@@ -103,13 +103,13 @@ class SteeringPlan(BasicPlan):
     def edges(self) -> TokenBoundaries:
         return token_boundaries(self.surfaces.tgt)
 
-    def written(self, place: int, tokens: Sequence[int]) -> list[bytes]:
-        constraints = self.wishes[place].constraints
+    def written(self, index: int, tokens: Sequence[int]) -> list[bytes]:
+        constraints = self.wishes[index].constraints
         met = matches(tokens, constraints, self.edges) if constraints else []
-        return token_texts(self.surfaces.tgt, tokens, met, self.opening(place))
+        return token_texts(self.surfaces.tgt, tokens, met, self.opening(index))
 
     def may_end(self, tokens: Sequence[int]) -> int:
-        """How many tokens of an output can stand alone: the most after which no forbidden word is whole."""
+        """Return how many tokens of a cut output remain: the most that do not end in a forbidden word."""
         if self._forbid is None:
             return len(tokens)
         states = list(accumulate(tokens, self._forbid.after, initial=self._forbid.start(0)))
@@ -121,7 +121,7 @@ def words(forbid: Sequence[str] | None) -> list[str]:
     several = [forbid] if isinstance(forbid, str) else () if forbid is None else forbid
     if not isinstance(several, Collection) or isinstance(several, bytes | Mapping):
         raise wrong_type("forbid", forbid, "a list of words", 'forbid=["Typ"]')
-    return [text_of(word, f"forbid[{place}]") for place, word in enumerate(several)]
+    return [text_of(word, f"forbid[{index}]") for index, word in enumerate(several)]
 
 
 def as_glossary(glossary: GlossaryLike | None) -> Glossary:

@@ -1,7 +1,9 @@
-"""What outputs keep of their sources. It is left in the source first: a model that has seen such things
-copies them. Where it does not, the rest is translated without them, and they are put in where it looked.
+"""Reinsertion of placeholders into outputs.
 
-Plain Python and numpy, for every runtime.
+Placeholders first stay in the source, as a model that has seen such text copies them. If it does not, the
+source is translated without them, and they are inserted where the attention suggests.
+
+Plain Python and NumPy, for every runtime.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ from dragoman.steering.words import is_inside
 
 ENDS = frozenset(".,;:!?…。、！？")  # marks that follow a word without a space
 
-AttentionMatrix = NDArray[np.float32]  # [T S], of each token of an output to each of its source, without </s>
+# [T S], of each output token to each source token, without </s>
+AttentionMatrix = NDArray[np.float32]
 
 
 class TokenBytesPair(NamedTuple):
@@ -35,16 +38,16 @@ class TokenBytesPair(NamedTuple):
 
 
 class WithoutPlaceholders(NamedTuple):
-    """A source without what is kept, and its output."""
+    """A source without its placeholders, and its output."""
 
     source: Sequence[int]
-    line: Sequence[bytes]  # what each token of the output writes
+    line: Sequence[bytes]  # the bytes that each output token writes
     opening: int  # bytes of the line that the prefix takes
-    looks: AttentionMatrix | None  # None of a decoder that looks nowhere
+    attention_matrix: AttentionMatrix | None  # None for a decoder without attention
 
 
 def has_all_placeholders(text: str, source: str, kept: Sequence[Placeholder]) -> bool:
-    """Whether an output has each literal as often as the source has it."""
+    """Return whether an output has each literal as often as the source."""
     return all(count(one, text) == count(one, source) for one in kept)
 
 
@@ -55,30 +58,36 @@ def reinsert_placeholders(
     rest: WithoutPlaceholders | None,
     surfaces: TokenBytesPair,
 ) -> str:
-    """The output of the rest, with what is kept put in again."""
+    """Return the output with the placeholders reinserted."""
     if rest is None:
-        return source  # there is no rest
+        return source  # it consists of placeholders
     left, holes = remove_placeholders(source, kept)
     text = prefix + surfaces.tgt.read(b"".join(rest.line)[rest.opening :])
     ends = insertion_points(rest.line, rest.opening, prefix, surfaces.tgt)
-    looks = diagonal_alignment(len(rest.line), len(rest.source)) if rest.looks is None else rest.looks
+    attention_matrix = (
+        diagonal_alignment(len(rest.line), len(rest.source))
+        if rest.attention_matrix is None
+        else rest.attention_matrix
+    )
     before = tokens_before(holes, left, rest.source, surfaces.src)
-    found = reinsertion_points(looks, before, [end is not None for end in ends])
+    found = reinsertion_points(attention_matrix, before, [end is not None for end in ends])
     for hole, p in reversed(list(zip(holes, found, strict=True))):
         if count(hole.kept, text) < count(hole.kept, source):
-            text = reinsert(text, hole, before_mark(text, ends[p] or 0, left[hole.place : hole.place + 1]))
+            text = reinsert(
+                text, hole, before_punctuation(text, ends[p] or 0, left[hole.place : hole.place + 1])
+            )
     return restore_counts(text, source, kept, after=len(prefix))
 
 
-def before_mark(text: str, place: int, mark: str) -> int:
-    """What stands before a full stop in the source stands before it in the output, too."""
+def before_punctuation(text: str, place: int, mark: str) -> int:
+    """Move the position before a mark, such as a full stop, that follows the placeholder in the source."""
     return place - 1 if mark in ENDS and text[:place].endswith(mark) else place
 
 
 def insertion_points(
     line: Sequence[bytes], opening: int, prefix: str, surface: TokenBytes
 ) -> list[int | None]:
-    """Where the text before each token and behind the last ends; None where nothing may be put in."""
+    """Return where the text before each token and after the last ends; None if nothing may be inserted."""
     text = prefix + surface.read(b"".join(line)[opening:])
     found: list[int | None] = []
     written = b""
@@ -94,28 +103,32 @@ def insertion_points(
 def tokens_before(
     holes: Sequence[RemovedPlaceholder], text: str, ids: Sequence[int], surface: TokenBytes
 ) -> list[int]:
-    """How many tokens of a source stand before each hole in it."""
+    """Return how many source tokens come before each hole."""
     ends = [len(surface.spell(ids[:n])) for n in range(len(ids) + 1)]
     return [bisect_right(ends, len(text[: hole.place].encode())) - 1 for hole in holes]
 
 
-def reinsertion_points(looks: AttentionMatrix, gaps: Sequence[int], may_split: Sequence[bool]) -> list[int]:
-    """For each gap before source token g, a gap before target token p of those that may be.
+def reinsertion_points(
+    attention_matrix: AttentionMatrix, gaps: Sequence[int], may_split: Sequence[bool]
+) -> list[int]:
+    """Return, for each gap before source token g, the best permitted gap before target token p.
 
-    p has the least attention across it: of the tokens before p to g and behind, and of those behind p to
-    what stands before g. As g grows p does not fall, so what is put in keeps its order.
+    The least attention crosses p: from tokens before p to g and later, and from p and later to tokens before
+    g. p never falls as g grows, so the placeholders keep their order.
     """
     open_gaps = np.flatnonzero(may_split)
     found: list[int] = []
     for g in gaps:
-        across = np.concatenate([[0.0], np.cumsum(looks[:, g:].sum(axis=1) - looks[:, :g].sum(axis=1))])
+        across = np.concatenate(
+            [[0.0], np.cumsum(attention_matrix[:, g:].sum(axis=1) - attention_matrix[:, :g].sum(axis=1))]
+        )
         best = int(open_gaps[across[open_gaps].argmin()])
         found.append(max([best, *found[-1:]]))
     return found
 
 
 def diagonal_alignment(T: int, S: int) -> AttentionMatrix:
-    """The attention of a decoder that looks nowhere: straight along."""
-    looks = np.zeros((T, S), np.float32)
-    looks[np.arange(T), np.arange(T) * S // max(T, 1)] = 1.0
-    return looks
+    """Return diagonal attention, for a decoder without attention."""
+    attention_matrix = np.zeros((T, S), np.float32)
+    attention_matrix[np.arange(T), np.arange(T) * S // max(T, 1)] = 1.0
+    return attention_matrix

@@ -1,4 +1,4 @@
-"""What came of what was asked: the text of an output, and the report on it."""
+"""The text of a constrained output, and the report on its constraints."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from dragoman.steering.placeholders import Placeholder, count
 from dragoman.steering.token_bytes import SPACE, TokenBytes
 from dragoman.steering.words import folded, occurrences
 
-if TYPE_CHECKING:  # the rest is needed where there is no torch
+if TYPE_CHECKING:  # it imports torch, which the rest of this module does not need
     from dragoman.search.lexical.constraints import Constraint, FormMatch
 
-CUT = "the output was cut at its longest length"
+CUT = "the output was cut at its maximum length"
 FORBIDDEN = "every form of it is forbidden"
 LEFT_OUT = "the search found no place for it"
-REINSERTED = "put in where the model looked: it did not write it itself"
-FORCED = "the prefix, a term or what is kept has it, or nothing else was left to write"
+REINSERTED = "inserted by attention: the model did not copy it"
+FORCED = "the prefix, a term or a placeholder contains it, or no other token was allowed"
 
 
 class ConstraintOutcome(NamedTuple):
-    """One thing that was asked of an output."""
+    """The outcome of one constraint on an output."""
 
     kind: str  # "term", "kept" or "forbidden"
-    source: str  # what stands in the source; what is forbidden
-    target: tuple[str, ...]  # one of these was asked for
+    source: str  # the text in the source, or the forbidden word
+    target: tuple[str, ...]  # the accepted forms
     met: bool
-    why: str = ""  # it is not met, or not as the model wrote it
+    why: str = ""  # the reason if it is not met, or not by the model itself
 
 
 class SteeringRequest(NamedTuple):
-    """What is asked of the output of one text."""
+    """The constraints on the output of one text."""
 
     constraints: Sequence[Constraint] = ()
     sources: Sequence[str] = ()  # of the constraints
@@ -42,18 +42,21 @@ class SteeringRequest(NamedTuple):
 def token_texts(
     surface: TokenBytes, tokens: Sequence[int], spans: Sequence[FormMatch], opening: int
 ) -> list[bytes]:
-    """What each token writes. What a constraint asked for stands as it was typed, even where the vocabulary
-    has no capitals or not all the characters, unless it begins within the first `opening` bytes."""
+    """Return the bytes that each token writes.
+
+    Constraints are written as they were typed, even if the vocabulary lacks capitals or some characters,
+    unless they begin within the first `opening` bytes.
+    """
     line = [surface.pieces[token] for token in tokens]
     if line and surface.opens and tokens[0] not in surface.raw:
         line[0] = line[0].removeprefix(SPACE)
-    size, free = 0, 0  # bytes before a token, and the first token behind the last span
+    size, free = 0, 0  # bytes before a token, and the first token after the last span
     begins = {span.begin: span for span in reversed(spans)}
-    for place, piece in enumerate(list(line)):
-        span = begins.get(place)
-        if span and place >= free and size >= opening:
+    for index, piece in enumerate(list(line)):
+        span = begins.get(index)
+        if span and index >= free and size >= opening:
             space = SPACE if piece.startswith(SPACE) else b""
-            line[place : span.end] = [space + span.form.text.encode(), *[b""] * (span.end - place - 1)]
+            line[index : span.end] = [space + span.form.text.encode(), *[b""] * (span.end - index - 1)]
             free = span.end
         size += len(piece)
     return line
@@ -63,13 +66,13 @@ class SteeredOutput(NamedTuple):
     source: str
     text: str
     finished: bool
-    copied: bool  # the model wrote by itself what is kept
+    copied: bool  # the model copied the placeholders itself
 
 
 def constraint_report(
     wishes: SteeringRequest, forbidden: Sequence[str], outcome: SteeredOutput, *, lower: bool
 ) -> tuple[ConstraintOutcome, ...]:
-    """`lower`: the model knows no capitals, so they do not count."""
+    """Return the outcome of each constraint; with `lower`, for a model without capitals, ignore case."""
     kept = [
         placeholder_outcome(one, outcome.source, outcome.text, copied=outcome.copied) for one in wishes.kept
     ]
@@ -84,23 +87,23 @@ def constraint_report(
         )
         why = "" if is_met else FORBIDDEN if is_forbidden else LEFT_OUT if outcome.finished else CUT
         terms.append(ConstraintOutcome("term", source, target, is_met, why))
-    said = [word for word in forbidden if contains_word(word, outcome.text, lower=lower)]
-    return (*kept, *terms, *(ConstraintOutcome("forbidden", word, (), False, FORCED) for word in said))
+    violated = [word for word in forbidden if contains_word(word, outcome.text, lower=lower)]
+    return (*kept, *terms, *(ConstraintOutcome("forbidden", word, (), False, FORCED) for word in violated))
 
 
 def count_words(form: str, text: str, *, lower: bool) -> int:
-    """How often a form stands in a text as words of its own."""
+    """Count the occurrences of a form in a text as whole words."""
     if lower:
         form, text = folded(form), folded(text)
     return sum(1 for _ in occurrences(form, text))
 
 
 def contains_word(forbidden: str, text: str, *, lower: bool) -> bool:
-    """Whether a forbidden word stands in a text, however it is spelt."""
+    """Return whether a text contains a forbidden word in any spelling."""
     return matcher_of(forbidden.lower() if lower else forbidden).finds(text)
 
 
 def placeholder_outcome(kept: Placeholder, source: str, text: str, *, copied: bool) -> ConstraintOutcome:
-    """`copied`: the model wrote by itself what is kept."""
+    """Return the outcome of a placeholder; `copied` is whether the model copied it itself."""
     is_met = count(kept, text) == count(kept, source)
     return ConstraintOutcome("kept", kept.literal, (kept.literal,), is_met, "" if copied else REINSERTED)

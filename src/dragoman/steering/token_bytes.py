@@ -1,4 +1,4 @@
-"""What each entry of a vocabulary writes, in bytes: the level at which a text can be steered."""
+"""The bytes that each entry of a vocabulary writes, on which the constraints on outputs operate."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ SPACE = b" "
 
 
 class TokenBytes:
-    """`opens`: entries bring the space in front of them along, and the first one of a line loses it."""
+    """The bytes of each entry of a vocabulary.
+
+    `opens`: entries include the space before them, and the first one of a line drops it.
+    """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
@@ -26,7 +29,7 @@ class TokenBytes:
         self.pieces = tuple(token_bytes(tokenizer, id) for id in range(tokenizer.size))
 
     def spell(self, ids: Sequence[int]) -> bytes:
-        """The bytes of `Tokenizer.decode`, before those that are no UTF-8 are replaced."""
+        """Return the bytes of `Tokenizer.decode`, before invalid UTF-8 is replaced."""
         line = [id for id in ids if self.pieces[id]]
         first = self.pieces[line[0]] if line else b""
         if self.opens and line and line[0] not in self.raw:
@@ -34,7 +37,7 @@ class TokenBytes:
         return first + b"".join(self.pieces[id] for id in line[1:])
 
     def read(self, line: bytes) -> str:
-        """The text of a line: bytes that are no UTF-8 become U+FFFD, of SentencePiece one for each."""
+        """Return the text of a line; invalid UTF-8 becomes U+FFFD, one per byte with SentencePiece."""
         if self.tokenizer.kind not in ("bpe", "unigram", "sentencepiece"):
             return line.decode(errors="replace")
         text = ""
@@ -48,19 +51,19 @@ class TokenBytes:
 
     @cached_property
     def raw(self) -> frozenset[int]:
-        """Entries that stand for one byte each; at the start of a line they keep a space."""
+        """Entries of a single byte; at the start of a line they keep a space."""
         match self.tokenizer.kind:
             case "bpe" | "unigram":
                 return frozenset(range(FIRST_BYTE, FIRST_LEARNED))
             case "byte":
                 return frozenset(range(OFFSET, OFFSET + 256))
             case "sentencepiece":
-                return frozenset(given(self.tokenizer).byte_of)
+                return frozenset(external(self.tokenizer).byte_of)
         return frozenset()
 
     @cached_property
     def _sorted(self) -> list[tuple[bytes, int]]:
-        """Without <unk>, and without the raw space where entries bring theirs along."""
+        """Sorted entries, without <unk>, and without the raw space if entries include their space."""
         left_out = {UNK} | {id for id in self.raw if self.opens and self.pieces[id] == SPACE}
         return sorted((piece, id) for id, piece in enumerate(self.pieces) if piece and id not in left_out)
 
@@ -73,7 +76,7 @@ class TokenBytes:
         return dict(found)
 
     def beginning_with(self, start: bytes) -> list[int]:
-        """The entries that write `start` and perhaps more."""
+        """Return the entries that write `start` and possibly more."""
         found = []
         for piece, id in self._sorted[bisect_left(self._sorted, (start, -1)) :]:
             if not piece.startswith(start):
@@ -82,7 +85,7 @@ class TokenBytes:
         return found
 
     def longest_pieces(self, text: bytes) -> list[int]:
-        """`text` from left to right in the longest entries; <unk> where there is none."""
+        """Split `text` from left to right into the longest entries; <unk> where there is none."""
         ids: list[int] = []
         while text:
             cut = next((n for n in range(len(text), 0, -1) if text[:n] in self.ids), 0)
@@ -92,7 +95,7 @@ class TokenBytes:
 
 
 def token_bytes(tokenizer: Tokenizer, id: int) -> bytes:
-    """What entry `id` writes in the middle of a line; nothing for <pad>, <s> and </s>."""
+    """Return what entry `id` writes in the middle of a line; nothing for <pad>, <s> and </s>."""
     space = SPACE if tokenizer.kind == "word" else b""
     if id == UNK:
         return space + UNKNOWN.encode()
@@ -103,14 +106,14 @@ def token_bytes(tokenizer: Tokenizer, id: int) -> bytes:
             return bytes([id - OFFSET])
         case "bpe" | "unigram" if id < FIRST_LEARNED:
             return bytes([id - FIRST_BYTE])
-        case "sentencepiece" if id in given(tokenizer).byte_of:
-            return bytes([given(tokenizer).byte_of[id]])
+        case "sentencepiece" if id in external(tokenizer).byte_of:
+            return bytes([external(tokenizer).byte_of[id]])
         case "bpe" | "unigram" | "sentencepiece":
             return tokenizer.piece(id).replace(MARK, " ").encode()
     return space + tokenizer.piece(id).encode()
 
 
-def given(tokenizer: Tokenizer) -> ExternalSentencePiece:
+def external(tokenizer: Tokenizer) -> ExternalSentencePiece:
     inner = tokenizer.inner if isinstance(tokenizer, Lowercase) else tokenizer
     assert isinstance(inner, ExternalSentencePiece)
     return inner

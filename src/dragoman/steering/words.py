@@ -1,4 +1,4 @@
-"""Where a word begins and ends in running text, and when two spellings count as one."""
+"""Word boundaries in running text, and spellings that count as equal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-# Scripts that put no space between words: in them a term may begin and end anywhere.
+# Scripts without spaces between words, where a term may begin and end anywhere.
 UNSPACED = (
     (0x0E00, 0x0EFF),  # Thai, Lao
     (0x1000, 0x109F),  # Myanmar
@@ -17,7 +17,7 @@ UNSPACED = (
     (0xF900, 0xFAFF),
     (0x20000, 0x3FFFF),
 )
-# Default_Ignorable_Code_Point of Unicode 15: what is written and not seen, such as a soft hyphen.
+# Default_Ignorable_Code_Point of Unicode 15: characters that are not visible, such as a soft hyphen.
 INVISIBLE = (
     *((0x00AD, 0x00AD), (0x034F, 0x034F), (0x061C, 0x061C), (0x115F, 0x1160), (0x17B4, 0x17B5)),
     *((0x180B, 0x180F), (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164)),
@@ -28,19 +28,19 @@ INVISIBLE = (
 
 @lru_cache(maxsize=1 << 16)
 def is_letter(character: str) -> bool:
-    """A letter, digit or mark that holds a word together."""
+    """Return whether a character is part of a word: a letter, a digit, a mark or an underscore."""
     if any(low <= ord(character) <= high for low, high in UNSPACED):
         return False
     return character.isalnum() or character == "_" or unicodedata.combining(character) > 0
 
 
-def is_inside(text: str, place: int) -> bool:
-    """Whether a cut before `place` would go through a word."""
-    return 0 < place < len(text) and is_letter(text[place - 1]) and is_letter(text[place])
+def is_inside(text: str, position: int) -> bool:
+    """Return whether a cut before `position` would split a word."""
+    return 0 < position < len(text) and is_letter(text[position - 1]) and is_letter(text[position])
 
 
 def fold(character: str) -> str:
-    """Its lower case, where that is one character: a text keeps its places."""
+    """Return the lower case if it is one character, so that positions in a text do not change."""
     lower = character.lower()
     return lower if len(lower) == 1 else character
 
@@ -50,12 +50,12 @@ def folded(text: str) -> str:
 
 
 def agrees(term: str, written: str) -> bool:
-    """A term in small letters stands for every case of it; one with capitals only for itself."""
+    """Return whether a term matches: in lower case it matches every case, with capitals only itself."""
     return term == written or term == folded(written)
 
 
 def occurrences(form: str, text: str) -> Iterator[int]:
-    """Where `form` stands in `text` as words of its own, one after the other."""
+    """Yield where `form` occurs in `text` as whole words, without overlaps."""
     start = text.find(form)
     while form and start >= 0:
         is_whole = not is_inside(text, start) and not is_inside(text, start + len(form))
@@ -65,16 +65,16 @@ def occurrences(form: str, text: str) -> Iterator[int]:
 
 
 class Spelling(NamedTuple):
-    """A character taken apart: what all spellings of it that look alike have in common."""
+    """The decomposition of a character, equal for all spellings that look alike."""
 
-    exact: tuple[str, ...]  # letters and their marks, one by one; nothing of what is not seen
-    small: tuple[str, ...]  # the same whatever the case: ß is ss
-    letter: bool  # it holds a word together
+    exact: tuple[str, ...]  # letters and their marks, one by one, without invisible characters
+    small: tuple[str, ...]  # the same with case folded: ß is ss
+    letter: bool  # it is part of a word
 
 
 @lru_cache(maxsize=1 << 16)
 def spelling(character: str) -> Spelling:
-    """By Unicode's NFKD where that makes letters of a letter (ﬁ, 𝐟, ｆ), else by NFD; then folded."""
+    """Decompose by NFKD if that maps a letter to letters (ﬁ, 𝐟, ｆ), otherwise by NFD; then fold case."""
     if is_invisible(character):
         return Spelling((), (), False)
     if character.isspace():

@@ -1,4 +1,4 @@
-"""TextConfig → TextPair, and a folder ↔ TextPair: the one place that knows every kind."""
+"""TextConfig → TokenizerPair, and saving and loading a TokenizerPair. Only this module knows every kind."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Lines = Callable[[], Iterable[str]]
 
 
 class TextFile(Section):
-    """What stands in text.json."""
+    """The contents of text.json."""
 
     version: int = Field(ge=1)
     joint: bool
@@ -42,7 +42,7 @@ class TextFile(Section):
 
 
 def learn(config: TextConfig, src_lines: Lines, tgt_lines: Lines) -> TokenizerPair:
-    """The tokenizers of both sides, from at most `sample_lines` lines of each."""
+    """Learn the tokenizers of both sides from at most `sample_lines` lines of each."""
     src_sample = _sample(src_lines(), config)
     tgt_sample = _sample(tgt_lines(), config)
     if config.is_joint:
@@ -66,7 +66,7 @@ def _learn(lines: Sequence[str], units: Units, config: TextConfig) -> Tokenizer:
         raise DataError(
             "There is no text to learn a vocabulary from.",
             expected="at least one line with a character",
-            hint="Look at the files in data.train: they have no line, or only empty ones.",
+            hint="Check the files in data.train: they have no lines, or only empty ones.",
         )
     tokenizer: Tokenizer
     match units.kind:
@@ -142,7 +142,7 @@ def _read(file: Path, read: Read) -> TextFile:
     version = facts.get("version") if isinstance(facts, dict) else None
     if isinstance(version, int) and version > VERSION:
         raise ModelError(
-            f"text.json has version {version}, which is newer than this Dragoman.",
+            f"text.json has version {version}, which is newer than this version of Dragoman supports.",
             where=str(file),
             expected=f"version {VERSION}",
             hint="pip install --upgrade dragoman",
@@ -152,13 +152,13 @@ def _read(file: Path, read: Read) -> TextFile:
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or "text.json"
-        raise _not_ours(file, f"{field} is not as Dragoman writes it: {first['msg']}.") from None
+        raise _not_ours(file, f"{field} is invalid: {first['msg']}.") from None
 
 
 def _not_ours(file: Path, what: str) -> ModelError:
     return ModelError(
         what,
         where=str(file),
-        expected="a text/ folder as training wrote it",
-        hint="Copy the model folder again, whole.",
+        expected="a text/ folder written by training",
+        hint="Copy the complete model folder again.",
     )

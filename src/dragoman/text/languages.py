@@ -1,4 +1,4 @@
-"""Which two of the languages or columns of a file are the source and the target."""
+"""Selection of the source and the target among the languages or columns of a file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dragoman.errors import DataError
 
 Languages = tuple[str, str]  # source, target, as "en" or "pt-BR"
 
-# Codes that head a column without more words; short words of other data are seldom two of these.
+# Codes that count as column headings by themselves; short words of other data are seldom all in this list.
 CODES = (
     "ar bg bn ca cs da de el en eo es et eu fa fi fr ga gl he hi hr hu hy id it ja ka kk ko lt lv mk mr ms "
     "nb nl nn pl pt ro ru sk sl sq sr sv sw ta te th tr uk ur uz vi zh"
@@ -23,29 +23,29 @@ TARGETS = frozenset({"target", "tgt", "trg", "target text", "translation"})
 
 
 def code(name: str) -> str:
-    """As languages are compared: "en_US" is "en-us"."""
+    """Normalise a language code for comparison: "en_US" becomes "en-us"."""
     return name.strip().lower().replace("_", "-")
 
 
-def speaks(name: str, wanted: str) -> bool:
-    """Whether this is the language wanted; "en" takes any English."""
+def matches_language(name: str, wanted: str) -> bool:
+    """Return whether `name` is the wanted language; "en" matches any variety of English."""
     mine, theirs = code(name), code(wanted)
     return mine == theirs or mine.startswith(theirs + "-")
 
 
-@lru_cache(1024)  # a memory has the same languages in each of a million units
-def place_of(names: tuple[str, ...], wanted: str) -> int | None:
-    """The first that is just that language, or else one of its kind, or else that of which it is one."""
+@lru_cache(1024)  # a translation memory repeats its languages in each of a million units
+def index_of(names: tuple[str, ...], wanted: str) -> int | None:
+    """Return the index of the first exact match, or else of a variety, or else of the parent language."""
     exact = [code(name) == code(wanted) for name in names]
-    kind = [speaks(name, wanted) for name in names]
-    parent = [bool(name) and speaks(wanted, name) for name in names]
+    kind = [matches_language(name, wanted) for name in names]
+    parent = [bool(name) and matches_language(wanted, name) for name in names]
     return next((fits.index(True) for fits in (exact, kind, parent) if True in fits), None)
 
 
 def is_heading(cells: Sequence[str], wanted: Languages | None) -> bool:
-    """Whether a row names its columns: as those that are wanted, or source and target, or as languages."""
+    """Return whether a row is a heading: of the wanted names, of source and target, or of languages."""
     if wanted:
-        return all(place_of(tuple(cells), name) is not None for name in wanted)
+        return all(index_of(tuple(cells), name) is not None for name in wanted)
     names = [code(cell) for cell in cells]
     if SOURCES.intersection(names) and TARGETS.intersection(names):
         return True
@@ -55,9 +55,9 @@ def is_heading(cells: Sequence[str], wanted: Languages | None) -> bool:
 
 
 def columns_of(file: Path, names: Sequence[str], wanted: Languages | None) -> tuple[int, int]:
-    """Where the source and the target stand in rows with this heading."""
+    """Return the indices of the source and the target column under this heading."""
     if wanted:
-        places = [place_of(tuple(names), name) for name in wanted]
+        places = [index_of(tuple(names), name) for name in wanted]
     elif len(names) == 2:
         places = [0, 1] if code(names[0]) not in TARGETS else [1, 0]
     else:
@@ -67,11 +67,11 @@ def columns_of(file: Path, names: Sequence[str], wanted: Languages | None) -> tu
         ]
     src, tgt = places
     if src is None or tgt is None or src == tgt:
-        raise which(file, names, wanted)
+        raise language_error(file, names, wanted)
     return src, tgt
 
 
-def which(file: Path, names: Sequence[str], wanted: Languages | None) -> DataError:
+def language_error(file: Path, names: Sequence[str], wanted: Languages | None) -> DataError:
     shown = ", ".join(name[:20] for name in names[:12])
     missing = (
         f"There is no {' and '.join(wanted)} in this file"
@@ -83,5 +83,5 @@ def which(file: Path, names: Sequence[str], wanted: Languages | None) -> DataErr
         f"{missing}: {shown}.",
         where=str(file),
         expected="the names of two of them",
-        hint=f"Say which is the source and which the target: --languages {two}",
+        hint=f"Name the source and the target: --languages {two}",
     )

@@ -1,4 +1,4 @@
-"""The four ids that are no text, the same in every vocabulary."""
+"""The four special ids, which are the same in every vocabulary."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dragoman.errors import DragomanError
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
-UNKNOWN = "⁇"  # what <unk> looks like in decoded text
+UNKNOWN = "⁇"  # how <unk> appears in decoded text
 
 
 def textual(ids: Sequence[int], size: int) -> list[int]:
-    """The ids that carry text: <pad>, <s> and </s> left out, ids beyond the vocabulary refused."""
+    """Return the ids without <pad>, <s> and </s>; raise DragomanError for ids outside the vocabulary."""
     for id in ids:
         check(id, size)
     return [id for id in ids if id == UNK or id > EOS]

@@ -1,4 +1,4 @@
-"""The seam between a rule about text and search: a state, and what may be written in it."""
+"""The interface between a rule about text and search: states, and the tokens allowed in each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 
 class AllowedTokens(NamedTuple):
-    """What may come next: only these ids, or all but these."""
+    """The tokens that may come next: only these ids, or all but these."""
 
     ids: Sequence[int]
     only: bool
@@ -18,10 +18,10 @@ ANY_TOKEN = AllowedTokens((), only=False)
 
 @runtime_checkable
 class TokenAutomaton(Protocol):
-    """States are numbers and stand for the same text for as long as the automaton lives."""
+    """An automaton over tokens. States are numbers that keep their meaning for the life of the automaton."""
 
     def start(self, sentence: int) -> int:
-        """Where sentence number `sentence` of the texts begins."""
+        """Return the initial state of sentence number `sentence`."""
 
     def after(self, state: int, token: int) -> int: ...
 

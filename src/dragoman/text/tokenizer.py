@@ -1,4 +1,4 @@
-"""Tokenizer: a string to ids and back."""
+"""Tokenizer: the conversion of strings to ids and back."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ class Tokenizer(Protocol):
 
     @property
     def size(self) -> int:
-        """Entries of the vocabulary, specials included."""
+        """Number of entries of the vocabulary, including specials."""
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a line, without <s> and </s>."""
+        """Return the ids of a line, without <s> and </s>."""
 
     def encode_batch(self, texts: Sequence[str]) -> list[Ids]:
-        """What `encode` gives for each line, as arrays: a corpus has no time for one object a token."""
+        """Return the ids of each line as arrays, since one object per token is too slow for a corpus."""
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The line that the ids spell; <pad>, <s> and </s> are skipped."""
+        """Return the text of the ids, skipping <pad>, <s> and </s>."""
 
     def resegment(self, ids: Sequence[int], rng: random.Random) -> list[int]:
-        """Sub-word regularisation: other ids for the same line, or the same where the kind has none."""
+        """Return other ids for the same line (sub-word regularisation), or the same if the kind has none."""
 
     def piece(self, id: int) -> str:
-        """One entry, for display."""
+        """Return one entry for display."""
 
     def save(self, folder: Path, name: str) -> None: ...
 
 
 def unique_token_names(tokenizer: Tokenizer) -> list[str]:
-    """A name for each id, none twice: ids are looked up by name, and a word may look like a special."""
+    """Return a unique name for each id: ids are looked up by name, and a word may equal a special."""
     found: dict[str, int] = {}
     for id in range(tokenizer.size):
         name = tokenizer.piece(id)

@@ -1,4 +1,4 @@
-"""TextPair: how the source is read and how the target is written."""
+"""TokenizerPair: the tokenizers of the source and the target."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from dragoman.text.tokenizer import Ids, Tokenizer
 class TokenizerPair:
     src: Tokenizer
     tgt: Tokenizer
-    joint: bool  # one vocabulary for both: `src` and `tgt` are the same object
+    joint: bool  # one shared vocabulary: `src` and `tgt` are the same object
     lowercase: bool = False
     sampling: float = 0.0
 
     def read(self, texts: Sequence[str]) -> list[Ids]:
-        """The ids of each source; none for a text without words."""
+        """Return the ids of each source; none for a blank text."""
         return self.src.encode_batch([text if text.strip() else "" for text in texts])

@@ -1,4 +1,4 @@
-"""A string to bytes, where half a character is the user's error and not a crash."""
+"""UTF-8 encoding that reports a lone surrogate as an error in the data."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ def utf8(text: str) -> bytes:
     except UnicodeEncodeError as error:
         code = ord(text[error.start])
         raise DataError(
-            f"The text holds half a character: the lone surrogate U+{code:04X}.",
+            f"The text contains half a character: the lone surrogate U+{code:04X}.",
             where=f"character {error.start + 1} of the line",
-            expected="text that can be written as UTF-8",
-            hint="Remove that character; it often comes from a JSON escape that was cut in two.",
+            expected="text that can be encoded as UTF-8",
+            hint="Remove that character; it often comes from a truncated JSON escape.",
         ) from None

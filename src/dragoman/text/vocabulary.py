@@ -1,4 +1,4 @@
-"""Vocabulary: a plain list of entries whose places are their ids."""
+"""Vocabulary: a list of entries whose indices are their ids."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from dragoman.text.specials import SPECIALS, UNK, UNKNOWN, check
 
 class Vocabulary:
     def __init__(self, entries: Iterable[str]) -> None:
-        """`entries` come after the specials; an entry that looks like a special is an entry all the same."""
+        """Add `entries` after the specials; an entry may have the same text as a special."""
         self.entries = [*SPECIALS, *entries]
         self._ids = {entry: id for id, entry in enumerate(self.entries) if id >= len(SPECIALS)}
 
     @classmethod
     def most_frequent(cls, counts: dict[str, int], size: int, always: Iterable[str] = ()) -> Vocabulary:
-        """At most `size` entries: `always`, then by count; alphabetical where counts are equal."""
+        """Return a vocabulary of at most `size` entries: `always`, then by count, then alphabetically."""
         first = list(always)
         ranked = sorted(counts.keys() - set(first), key=lambda entry: (-counts[entry], entry))
         return cls([*first, *ranked][: size - len(SPECIALS)])
@@ -35,10 +35,10 @@ class Vocabulary:
         if tuple(entries[: len(SPECIALS)]) != SPECIALS:
             raise _damaged(file, "The vocabulary does not begin with the special entries.")
         if any("\ud800" <= character <= "\udfff" for character in "".join(entries)):
-            raise _damaged(file, "The vocabulary holds half a character.")
+            raise _damaged(file, "The vocabulary contains half a character (a lone surrogate).")
         learned = entries[len(SPECIALS) :]
         if len(set(learned)) < len(learned):
-            raise _damaged(file, "The vocabulary has an entry twice.")
+            raise _damaged(file, "The vocabulary has a duplicate entry.")
         return cls(learned)
 
     def save(self, file: Path) -> None:
@@ -63,5 +63,5 @@ def _damaged(file: Path, what: str) -> ModelError:
         what,
         where=str(file),
         expected="a JSON list of strings that begins with " + ", ".join(SPECIALS),
-        hint="Copy the model folder again, whole.",
+        hint="Copy the complete model folder again.",
     )

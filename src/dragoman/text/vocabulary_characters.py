@@ -1,18 +1,18 @@
-"""How the entries of a vocabulary are spelt, in numbers: for models that read words by their characters."""
+"""Character ids of the entries of a vocabulary, for models that read words as characters."""
 
 from __future__ import annotations
 
 from dragoman.text.specials import SPECIALS
 from dragoman.text.tokenizer import Tokenizer
 
-BEGIN, END = 1, 2  # 0 is no character: what stands behind the end of a word
-MAX_WORD_CHARACTERS = 48  # characters of a word that are read
+BEGIN, END = 1, 2  # 0 is padding after the end of a word
+MAX_WORD_CHARACTERS = 48  # characters of a word that are used
 
 
 def characters_of_entries(tokenizer: Tokenizer) -> list[list[int]]:
-    """Each entry as begin c₁ … c_n end; a special entry has a character of its own.
+    """Return each entry as BEGIN c₁ … c_n END; a special entry has a character id of its own.
 
-    The numbers follow from the vocabulary alone, so a model folder need not hold them.
+    The ids depend only on the vocabulary, so a model folder need not store them.
     """
     entries = [tokenizer.piece(id) for id in range(tokenizer.size)]
     symbols = range(END + 1, END + 1 + len(SPECIALS))

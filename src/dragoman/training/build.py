@@ -1,4 +1,4 @@
-"""TrainingConfig → the parts of the engine."""
+"""Builders of the components of training from a TrainingConfig."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from dragoman.training.objectives.teacher_forcing import Objective, teacher_forc
 from dragoman.training.objectives.two_pass import TwoPassSampling
 from dragoman.training.optim.adam import Adam
 from dragoman.training.optim.flat_parameters import FlatParameters
-from dragoman.training.optim.schedule import Schedule, constant, cosine, inverse_sqrt, linear
+from dragoman.training.optim.learning_rate import Schedule, constant, cosine, inverse_sqrt, linear
 
 
 def build_schedule(config: TrainingConfig, updates: int) -> Schedule:
@@ -57,18 +57,24 @@ NEXT_TOKEN: dict[str, NextToken] = {"sample": sampled, "argmax": argmax}
 
 
 def build_objective(
-    part: ObjectivePart, text: Tokenizer, longest: int, astray: GuidedAlignmentLoss | None = None
+    part: ObjectivePart, text: Tokenizer, longest: int, alignment_loss: GuidedAlignmentLoss | None = None
 ) -> Objective:
-    """`text` and `longest` are those of outputs; `astray` knows the alignments, where they are asked for."""
+    """Return the objective of `part`.
+
+    `text` and `longest` are the tokenizer and the maximum length of outputs. `alignment_loss` is given if
+    word alignments guide the attention.
+    """
     match part:
-        case TeacherForcingPart(looks=False):
+        case TeacherForcingPart(is_active=False):
             return teacher_forcing
         case TeacherForcingPart():
-            return StepwiseObjective(decay.constant(1.0), sampled, build_terms(part, astray))
+            return StepwiseObjective(decay.constant(1.0), sampled, build_terms(part, alignment_loss))
         case ScheduledSamplingPart():
-            return StepwiseObjective(build_decay(part), NEXT_TOKEN[part.own], build_terms(part, astray))
+            return StepwiseObjective(
+                build_decay(part), NEXT_TOKEN[part.own_token], build_terms(part, alignment_loss)
+            )
         case TwoPassSamplingPart():
-            return TwoPassSampling(build_decay(part), NEXT_TOKEN[part.own])
+            return TwoPassSampling(build_decay(part), NEXT_TOKEN[part.own_token])
         case MinimumRiskPart():
             distance = DISTANCES[part.metric]()
             return MinimumRisk(distance, text, part.samples, part.alpha, part.after, longest)
@@ -76,23 +82,23 @@ def build_objective(
             assert_never(part)
 
 
-def build_terms(part: AttentionTerms, astray: GuidedAlignmentLoss | None) -> list[tuple[float, Term]]:
-    """What is asked of the attention, and how much it weighs."""
+def build_terms(part: AttentionTerms, alignment_loss: GuidedAlignmentLoss | None) -> list[tuple[float, Term]]:
+    """Return the attention losses that are added to the cross-entropy, each with its weight."""
     terms: list[tuple[float, Term]] = [(part.coverage, coverage_loss)] if part.coverage else []
-    return [*terms, (part.alignment, astray)] if astray else terms
+    return [*terms, (part.alignment, alignment_loss)] if alignment_loss else terms
 
 
 def build_decay(part: SamplingOptions) -> decay.Decay:
-    """The formulas' letters from the update at which p is one half."""
+    """Return the decay of p(i). Unless it is constant, p is one half at update `part.half_at`."""
     match part.decay:
         case "constant":
-            return decay.constant(part.truth)
+            return decay.constant(part.reference_floor)
         case "linear":
-            return decay.linear(1.0, 0.5 / part.half, part.truth)
+            return decay.linear(1.0, 0.5 / part.half_at, part.reference_floor)
         case "exponential":
-            return decay.at_least(part.truth, decay.exponential(0.5 ** (1.0 / part.half)))
+            return decay.at_least(part.reference_floor, decay.exponential(0.5 ** (1.0 / part.half_at)))
         case "inverse_sigmoid":
-            k = decay.sigmoid_falling_to_half(part.half)
-            return decay.at_least(part.truth, decay.inverse_sigmoid(k))
+            k = decay.sigmoid_falling_to_half(part.half_at)
+            return decay.at_least(part.reference_floor, decay.inverse_sigmoid(k))
         case _:
             assert_never(part.decay)

@@ -1,4 +1,4 @@
-"""card.md: what a model is, from what it was made and how well it did. Written by training, never by hand."""
+"""The model card, card.md: architecture, training data, scores and licences. It is written by training."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from dragoman.config.root import Config
 from dragoman.metrics.report import signatures
 
 LIMITS = """\
-- It knows what its data knows. Expect weak results on other subjects and other spellings, and read what it
-  writes before you rely on it: an output can be fluent and wrong.
-- Whatever is unfair or false in the data can come out again."""
+- The model reflects its training data. Expect weaker results on other domains and spellings, and check its
+  output before you rely on it: an output can be fluent and wrong.
+- Bias and errors in the data can reappear in the output."""
 
 
 def model_card(config: Config, facts: dict[str, Any]) -> str:
-    """`facts`: those of the run's end, those of its data, and the number of its parameters."""
+    """Return the card. `facts` are the results of the run, the facts of its data and its parameter count."""
     parts = {
         "Data": data(config, facts),
         "Scores": scores(config, facts),
@@ -44,30 +44,31 @@ def summary(config: Config, facts: dict[str, Any]) -> str:
 
 
 def data(config: Config, facts: dict[str, Any]) -> str:
-    watched = of(config.data.valid) if config.data.valid else "held out of the training pairs"
+    validation = file_names(config.data.valid) if config.data.valid else "held out from the training pairs"
     lines = [
         f"{facts['pairs']:,} pairs, {facts['tgt_tokens']:,} target tokens, from",
         "",
-        *(f"- {of(corpus)} (weight {corpus.weight:g})" for corpus in config.data.train),
+        *(f"- {file_names(corpus)} (weight {corpus.weight:g})" for corpus in config.data.train),
         "",
-        f"Validated on {facts['watched']:,} pairs: {watched}.",
+        f"Validated on {facts['watched']:,} pairs: {validation}.",
     ]
     return "\n".join(lines)
 
 
-def of(corpus: Corpus) -> str:
+def file_names(corpus: Corpus) -> str:
     return " + ".join(os.path.basename(file) for file in corpus.files)
 
 
 def scores(config: Config, facts: dict[str, Any]) -> str:
-    """Those of training, on the first of the pairs it was validated on."""
+    """Return a table of the validation scores of the selected weights."""
     signed = signatures()
     rows = [f"| {name} | {value:.4f} | {signed.get(name, '')} |" for name, value in facts["valid"].items()]
     decoded = min(config.training.valid_decode, facts["watched"])
     cased = ", both sides lower-cased" if config.text.lowercase else ""
     return "\n".join(
         [
-            f"Decoded as `run` does, {decoded:,} validation pairs{cased}; the loss is per token, of all.",
+            f"Metrics of the first {decoded:,} validation pairs, decoded as by `dragoman run`{cased}. "
+            "The loss is per token, over all pairs.",
             "",
             "| metric | value | signature |",
             "|---|---|---|",
@@ -82,14 +83,14 @@ def example(sample: dict[str, str]) -> str:
 
 
 def quoted(text: str) -> str:
-    """A line of a corpus may hold anything: it stays a line, and code to Markdown."""
+    """Return a line of a corpus, which may contain anything, as inline code that cannot break the page."""
     shown = "".join(c if c.isprintable() else " " for c in text).replace("`", "'")
     return f"`{shown}`"
 
 
 def own_limits(config: Config) -> list[str]:
     limits = [
-        f"- It was trained on sides of at most {config.longest_side} tokens; longer ones are guesswork."
+        f"- It was trained on at most {config.longest_side} tokens per side; longer texts are unreliable."
     ]
     if config.text.lowercase:
         limits.append("- It reads and writes lower case.")
@@ -97,10 +98,10 @@ def own_limits(config: Config) -> list[str]:
 
 
 def licences(config: Config) -> str:
-    """The licence of a model follows from those of its data, which only its maker knows."""
-    lines = [f"- {of(corpus)}: {corpus.licence or 'not stated'}" for corpus in config.data.train]
+    """List the licences of the data. That of the model follows from them, and only its author knows it."""
+    lines = [f"- {file_names(corpus)}: {corpus.licence or 'not stated'}" for corpus in config.data.train]
     return "\n".join(
-        ["It was made from", "", *lines, "", "Whoever passes the model on has to keep to these."]
+        ["It was trained on", "", *lines, "", "To redistribute the model, comply with these licences."]
     )
 
 

@@ -1,4 +1,4 @@
-"""What happened, one JSON object a line in events.jsonl. Terminal, report and TensorBoard are views of it."""
+"""The events of a run, one JSON object per line of events.jsonl; terminal, report and trackers are views."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Listener = Callable[[Event], None]
 
 
 class Events:
-    """Appends to the file (rank 0 only, where a path is given) and tells every listener.
+    """A log that appends to a file (on rank 0, if a path is given) and notifies every listener.
 
-    Lines for which the disk has no room wait in memory: a full disk is no reason to stop training.
+    If the disk is full, lines are kept in memory until there is space: a full disk does not stop training.
     """
 
     def __init__(self, file: Path | None, listeners: list[Listener]) -> None:
@@ -48,7 +48,7 @@ class Events:
                 self._waiting = self._waiting[self._file.write(self._waiting) :]
             self._is_full = False
         except OSError as error:
-            if not self._is_full:  # it is said once
+            if not self._is_full:  # report it once
                 self._is_full = True
                 for listener in self._listeners:
                     listener(unsaved(path, error))
@@ -60,7 +60,7 @@ def unsaved(path: Path, error: OSError) -> Event:
 
 
 def line_of(event: Event) -> str:
-    """JSON has no word for infinity or what is not a number: null."""
+    """Return an event as a line of JSON. Infinity and NaN, which JSON does not have, become null."""
     facts = {
         name: None if isinstance(fact, float) and not math.isfinite(fact) else fact
         for name, fact in event.items()
@@ -69,7 +69,7 @@ def line_of(event: Event) -> str:
 
 
 def rewind(file: Path, step: int) -> None:
-    """Forget what a killed run did after the checkpoint that it is resumed from: the end of the file."""
+    """Remove events after update `step`: a killed run wrote them after the checkpoint it is resumed from."""
     if not file.exists():
         return
     kept = 0
@@ -84,5 +84,5 @@ def rewind(file: Path, step: int) -> None:
 def is_before(line: bytes, step: int) -> bool:
     try:
         return line.endswith(b"\n") and bool(json.loads(line).get("step", 0) <= step)
-    except (ValueError, AttributeError, TypeError):  # what a killed machine left
+    except (ValueError, AttributeError, TypeError):  # a line that a crash cut off
         return False

@@ -1,8 +1,8 @@
-"""How long a run is: a number of updates, or a time. What has a schedule follows from what is done of it.
+"""The length of a run: a number of updates, or a time budget. Schedules follow the share that is done.
 
-Both answer the same questions, at an update and a moment of the run's clock: where on the way from 0 to
-`updates` it is, which the learning rate follows; which update will be the last; whether a regular validation
-and checkpoint are due, where their distance is not set in updates; and whether it is over.
+Both classes answer the same questions, given an update and a time on the run's clock: the position between 0
+and `updates`, which determines the learning rate; which update is expected to be the last; whether a regular
+validation and checkpoint are due, if no interval in updates is set; and whether the run is over.
 """
 
 from __future__ import annotations
@@ -10,21 +10,19 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-DEFAULT_VALIDATIONS = 20  # of a run, where their distance is not set
-MAX_VALIDATION_SHARE = (
-    0.1  # of the time, at most, that validating and saving may take before they become rarer
-)
-END_VALIDATIONS = (
-    4.0  # the end of a run takes as long as so many validations: one more, two comparisons, calibration
-)
-UNMEASURED_END_SHARE = 0.05  # of a budget, kept for the end until a validation was timed
-MIN_FIRST_VALIDATION = 10.0  # seconds to the first validation
-MIN_UPDATE_SHARE = 0.1  # of the time, at least, is for updates, however long preparation and validation take
+DEFAULT_VALIDATIONS = 20  # per run, if no interval is set
+# The share of the time that validating and saving may take before they become less frequent.
+MAX_VALIDATION_SHARE = 0.1
+# The end of a run takes as long as this many validations: one more, two comparisons, calibration.
+END_VALIDATIONS = 4.0
+UNMEASURED_END_SHARE = 0.05  # of a budget, reserved for the end until a validation has been timed
+MIN_FIRST_VALIDATION = 10.0  # seconds until the first validation
+MIN_UPDATE_SHARE = 0.1  # of the time, reserved for updates, however long preparation and validation take
 
 
 @dataclass
 class UpdateCount:
-    """From one update to another. The clock has no say, so that a run can be repeated to the bit."""
+    """A length in updates. It does not depend on the clock, so that a run is reproducible bit for bit."""
 
     last: int
     first: int = 0
@@ -46,7 +44,7 @@ class UpdateCount:
         return step >= self.last
 
     def looked(self, clock: float, cost: float) -> None:
-        """What validating and saving cost changes nothing."""
+        """Do nothing: the time that validating and saving take does not matter."""
 
     def to_json(self) -> dict[str, Any]:
         return {"by": "updates", **asdict(self)}
@@ -54,13 +52,13 @@ class UpdateCount:
 
 @dataclass
 class TimeBudget:
-    """From one moment to another, in seconds of the run. All that a run does is inside: preparation before
-    `start`, and between `end` and `until` the last validation and the choice of the weights."""
+    """A length in seconds on the run's clock. It includes everything a run does: preparation before `start`,
+    and the last validation and the selection of the weights between `end` and `until`."""
 
-    updates: int  # as timed before the first of them; only a unit for schedules
+    updates: int  # estimated before the first update; only a unit for schedules
     until: float
     start: float
-    end: float  # of updates
+    end: float  # of the updates
     next_look: float
 
     @classmethod
@@ -69,9 +67,9 @@ class TimeBudget:
         room = until - clock
         end = until - UNMEASURED_END_SHARE * room
         updates = max(1, round((end - clock) / seconds_per_update))
-        # An untrained model writes nonsense to the longest length: a short run must not begin with that.
-        first_look = min(max(room / DEFAULT_VALIDATIONS, MIN_FIRST_VALIDATION), room / 4)
-        return cls(updates, until, clock, end, clock + first_look)
+        # An untrained model writes up to the maximum length: a short run must not start by decoding that.
+        first_validation = min(max(room / DEFAULT_VALIDATIONS, MIN_FIRST_VALIDATION), room / 4)
+        return cls(updates, until, clock, end, clock + first_validation)
 
     def position(self, step: int, clock: float) -> float:
         return self.updates * min(1.0, max(0.0, (clock - self.start) / (self.end - self.start)))
@@ -88,15 +86,15 @@ class TimeBudget:
         return clock >= self.end
 
     def looked(self, clock: float, cost: float) -> None:
-        """Validating and saving took `cost` seconds until `clock`. When are they next, when is the end?"""
+        """Set the next validation and the end. Validating and saving took `cost` seconds until `clock`."""
         room = self.until - self.start
         self.end = max(self.until - END_VALIDATIONS * cost, self.start + MIN_UPDATE_SHARE * room)
         interval = max(room / DEFAULT_VALIDATIONS, cost / MAX_VALIDATION_SHARE)
-        # The last validation comes with the end: none shortly before it.
+        # The last validation is at the end: avoid one shortly before it.
         self.next_look = clock + interval if clock + 1.5 * interval < self.end else self.end
 
     def lengthen(self, seconds: float) -> None:
-        """By some time, or shorten it."""
+        """Extend the run by some seconds; a negative number shortens it."""
         self.until += seconds
         self.end = max(self.end + seconds, self.start + 1.0)
 

@@ -1,4 +1,4 @@
-"""The loop, on one screen: update, now and then validate and save, stop when it is time."""
+"""The training loop: update, validate and save at intervals, stop when the run is over."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from dragoman.training.milestones import Milestones
 from dragoman.training.state.checkpoint import TrainingState
 from dragoman.training.step import UpdateResult
 
-MAX_SKIPPED = 10  # updates in a row that may be skipped for a gradient that is not finite
+MAX_SKIPPED = 10  # updates in a row that are skipped because of a non-finite gradient before the run ends
 
 
 class Loop(Milestones):
     def run(self, progress: TrainingState) -> str:
-        """Why it ended: "done", "early" (no progress any more), "finish" or "asked" (to stop)."""
+        """Train and return why it ended: "done", "early" (out of patience), "finish" or "asked" (to stop)."""
         batches = self.loader.batches(progress.position)
         try:
             self.now = self.stepper.ranks.from_first("the clock", self.clock)
@@ -30,7 +30,7 @@ class Loop(Milestones):
 
     def one_update(self, batches: Iterator[GlobalBatch], progress: TrainingState) -> str:
         start = time.perf_counter()
-        batch = next(batches)  # waiting for data is a part of the time
+        batch = next(batches)  # the time includes waiting for data
         step = progress.step + 1
         lr = self.schedule(self.length.position(step, self.now))
         updated = self.stepper.update(batch, step, lr, stop=self.asked())
@@ -71,12 +71,12 @@ class Loop(Milestones):
             self.events.tell("slow", step=step, **slow)
 
     def guard(self, updated: UpdateResult, progress: TrainingState) -> None:
-        """A gradient that is not finite never reaches the weights; many in a row end the run."""
+        """Raise TrainingError if too many updates in a row were skipped for a non-finite gradient."""
         progress.skipped = 0 if updated.applied else progress.skipped + 1
         if progress.skipped >= MAX_SKIPPED:
             raise TrainingError(
                 f"The loss was not a finite number for {MAX_SKIPPED} updates in a row.",
-                where=f"update {progress.step}; events.jsonl has the examples of each of them",
+                where=f"update {progress.step}; events.jsonl lists the examples of each",
                 expected="a learning rate at which the model learns",
-                hint=f"training.lr={self.config.lr / 4:g} and the same command with --force",
+                hint=f"Set training.lr={self.config.lr / 4:g} and run the same command with --force.",
             )

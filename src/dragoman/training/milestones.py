@@ -1,4 +1,4 @@
-"""What happens between two updates: validation, saving, and the question whether there is another one."""
+"""The work between two updates: validation, checkpoints, and the decision whether to continue."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dragoman.data.loader import Loader
 from dragoman.errors import CheckpointError
 from dragoman.training.events import Events
 from dragoman.training.length import Length, TimeBudget
-from dragoman.training.optim.schedule import Schedule
+from dragoman.training.optim.learning_rate import Schedule
 from dragoman.training.pace import Clock, PaceWatch
 from dragoman.training.signals import StopRequest
 from dragoman.training.state import checkpoint
@@ -23,13 +23,13 @@ from dragoman.training.validate import ValidationResult, Validator
 
 
 def is_out_of_patience(progress: TrainingState, config: TrainingConfig) -> bool:
-    """No validation was the best one for as long as patience lasts."""
+    """Return whether the last `patience` validations brought no improvement."""
     return 0 < config.patience <= progress.since_best
 
 
 @dataclass
 class Milestones:
-    """The parts of a run, and what the first rank does with them when an update is over."""
+    """The components of a run, and what the first rank does with them after an update."""
 
     config: TrainingConfig
     length: Length
@@ -40,14 +40,13 @@ class Milestones:
     loader: Loader
     validator: Validator
     events: Events
-    home: Path  # of the checkpoints
+    home: Path  # folder of the checkpoints
     asked: StopRequest
     unsaved: CheckpointError | None = field(default=None, init=False)  # why the last save failed
-    validated: tuple[int, ValidationResult] | None = field(
-        default=None, init=False
-    )  # the last one, and its update
-    now: float = field(default=0.0, init=False)  # by the clock of the first rank, the same on all
-    cost: float = field(default=0.0, init=False)  # seconds of the last validation, with saving
+    # The update and result of the last validation.
+    validated: tuple[int, ValidationResult] | None = field(default=None, init=False)
+    now: float = field(default=0.0, init=False)  # on the clock of the first rank, the same on all ranks
+    cost: float = field(default=0.0, init=False)  # seconds of the last validation, including saving
 
     def tell_start(self, progress: TrainingState, notes: list[str], **facts: Any) -> None:
         length = self.length
@@ -65,7 +64,7 @@ class Milestones:
         )
 
     def over(self, progress: TrainingState, now: float) -> str:
-        """Also asked before the first update: a run may have been killed after its last."""
+        """Return why the run is over, or "". It may be over before the first update, if it was resumed."""
         if self.length.is_over(progress.step, now):
             return "done"
         return "early" if is_out_of_patience(progress, self.config) else ""
@@ -75,7 +74,7 @@ class Milestones:
         return step % every == 0 if every else self.length.is_due(step, self.now)
 
     def next_checkpoint(self, step: int) -> int | None:
-        """The update that it comes after; by the clock it cannot be named."""
+        """Return the update of the next checkpoint, or None with a time budget, where it is not known."""
         if isinstance(self.length, TimeBudget):
             return None
         last = self.length.last
@@ -86,7 +85,7 @@ class Milestones:
         return step % every == 0 if every else self.is_checkpoint(step)
 
     def look(self, progress: TrainingState, *, stop: bool) -> tuple[str, dict[str, Any]]:
-        """What the first rank does between two updates: why it is the end, or "", and the run's length."""
+        """Validate and save if due, on the first rank. Return why the run ends, or "", and its length."""
         step, start = progress.step, self.clock()
         is_regular = self.is_checkpoint(step)
         is_validated = self.is_validation(step) or self.length.is_over(step, self.now)
@@ -105,15 +104,15 @@ class Milestones:
 
     @property
     def kept(self) -> int:
-        """Regular checkpoints."""
+        """The number of regular checkpoints to keep."""
         return max(self.config.keep, self.config.average)
 
     def validate(self, progress: TrainingState) -> None:
         flat = self.stepper.flat
-        verdict = self.validator(flat.views(flat.master))
-        self.validated = progress.step, verdict
-        value = verdict.value(self.config.valid_metric)
-        # what is not a number is never best, and anything is better than it
+        result = self.validator(flat.views(flat.master))
+        self.validated = progress.step, result
+        value = result.value(self.config.valid_metric)
+        # NaN is never the best value, and any number is better than NaN
         best = not math.isnan(value) and (progress.best_value is None or not value <= progress.best_value)
         if best:
             progress.best_step, progress.best_value, progress.since_best = progress.step, value, 0
@@ -123,11 +122,11 @@ class Milestones:
             "valid",
             step=progress.step,
             updates=self.length.forecast(progress.step, self.clock(), self.pace.seconds),
-            loss=verdict.loss,
-            **verdict.metrics,
+            loss=result.loss,
+            **result.metrics,
             best=best,
-            sample=verdict.sample,
-            seconds=round(verdict.seconds, 2),
+            sample=result.sample,
+            seconds=round(result.seconds, 2),
         )
 
     def save(self, progress: TrainingState) -> None:
@@ -135,7 +134,7 @@ class Milestones:
         progress.seconds, progress.length = self.clock(), self.length.to_json()
         try:
             folder = checkpoint.save(self.home, progress, self.stepper.flat, self.stepper.adam)
-        except CheckpointError as error:  # older checkpoints are whole, and a full disk may have room later
+        except CheckpointError as error:  # older checkpoints are intact, and the disk may have space later
             self.unsaved = error
             facts = {"what": error.what, "where": error.where, "expected": error.expected}
             again = self.next_checkpoint(progress.step)

@@ -1,4 +1,4 @@
-"""The clock of a run, and whether its updates take as long as was planned."""
+"""The clock of a run, and a check whether its updates take as long as planned."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from typing import Any
 
 from dragoman.cores import cores
 
-WINDOW = 10  # updates that are looked at together
-SLOW_FACTOR = 2.5  # times as long as planned is told
-MIN_PROCESSOR_SHARE = 0.75  # of the processor time it could have: with less, others have the rest
+WINDOW = 10  # updates that are averaged
+SLOW_FACTOR = 2.5  # updates that take this many times as long as planned are reported
+MIN_PROCESSOR_SHARE = 0.75  # of the available processor time: with less, other processes use the rest
 
 
 class Clock:
-    """Seconds of a run over all its sittings, preparation included. One that is suspended does not age."""
+    """Seconds of a run over all its sessions, including preparation, but not while it is suspended."""
 
     def __init__(self, started: float | None = None) -> None:
-        """By `time.perf_counter`; now, where it is not given."""
+        """Start at `started`, a value of `time.perf_counter`; by default now."""
         self._zero = time.perf_counter() if started is None else started
 
     def __call__(self) -> float:
         return time.perf_counter() - self._zero
 
     def add(self, seconds: float) -> None:
-        """Of earlier sittings."""
+        """Add the seconds of earlier sessions."""
         self._zero -= seconds
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
-        """While a person is asked something."""
+        """Stop the clock while waiting for an answer from the user."""
         start = time.perf_counter()
         try:
             yield
@@ -40,13 +40,13 @@ class Clock:
 
 
 class PaceWatch:
-    """Told how long each update took; says once when they take several times what was planned, and why."""
+    """A monitor that reports once, with the reason, if updates take several times as long as planned."""
 
     def __init__(self, planned: float | None, threads: int) -> None:
         self._planned, self._threads = planned, threads
-        self._told = False
+        self._reported = False
         self._begin()
-        self.seconds = planned or 0.0  # of an update, lately
+        self.seconds = planned or 0.0  # per update, recently
 
     def _begin(self) -> None:
         self._updates, self._spent = 0, 0.0
@@ -61,9 +61,9 @@ class PaceWatch:
         passed = max(time.perf_counter() - self._clock, 1e-9)
         had = (time.process_time() - self._processor) / (passed * self._threads)
         self._begin()
-        if self._told or not self._planned or self.seconds < SLOW_FACTOR * self._planned:
+        if self._reported or not self._planned or self.seconds < SLOW_FACTOR * self._planned:
             return None
-        self._told = True
+        self._reported = True
         facts = {"planned": self._planned, "seconds": self.seconds, "threads": self._threads}
         return {
             **facts,
@@ -75,5 +75,5 @@ class PaceWatch:
 
 
 def load() -> float | None:
-    """Processes that run or want to, over the last minute; the system may not say."""
+    """Return the load average over the last minute, or None if the system does not provide it."""
     return round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None

@@ -1,4 +1,4 @@
-"""What a run will be, said before it starts: size, time and memory, timed on real batches of this machine."""
+"""The plan of a run: size, time and memory, measured on real batches on this machine before it starts."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from dragoman.data.loader import Loader
 from dragoman.training.length import Length, TimeBudget, UpdateCount
 from dragoman.training.step import AFTER_ALL_WARMUPS, Updater
 
-MAX_TIMING_SECONDS = 8.0  # seconds of timing, once the fewest are timed
-FEWEST_TIMED, MOST_TIMED = 5, 12  # updates, after the first, which also pays for memory and kernels
-MAX_BUDGET_SHARE = 0.1  # of a budget, at most, is spent on timing
-UPDATE_SHARE = 0.90  # share of the time that goes to updates; the rest is for validation, saving and the end
-EPOCHS, FEWEST, MOST = 60, 1_000, 50_000  # where neither updates nor a budget are given
+MAX_TIMING_SECONDS = 8.0  # of timing; the first FEWEST_TIMED updates may take longer
+FEWEST_TIMED, MOST_TIMED = 5, 12  # updates after the first, which also allocates memory and sets up kernels
+MAX_BUDGET_SHARE = 0.1  # of a budget that is spent on timing
+UPDATE_SHARE = 0.90  # of the time; the rest is for validation, saving and the end
+EPOCHS, FEWEST, MOST = 60, 1_000, 50_000  # if neither updates nor a budget are set
 
 NVIDIA = Path("/proc/driver/nvidia/version")
 
@@ -37,12 +37,12 @@ class Plan:
     memory: int  # bytes, the peak so far
     precision: str
     timed_updates: int
-    spread: float  # how far the mean of the timed updates may be off, as a share of it
-    budget: float | None  # seconds, preparation included
+    spread: float  # uncertainty of the mean of the timed updates, relative to it
+    budget: float | None  # seconds, including preparation
     warmup: int
     ranks: int
-    threads: int  # of each rank
-    unused_gpu: bool  # there is one, which is left alone
+    threads: int  # per rank
+    unused_gpu: bool  # a GPU is present, but not used
 
     @property
     def seconds(self) -> float:
@@ -50,8 +50,8 @@ class Plan:
 
     @property
     def range(self) -> tuple[float, float]:
-        """As wide as the timed updates differ, and up to half as long again: machines are busy, validation
-        costs. A budget is kept, whatever an update takes."""
+        """The expected range of seconds: the spread of the timed updates, and up to half as long again, since
+        machines are busy and validation takes time. A budget is met, however long an update takes."""
         if self.budget:
             return self.budget, self.budget
         updating = self.updates * self.seconds_per_update
@@ -68,10 +68,10 @@ class Timing:
 
 
 def time_updates(stepper: Updater, loader: Loader, budget: float | None) -> Timing:
-    """Run the first updates for real, then take them back.
+    """Time the first updates on real batches, then undo them.
 
-    The clock of the first rank says when it is enough, and its word rides behind the gradient: by clocks of
-    their own, ranks would leave at different updates and wait for each other.
+    The clock of the first rank decides when to stop, and the decision is sent with the gradient: if each rank
+    used its own clock, ranks would stop at different updates and wait for each other.
     """
     before = stepper.flat.master.clone()
     taken: list[float] = []  # seconds
@@ -99,7 +99,7 @@ def time_updates(stepper: Updater, loader: Loader, budget: float | None) -> Timi
 
 
 def spread(values: Sequence[float]) -> float:
-    """Two standard errors of the mean, as a share of it: nineteen times in twenty it is not farther off."""
+    """Return two standard errors of the mean, relative to it: a 95 % confidence interval is ± this."""
     if len(values) < 2:
         return 1.0
     return 2 * statistics.stdev(values) / math.sqrt(len(values)) / statistics.mean(values)
@@ -144,5 +144,5 @@ def make_plan(
 
 
 def has_gpu() -> bool:
-    """torch sees one, or the driver of one is there that this build of torch cannot use."""
+    """Return whether torch can use a GPU, or a driver for one is installed that torch cannot use."""
     return torch.cuda.is_available() or torch.backends.mps.is_available() or NVIDIA.exists()

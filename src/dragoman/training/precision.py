@@ -1,4 +1,4 @@
-"""Which arithmetic a run uses."""
+"""The floating-point precision of a run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import torch
 
 
 def resolve(precision: str) -> torch.dtype:
-    """`auto` takes bf16 where the CPU multiplies it faster than fp32, by AMX. GPUs are not used yet."""
+    """Return the dtype. `auto` is bf16 if the CPU has AMX and thus multiplies it faster than fp32.
+
+    GPUs are not used yet.
+    """
     if precision == "auto":
         precision = "bf16" if multiplies_bf16_fast() else "fp32"
     return {"fp32": torch.float32, "bf16": torch.bfloat16}[precision]

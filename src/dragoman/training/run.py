@@ -1,4 +1,4 @@
-"""Config → a trained model folder: where all parts of training meet."""
+"""Training runs: from a Config to the folder of a trained model."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ from dragoman.training.validate import Validator
 class RunResult:
     reason: str  # "done", "early", "asked" or "planned"
     step: int
-    signal: int | None  # that asked to stop
+    signal: int | None  # the signal that asked to stop
 
 
 @contextmanager
 def use_threads(count: int) -> Iterator[None]:
-    """Of torch, meanwhile: the process may be another's."""
+    """Set the number of threads of torch, and restore it at the end: the caller may use torch, too."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
@@ -74,7 +74,7 @@ def use_threads(count: int) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Run:
-    """A run in a folder. `confirm` sees the plan before the first update and may say no."""
+    """A training run in a folder. `confirm` receives the plan before the first update and may decline it."""
 
     config: Config
     out: Path
@@ -83,9 +83,9 @@ class Run:
     clock: Clock = field(default_factory=Clock)
 
     def train(self, *, force: bool = False, more: str | None = None, finish: bool = False) -> RunResult:
-        """`more` lengthens a run that has a model; `finish` makes one of what was learned so far."""
+        """Train. `more` extends a finished run; `finish` saves a model of what was learned so far."""
         with use_threads(threads(self.config.training.threads)):
-            ranks = connect(timeout=self.config.training.timeout, again=self._again())
+            ranks = connect(timeout=self.config.training.timeout, again=self._resume_command())
             try:
                 with self._folder(ranks):
                     begun = None if force else find(self.out / "checkpoints", ranks)
@@ -99,8 +99,8 @@ class Run:
             ranks.leave()
             return outcome
 
-    def _again(self) -> str:
-        """The command that resumes this run on as many ranks."""
+    def _resume_command(self) -> str:
+        """Return the command that resumes this run on as many ranks."""
         local, machines = (os.environ.get(name, "1") for name in ("LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE"))
         nodes = f" --nnodes {machines}" if machines != "1" else ""
         out = shlex.quote(str(self.out))
@@ -108,7 +108,7 @@ class Run:
 
     @contextmanager
     def _folder(self, ranks: Ranks) -> Iterator[None]:
-        """The run's folder, ours alone, and without what killed processes left in it."""
+        """Lock the run's folder, and remove what killed processes left in it."""
         if not ranks.is_first:
             yield
             return
@@ -125,16 +125,16 @@ class Run:
                 (self.out / FINISH).unlink(missing_ok=True)
 
     def _with_micro_batches(self, ranks: Ranks, begun: UnfinishedRun | None) -> Run:
-        """With the number of micro-batches that the run began with, unless another is asked for."""
+        """Return the run with the number of micro-batches it was started with, unless another one is set."""
         training = self.config.training
         parts = training.parts(ranks.count)
         if begun and training.micro_batches is None:
             parts = int(begun.progress.run["settings"]["training.micro_batches"])
         if not begun and parts < ranks.count:
             raise UsageError(
-                f"There are more ranks than micro-batches: {ranks.count}, and {parts}.",
+                f"There are more ranks ({ranks.count}) than micro-batches ({parts}).",
                 where="training.micro_batches",
-                expected="as many micro-batches as ranks, or more",
+                expected="at least as many micro-batches as ranks",
                 hint=f"training.micro_batches={ranks.count}",
             )
         training = training.model_copy(update={"micro_batches": parts})
@@ -164,7 +164,7 @@ class Run:
                 return RunResult("planned", 0, None)
             (progress, pace), notes = new, []
         if ranks.is_first:
-            if force:  # only now: a plan that is refused leaves the old run as it was
+            if force:  # only now: if the plan is declined, the old run is unchanged
                 self._forget()
             rewind(self.out / "events.jsonl", progress.step)
             events = Events(self.out / "events.jsonl", self.listeners)
@@ -183,7 +183,7 @@ class Run:
     def _begin(
         self, data: TrainingData, stepper: Updater, loader: Loader
     ) -> tuple[TrainingState, float] | None:
-        """A run of the length that is planned, and what an update should take; None where someone says no."""
+        """Return a new run and the expected seconds per update, or None if the user declines the plan."""
         budget, ranks = self.config.training.budget, stepper.ranks
         timing = time_updates(stepper, loader, seconds(budget) if budget else None)
         length = ranks.from_first("the plan", lambda: self._plan(data, stepper, timing))
@@ -193,7 +193,7 @@ class Run:
         return TrainingState(run=known, length=length), timing.seconds_per_update
 
     def _plan(self, data: TrainingData, stepper: Updater, timing: Timing) -> dict[str, Any] | None:
-        """How long it goes on, or None where the person who saw the plan says no."""
+        """Return the length of the run, or None if the user declines the plan."""
         length = planned_length(self.config.training, timing, data.pairs, self.clock())
         plan = make_plan(
             self.config.training,
@@ -235,7 +235,7 @@ class Run:
     def _end(
         self, data: TrainingData, loop: Loop, progress: TrainingState, asked: StopRequest, reason: str
     ) -> str:
-        """Finished; or stopped, also while finishing: the last checkpoint finishes to the same model."""
+        """Finish or stop. A run that is stopped while finishing resumes and finishes to the same model."""
         try:
             if reason != "asked":
                 with asked.at_once():
@@ -253,7 +253,11 @@ class Run:
     def _resumable(self, error: CheckpointError, ranks: Ranks) -> CheckpointError:
         folders = checkpoint.checkpoints_of(self.out / "checkpoints")
         place = f"from update {checkpoint.step_of(folders[-1]):,}" if folders else "from the start"
-        command = self._again() if ranks.count > 1 else shlex.join(["dragoman", "train", "-o", str(self.out)])
+        command = (
+            self._resume_command()
+            if ranks.count > 1
+            else shlex.join(["dragoman", "train", "-o", str(self.out)])
+        )
         return CheckpointError(
             error.what,
             where=error.where,
@@ -289,13 +293,13 @@ class Run:
         model = new_model(self.config, data.text)
         flat = FlatParameters(model, resolve(config.precision))
         objective = build_objective(
-            config.objective, data.text.tgt, self.config.search.max_length, self.astray(data, ranks)
+            config.objective, data.text.tgt, self.config.search.max_length, self.alignment_loss(data, ranks)
         )
         adam = build_adam(config, flat)
         return Updater(model, flat, adam, ranks, config.seed, config.clip, objective, self.clock)
 
-    def astray(self, data: TrainingData, ranks: Ranks) -> GuidedAlignmentLoss | None:
-        """What knows the word alignments, where they guide the attention."""
+    def alignment_loss(self, data: TrainingData, ranks: Ranks) -> GuidedAlignmentLoss | None:
+        """Return the guided alignment loss, or None if word alignments do not guide the attention."""
         objective, V = self.config.training.objective, data.text.tgt.size
         if not isinstance(objective, AttentionTerms) or not objective.alignment:
             return None
@@ -328,7 +332,7 @@ class Run:
         (self.out / "events.jsonl").unlink(missing_ok=True)
 
     def _refuse(self, begun: UnfinishedRun | None, more: str | None, finish: bool) -> None:
-        """What cannot be done with the run that is here, or that is not."""
+        """Raise UsageError if the request does not fit the state of the folder."""
         out, has_model = shlex.quote(str(self.out)), (self.out / "model").exists()
         if more and not more.isdecimal():
             try:
@@ -343,14 +347,14 @@ class Run:
                 f"There {what}.",
                 where=str(self.out / "checkpoints"),
                 expected="the folder of a run",
-                hint=f"dragoman train DATA -o {out} begins one",
+                hint=f"dragoman train DATA -o {out} starts one",
             )
         if begun and more and not has_model:
             raise UsageError(
                 f"This run is not finished: it is at update {begun.progress.step:,}.",
                 where=str(self.out),
                 expected="a finished run to lengthen",
-                hint=f"dragoman train -o {out} resumes it; --finish makes a model of what it has learned.",
+                hint=f"dragoman train -o {out} resumes it; --finish saves a model of what it has learned.",
             )
         if has_model and not more and (begun is None or is_over(begun.progress, self.config.training)):
             raise UsageError(
@@ -358,7 +362,7 @@ class Run:
                 where=str(self.out / "model"),
                 expected="a new folder, or an unfinished run to resume",
                 hint=(
-                    f"dragoman run {out} uses it; --more 1h trains it on; --force trains it anew, with "
-                    "other settings or data, too; -o OTHER trains beside it."
+                    f"dragoman run {out} uses it; --more 1h continues training; --force starts over, also "
+                    "with other settings or data; -o OTHER trains in another folder."
                 ),
             )

@@ -1,4 +1,4 @@
-"""The end of a run: which weights become the model."""
+"""Selection of the weights that become the model at the end of a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor
 from dragoman.config.root import Config
 from dragoman.data.build import TrainingData
 from dragoman.durable import verify_folder
-from dragoman.inference.quality.calibrate import calibrate
+from dragoman.inference.quality.confidence import calibrate
 from dragoman.models.bundle import save_bundle
 from dragoman.models.calibration import Calibration
 from dragoman.training.card import model_card
@@ -26,23 +26,23 @@ from dragoman.training.validate import ValidationResult
 class SelectedModel(NamedTuple):
     name: str  # "average", "best" or "last"
     weights: dict[str, Tensor]
-    averaged: int  # checkpoints whose mean these are
-    verdict: ValidationResult
+    averaged: int  # number of checkpoints averaged
+    result: ValidationResult
 
 
 def select_and_save(
     config: Config, out: Path, data: TrainingData, loop: Loop, progress: TrainingState, reason: str
 ) -> None:
-    """The weights that do best on the held-out pairs become the model."""
+    """Save the weights that perform best on the validation pairs as the model."""
     chosen = select(config, loop, progress)
     facts: dict[str, Any] = {
         "step": progress.step,
         "reason": reason,
         "chosen": chosen.name,
         "averaged": chosen.averaged,
-        "ties": chosen.verdict.value(config.training.valid_metric) == progress.best_value,
-        "valid": {"loss": chosen.verdict.loss, **chosen.verdict.metrics},
-        "sample": chosen.verdict.sample,
+        "ties": chosen.result.value(config.training.valid_metric) == progress.best_value,
+        "valid": {"loss": chosen.result.loss, **chosen.result.metrics},
+        "sample": chosen.result.sample,
     }
     calibration = calibrated(config, loop, chosen.weights)
     facts["seconds"] = loop.clock()
@@ -52,10 +52,10 @@ def select_and_save(
 
 
 def select(config: Config, loop: Loop, progress: TrainingState) -> SelectedModel:
-    """The mean of the last checkpoints, the best one, or the last weights; where they tie, the lower loss."""
+    """Return the best of the average, best and last weights. In a tie, the lower loss decides."""
 
     def worth(chosen: SelectedModel) -> tuple[float, float]:
-        value, loss = chosen.verdict.value(config.training.valid_metric), chosen.verdict.loss
+        value, loss = chosen.result.value(config.training.valid_metric), chosen.result.loss
         return -math.inf if math.isnan(value) else value, -math.inf if math.isnan(loss) else -loss
 
     def judged(name: str, weights: dict[str, Tensor], averaged: int) -> SelectedModel:
@@ -64,13 +64,16 @@ def select(config: Config, loop: Loop, progress: TrainingState) -> SelectedModel
             return SelectedModel(name, weights, averaged, loop.validated[1])
         return SelectedModel(name, weights, averaged, loop.validator(weights))
 
-    return max((judged(*found) for found in candidates_of(config, loop, progress)), key=worth)
+    return max((judged(*candidate) for candidate in candidates_of(config, loop, progress)), key=worth)
 
 
 def candidates_of(
     config: Config, loop: Loop, progress: TrainingState
 ) -> Iterator[tuple[str, dict[str, Tensor], int]]:
-    """One at a time: each has the size of the model. The best and the last weights are always among them."""
+    """Yield name, weights and number of checkpoints, one candidate at a time: each has the size of the model.
+
+    They always include the best and the last weights.
+    """
     flat = loop.stepper.flat
     last = {name: view.clone() for name, view in flat.views(flat.master).items()}
     before = [checkpoint.folder_of(loop.home, step) for step in progress.regular if step < progress.step]
@@ -85,7 +88,7 @@ def candidates_of(
 
 
 def calibrated(config: Config, loop: Loop, weights: Mapping[str, Tensor]) -> Calibration | None:
-    """How sure the model may be, learned on the held-out pairs that validation decodes, if it does."""
+    """Return the calibration of confidence, learned on the decoded validation pairs, or None without any."""
     validator = loop.validator
     if not validator.decoded:
         return None

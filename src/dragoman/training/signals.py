@@ -1,5 +1,7 @@
-"""SIGTERM, SIGHUP and Ctrl-C ask a run to stop after its update; a second Ctrl-C stops it at once.
-A file in the run's folder asks it to finish: to make a model of what it has learned so far."""
+"""Requests to stop a run: SIGTERM, SIGHUP or Ctrl-C after the current update, a second Ctrl-C immediately.
+
+A file in the run's folder asks it to finish: to save a model of what it has learned so far.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ FINISH = ".finish"  # in the folder of a run
 
 
 class Interrupted(BaseException):
-    """A signal came while nothing was done that has to be saved."""
+    """Raised by a signal that arrives while there is nothing to save."""
 
 
 class StopRequest:
@@ -33,7 +35,7 @@ class StopRequest:
 
     @property
     def wish(self) -> str:
-        """Another rank may have been asked to stop, and not this one."""
+        """The reason to stop, also if another rank was asked to stop, and not this one."""
         return "finish" if self.is_to_finish and self.signal is None else "asked"
 
     def receive(self, number: int, frame: FrameType | None) -> None:
@@ -45,7 +47,7 @@ class StopRequest:
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """In here a signal raises Interrupted, also one that has come before."""
+        """Raise Interrupted on a signal, including one that arrived before."""
         self._at_once = True
         try:
             if self.signal is not None:
@@ -57,10 +59,10 @@ class StopRequest:
 
 @contextmanager
 def stop_on_signals(finish: Path | None = None) -> Iterator[StopRequest]:
-    """`finish` is the file that asks for a model."""
+    """Turn signals into a StopRequest. `finish` is the file that asks to finish."""
     request = StopRequest(finish)
     if threading.current_thread() is not threading.main_thread():
-        yield request  # signals belong to the main thread; a run in another one is stopped by its caller
+        yield request  # only the main thread handles signals; a run in another one is stopped by its caller
         return
     before = {number: signal.signal(number, request.receive) for number in stopping()}
     try:
@@ -71,7 +73,7 @@ def stop_on_signals(finish: Path | None = None) -> Iterator[StopRequest]:
 
 
 def stopping() -> list[signal.Signals]:
-    """A terminal that is closed sends SIGHUP; a run that was started with nohup is to outlive it."""
+    """Return the signals to handle. A closed terminal sends SIGHUP, which a run under nohup must survive."""
     numbers = [signal.SIGTERM, signal.SIGINT]
     if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
         numbers.append(signal.SIGHUP)

@@ -21,27 +21,26 @@ from dragoman.training.objectives.teacher_forcing import Objective, teacher_forc
 from dragoman.training.optim.adam import Adam
 from dragoman.training.optim.flat_parameters import FlatParameters
 
-# Behind the gradient in one flat tensor: Σ loss, Σ nll, how many ranks want to stop, the clock of the first
-# rank, and which update it is.
+# Numbers after the gradient in one flat tensor: Σ loss, Σ nll, how many ranks want to stop, the clock of the
+# first rank, and the number of the update.
 EXTRA = 5
-MARKS = 2**16  # updates that are told apart: fp32 holds 256 times that number exactly
-AFTER_ALL_WARMUPS = (
-    10**9
-)  # for updates that are timed: by then all that sets in later, such as sampling, has set in
+MARKS = 2**16  # update numbers are modulo this; fp32 represents integers up to 256 times this exactly
+# Timed updates are numbered from here: by then everything that starts late, such as sampling, is active.
+AFTER_ALL_WARMUPS = 10**9
 
 
 class UpdateResult(NamedTuple):
     loss: float  # per target token, smoothed
     nll: float  # per target token
     norm: float  # of the gradient, before clipping
-    applied: bool  # False where the gradient was not finite: the weights are as before
+    applied: bool  # False if the gradient was not finite and the weights are unchanged
     stop: bool  # a rank was asked to stop
     clock: float  # of the first rank
 
 
 @dataclass(frozen=True)
 class Updater:
-    """Everything an update needs that stays the same over a run."""
+    """The components of an update that stay the same during a run."""
 
     model: Seq2Seq
     flat: FlatParameters
@@ -70,7 +69,7 @@ class Updater:
         return UpdateResult(loss / batch.tokens, nll / batch.tokens, norm, applied, stops > 0, clock)
 
     def _parts(self, batch: GlobalBatch, step: int, stop: bool) -> Iterator[Float[Tensor, " Q"]]:
-        """Gradient and sums of each micro-batch of this rank."""
+        """Yield the gradient and the sums of each micro-batch of this rank."""
         for number, micro in enumerate(batch.micro, start=batch.first_micro):
             part = torch.empty(len(self.flat) + EXTRA)
             part[len(self.flat) :] = torch.tensor([0.0, 0.0, float(stop), 0.0, 0.0])
@@ -81,7 +80,7 @@ class Updater:
             yield part
 
     def _nothing(self, stop: bool) -> Float[Tensor, " Q"]:
-        """Of a rank without micro-batches. To add -0 leaves every bit as it is, also those of 0 and -0."""
+        """Return the part of a rank without micro-batches: adding -0 preserves every bit, even of ±0."""
         nothing = torch.full((len(self.flat) + EXTRA,), -0.0)
         nothing[-3] = float(stop)
         return nothing

@@ -1,4 +1,4 @@
-"""Held-out loss, and metrics of sentences decoded as `dragoman run` decodes them, by the fp32 weights."""
+"""Validation with the fp32 weights: loss, and metrics of outputs decoded as by `dragoman run`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ValidationResult(NamedTuple):
     seconds: float
 
     def value(self, metric: str) -> float:
-        """What is compared: larger is better."""
+        """Return the value by which results are compared; larger is better."""
         return -self.loss if metric == "loss" or metric not in self.metrics else self.metrics[metric]
 
 
@@ -39,13 +39,13 @@ def unusable(data: DataConfig, limit: int) -> DataError:
     return DataError(
         "No validation pair can be used: each has an empty side or is too long.",
         where=files if data.valid else f"pairs held out of {files}",
-        expected=f"pairs of 1 to {limit} tokens a side",
-        hint=f"dragoman check {files}" if data.valid else "Give pairs to watch: --valid val.src val.tgt",
+        expected=f"pairs of 1 to {limit} tokens per side",
+        hint=f"dragoman check {files}" if data.valid else "Name validation pairs: --valid val.src val.tgt",
     )
 
 
 class Validator:
-    """Knows a model of its own, so that training's state is never touched."""
+    """A validator with its own copy of the model, so that the state of training is never changed."""
 
     def __init__(self, config: Config, text: TokenizerPair, pairs: Sequence[Pair]) -> None:
         self.text = text

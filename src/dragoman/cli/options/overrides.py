@@ -1,4 +1,4 @@
-"""What the verbs share in reading a command line."""
+"""Command-line parsing shared by the verbs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def add_languages(parser: argparse.ArgumentParser) -> None:
         "--languages",
         nargs=2,
         metavar="NAME",
-        help="source and target in a file that has several languages or columns, such as en de",
+        help="source and target in a file with several languages or columns, such as en de",
     )
 
 
 def split_overrides(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Positionals → (files and texts, `section.key=value` overrides). What exists on disk is a file."""
+    """Split positionals into files or texts and `section.key=value` overrides. Existing paths are files."""
     others: list[str] = []
     overrides: list[str] = []
     for argument in arguments:
@@ -31,7 +31,7 @@ def split_overrides(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def split_texts(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Positionals → (texts, overrides). What begins with no section, nor nearly with one, is text."""
+    """Split positionals into texts and overrides. An override begins with a section, or nearly with one."""
     from dragoman.config.key_lookup import keys_at
 
     texts: list[str] = []
@@ -43,8 +43,8 @@ def split_texts(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     return texts, overrides
 
 
-def behind_dashes(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """What stands before "--", and what stands behind it, which is text whatever it looks like."""
+def after_dashes(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Split arguments at "--". Everything after it is text, whatever it looks like."""
     words = list(arguments)
     cut = words.index("--") if "--" in words else len(words)
     return words[:cut], words[cut + 1 :]
@@ -53,7 +53,7 @@ def behind_dashes(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 def is_there(name: str) -> bool:
     try:
         return Path(name).exists()
-    except (OSError, ValueError):  # a long text is no file name
+    except (OSError, ValueError):  # a long text is not a file name
         return False
 
 

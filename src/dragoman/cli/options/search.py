@@ -1,4 +1,4 @@
-"""What `dragoman run` may be asked about choosing: --nbest, --sample, --ensemble, --reverse, --trace."""
+"""Search options of `dragoman run`: --nbest, --sample, --ensemble, --reverse, --trace."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ SAMPLING = {"temperature": "temperature", "top-k": "top_k", "top-p": "top_p", "s
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--nbest", type=int, metavar="N", help="the N best of each line: number of the line, score, text")
+    add("--nbest", type=int, metavar="N", help="print the N best outputs per line: line number, score, text")
     add(
         "--sample",
         action="append",
         metavar="KEY=VALUE",
-        help="draw at random: temperature=0.7, top-k=10, top-p=0.9, seed=2; several with commas",
+        help="sample: temperature=0.7, top-k=10, top-p=0.9, seed=2; separate several by commas",
     )
     add(
         "--ensemble",
         action="extend",
         nargs="+",
         metavar="MODEL",
-        help="models with the same vocabulary that decide together with MODEL",
+        help="models with the same vocabulary to ensemble with MODEL",
     )
-    add("--reverse", metavar="MODEL", help="a model the other way round that re-ranks what is found")
-    add("--trace", type=Path, metavar="FILE", help="write every candidate of the search there, as JSON")
+    add("--reverse", metavar="MODEL", help="a model of the reverse direction that reranks the outputs")
+    add("--trace", type=Path, metavar="FILE", help="write every candidate of the search to FILE, as JSON")
 
 
 def overrides(args: argparse.Namespace, own: SearchConfig) -> list[str]:
-    """The settings that the options stand for, where the model's own search is this one."""
+    """Return the settings that the options imply; `own` is the search of the model's settings."""
     found = [] if args.nbest is None else [f"search.n_best={args.nbest}"]
     if args.nbest and not args.sample and own.kind in ("greedy", "beam"):
         size = own.groups * -(-max(own.size, args.nbest) // own.groups)
@@ -58,7 +58,7 @@ def sampling(pair: str) -> str:
     if key not in SAMPLING or not separator:
         close = difflib.get_close_matches(key.replace("_", "-"), SAMPLING, n=1)
         raise UsageError(
-            f'--sample does not know "{pair}".' + (f" Did you mean {close[0]}=…?" if close else ""),
+            f'--sample has no option "{pair}".' + (f" Did you mean {close[0]}=…?" if close else ""),
             where="the command line",
             expected="KEY=VALUE, with one of " + ", ".join(SAMPLING),
             hint="--sample top-p=0.9,temperature=0.7",
@@ -67,19 +67,19 @@ def sampling(pair: str) -> str:
 
 
 def n_best_lines(number: int, result: Result) -> str:
-    """A line for each alternative; one for a result without any."""
+    """Return one line per alternative; one line for a result without alternatives."""
     rows = [(a.score, a.text) for a in result.alternatives] or [(result.score, result.text)]
     return "\n".join("\t".join((str(number), f"{score:.4f}", line(text))) for score, text in rows)
 
 
 def line(text: str) -> str:
-    """A model of bytes may write a new line, and a line must stay a line."""
+    """Replace newlines, which a byte-level model may write, so that an output stays on one line."""
     return text.replace("\n", " ")
 
 
 @contextmanager
 def opened_traces(file: Path | None, model: Model) -> Iterator[Traces | None]:
-    """A file with one list, whole or absent; nothing where no trace is wanted."""
+    """Open a file for one JSON list, written completely or not at all; yield None without a file."""
     if file is None:
         yield None
         return
@@ -96,7 +96,7 @@ class Traces:
         self.out, self.piece, self.before = out, piece, "["
 
     def add(self, source: str, result: Result) -> None:
-        """A text without words was never searched for."""
+        """Write the trace of a result; a text without words has none."""
         if result.trace is not None:
             found = {"source": source, "output": result.text, **result.trace.to_json(self.piece)}
             self.out.write(f"{self.before}\n{json.dumps(found, ensure_ascii=False)}")

@@ -1,4 +1,4 @@
-"""What `dragoman run` is asked of the outputs: a prefix, a glossary, words to leave out, things to keep."""
+"""Constraints of `dragoman run` on the output: prefix, glossary, forbidden words, placeholders."""
 
 from __future__ import annotations
 
@@ -15,33 +15,30 @@ if TYPE_CHECKING:
     from dragoman.steering.options import SteeringOptions
     from dragoman.steering.placeholders import Kind
 
-SHOWN = 10  # lines about what is not met
+SHOWN = 10  # unmet terms listed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("what is asked of the outputs").add_argument
-    add("--prefix", metavar="TEXT", help="every output begins so; a space at the end ends its last word")
-    add("--glossary", type=Path, metavar="FILE", help="terms: source, a tab, target, with | between forms")
-    add(
-        "--forbid", action="append", metavar="WORD", help="no output has this word or phrase; may be repeated"
-    )
-    add("--keep", action="store_true", help="placeholders, tags and addresses stay as they are, each once")
-    add("--keep-numbers", action="store_true", help="numbers too")
+    add = parser.add_argument_group("constraints on the output").add_argument
+    add("--prefix", metavar="TEXT", help="start of every output; a trailing space ends its last word")
+    add("--glossary", type=Path, metavar="FILE", help="terms: source, tab, target, with | between forms")
+    add("--forbid", action="append", metavar="WORD", help="word or phrase to avoid; may be repeated")
+    add("--keep", action="store_true", help="preserve placeholders, tags and addresses, each exactly once")
+    add("--keep-numbers", action="store_true", help="preserve numbers as well")
     add(
         "--keep-pattern",
         action="append",
         default=[],
         metavar="REGEX",
-        help="and what this regular expression finds, such as 'ACME-\\d+'; may be repeated",
+        help="preserve what this regular expression matches, such as 'ACME-\\d+'; may be repeated",
     )
 
 
 def steering_options(args: argparse.Namespace) -> SteeringOptions:
     from dragoman.steering.glossary import read_glossary
 
-    glossary = (
-        read_glossary(args.glossary) if args.glossary else None
-    )  # once, and not for every block of lines
+    # Read once, not for every block of lines.
+    glossary = read_glossary(args.glossary) if args.glossary else None
     keep = kept(args) if args.keep or args.keep_numbers or args.keep_pattern else ()
     return {"prefix": args.prefix, "glossary": glossary, "forbid": args.forbid or (), "keep": keep}
 
@@ -57,14 +54,14 @@ def kept(args: argparse.Namespace) -> tuple[Kind, ...]:
             raise UsageError(
                 f"This is not a regular expression: {error.msg} at character {error.pos}.",
                 where=f"--keep-pattern {shlex.quote(pattern)}",
-                expected="a pattern of Python's re",
+                expected="a Python regular expression",
                 hint="--keep-pattern 'ACME-[0-9]+'",
             ) from None
     return (*DEFAULT_KINDS, *(("numbers",) if args.keep_numbers else ()), *own)
 
 
 class SteeringReport:
-    """How many terms were asked for and met, and which were not."""
+    """The number of requested terms and of those met, and the unmet ones."""
 
     def __init__(self) -> None:
         self.asked = self.met = 0
@@ -84,7 +81,7 @@ class SteeringReport:
             return []
         more = len(self._misses) - SHOWN
         return [
-            f"Asked for and met: {self.met:,} of {self.asked:,}.",
+            f"Requested terms met: {self.met:,} of {self.asked:,}.",
             *self._misses[:SHOWN],
-            *([f"  and {more:,} more; --json says which"] if more > 0 else []),
+            *([f"  and {more:,} more; --json lists them"] if more > 0 else []),
         ]

@@ -1,4 +1,4 @@
-"""What the command line of `train` means: which settings, which files, which folder."""
+"""The inputs of `train` on the command line: settings, data files and run folder."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ORDER = "dragoman train train.en train.de --valid val.en val.de -o en-de"
 
 class TrainInputs(NamedTuple):
     settings: Path | None
-    implied: dict[str, Any]  # by the command line, over the settings file
+    implied: dict[str, Any]  # by the command line; overrides the settings file
     overrides: list[str]
     out: Path
 
@@ -33,29 +33,29 @@ def resolve_inputs(args: argparse.Namespace) -> TrainInputs:
     data, overrides = split_overrides(args.data)
     held = {}
     for option in ("valid", "test"):
-        files, more = split_overrides(getattr(args, option) or [])  # these options take all that follows them
+        files, more = split_overrides(getattr(args, option) or [])  # they take every name that follows
         overrides += more
         if getattr(args, option) is not None:
             held[option] = {"files": held_files(files, option), **languages_of(args)}
-    settings, train, out = places(data, args)
+    settings, train, out = resolve_paths(data, args)
     if out.is_file():
         raise UsageError(
-            f"{out} is a file, and a run needs a folder.",
+            f"{out} is a file, but a run needs a folder.",
             where=f"-o {out}",
-            expected="a folder, new or of an earlier run",
+            expected="a new folder, or the folder of an earlier run",
             hint=f"-o {out.with_name(f'{out.stem}-model')}",
         )
     implied: dict[str, Any] = {"data": {**train, **held}}
     if args.skip_bad:
         implied["data"]["skip_bad"] = True
     if args.budget:
-        implied["training"] = dict.fromkeys(IN_UPDATES)  # those of a settings file give way
+        implied["training"] = dict.fromkeys(IN_UPDATES)  # the budget replaces those of a settings file
         overrides.append(f"training.budget={args.budget}")
     return TrainInputs(settings, implied, overrides, out)
 
 
-def places(data: list[str], args: argparse.Namespace) -> tuple[Path | None, dict[str, Any], Path]:
-    """The settings file, the training files where they are named, and the run's folder."""
+def resolve_paths(data: list[str], args: argparse.Namespace) -> tuple[Path | None, dict[str, Any], Path]:
+    """Return the settings file, the training files if they are named, and the run folder."""
     refuse_missing(data)
     if len(data) == 1 and (parts := dataset_files(Path(data[0]))) and args.out:
         return args.config, {"train": [{"files": [part], **languages_of(args)} for part in parts]}, args.out
@@ -63,10 +63,10 @@ def places(data: list[str], args: argparse.Namespace) -> tuple[Path | None, dict
         folder = Path(data[0])
         return args.config or settings_of(folder), {}, args.out or folder
     if not data and not args.config:
-        return settings_to_go_on_with(args.out), {}, args.out
+        return settings_to_resume(args.out), {}, args.out
     if args.out is None:
         raise UsageError(
-            "Where should the model go?",
+            "No output folder was given.",
             where="the command line",
             expected="-o DIR",
             hint=f"dragoman train {shlex.join(data)}{' ' if data else ''}-o my-model",
@@ -82,25 +82,25 @@ def languages_of(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def settings_of(folder: Path) -> Path:
-    """A task's settings, or those that an earlier run wrote."""
+    """Return the settings file of a task, or the one that an earlier run wrote."""
     for name in ("dragoman.toml", "settings.toml"):
         if (folder / name).is_file():
             return folder / name
     raise UsageError(
         "This folder has no dragoman.toml.",
         where=str(folder),
-        expected="a folder made by dragoman new, or data files",
+        expected="a folder created by dragoman new, or data files",
         hint="dragoman new dates, or dragoman train train.src train.tgt -o NAME",
     )
 
 
-def settings_to_go_on_with(out: Path | None) -> Path:
+def settings_to_resume(out: Path | None) -> Path:
     if out is not None and (out / "settings.toml").is_file():
         return out / "settings.toml"
     raise UsageError(
-        "What should be trained on?",
-        where="the command line" if out is None else f"{out} holds no run to go on with",
-        expected=f"{FILES}; or a folder made by dragoman new",
+        "No training data were given.",
+        where="the command line" if out is None else f"{out} contains no run to resume",
+        expected=f"{FILES}; or a folder created by dragoman new",
         hint=ORDER,
     )
 
@@ -108,10 +108,10 @@ def settings_to_go_on_with(out: Path | None) -> Path:
 def held_files(files: Sequence[str], option: str) -> list[str]:
     if not 1 <= len(files) <= 2:
         raise UsageError(
-            f"--{option} takes one or two files, and got {len(files)}.",
+            f"--{option} takes one or two files, but got {len(files)}.",
             where=f"--{option} {shlex.join(files)}".rstrip(),
             expected=FILES,
-            hint=f"It takes every name that follows, so the training files go first: {ORDER}",
+            hint=f"It takes every name that follows, so put the training files first: {ORDER}",
         )
     refuse_missing(files)
     return list(files)
@@ -120,7 +120,7 @@ def held_files(files: Sequence[str], option: str) -> list[str]:
 def refuse_many(files: Sequence[str]) -> None:
     if len(files) > 2 or any(os.path.isdir(file) for file in files):
         raise UsageError(
-            "These do not make one corpus.",
+            "These files do not form one corpus.",
             where=shlex.join(files),
             expected=f"{FILES}; or one folder",
             hint="Several corpora go into a settings file, [data] train = […]; then train -c FILE -o DIR",
@@ -132,7 +132,7 @@ def refuse_missing(files: Sequence[str]) -> None:
         if os.path.exists(file):
             continue
         if "=" in file:
-            parse_override(file)  # a setting that was misspelt says so
+            parse_override(file)  # a misspelt setting raises its own error
         if file in RECIPES:
             raise UsageError(
                 f"There is no folder {file} yet.",
@@ -144,12 +144,12 @@ def refuse_missing(files: Sequence[str]) -> None:
             f"There is no such file: {file}",
             where=os.path.abspath(file),
             expected=FILES,
-            hint=neighbour(Path(file)),
+            hint=spelling_hint(Path(file)),
         )
 
 
 def refuse_moved(config: Config, settings: Path, out: Path) -> None:
-    """A run keeps the paths of its data relative to itself: one that was moved alone does not find them."""
+    """Refuse a run without its data: it stores their paths relative to itself and may have been moved."""
     held = [config.data.valid] if config.data.valid else []
     files = [file for corpus in (*config.data.train, *held) for file in corpus.files]
     gone = next((file for file in files if not os.path.exists(file)), None)
@@ -163,14 +163,14 @@ def refuse_moved(config: Config, settings: Path, out: Path) -> None:
         where = ["-c", str(settings), "-o", str(out)]
         again = f"Name the files where they are now:  {shlex.join(['dragoman', 'train', *names, *where])}"
     raise DataError(
-        f"There is no {Path(gone).name} there, and this run was begun with it.",
+        f"{Path(gone).name} is missing, but this run was started with it.",
         where=os.path.normpath(gone),
-        expected="the files that the run was begun with; the run or they were moved",
+        expected="the files that the run was started with; they or the run were moved",
         hint=again,
     )
 
 
-def neighbour(file: Path) -> str:
+def spelling_hint(file: Path) -> str:
     try:
         names = os.listdir(file.parent)
     except OSError:

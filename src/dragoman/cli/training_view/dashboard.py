@@ -1,4 +1,4 @@
-"""One picture of a run in progress, for a terminal of any size."""
+"""The live display of a run, for a terminal of any size."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ from dragoman.cli.format import (
 from dragoman.cli.terminal import printable
 from dragoman.cli.training_view.progress import METRICS, RunProgress, Validation
 
-ROWS = 8  # validations shown at most
-WIDE = 84  # columns from which figures stand beside the table
-SPARK = 48  # columns of a curve at most
+ROWS = 8  # maximum validations shown
+WIDE = 84  # columns from which figures are shown next to the table
+SPARK = 48  # maximum columns of a curve
 COLUMNS = {"time": 8, "step": 10, "loss": 8, "dev ppl": 9, "chrf": 7, "bleu": 7, "exact_match": 9}
 
 
 @dataclass(frozen=True)
 class Dashboard:
-    """Drawn anew from `progress` at every refresh."""
+    """A renderable, drawn from `progress` at every refresh."""
 
     progress: RunProgress
     name: str
     model: str
-    metric: str  # that decides which checkpoint is best
+    metric: str  # selects the best checkpoint
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        width = max(options.max_width - 1, 8)  # a full last column makes some terminals break the line
+        width = max(options.max_width - 1, 8)  # some terminals wrap a line that fills the last column
         for line in self.lines(width, console.size.height):
             line.no_wrap, line.overflow = True, "ellipsis"
             line.truncate(width, overflow="ellipsis")
@@ -85,26 +85,26 @@ class Dashboard:
         facts = [f"epoch {p.epoch:.1f}", f"{p.pace.tokens_per_second:,.0f} tok/s", format_bytes(peak_bytes())]
         left = [f"{duration(p.left)} left"] if p.left is not None and p.step < p.updates else []
         if width >= WIDE:
-            beside = "".join(f"   {fact}" for fact in [*facts, *left])
-            yield blocks(p.share, width - len(percent) - len(beside)) + Text(percent, "bold") + Text(beside)
+            aside = "".join(f"   {fact}" for fact in [*facts, *left])
+            yield blocks(p.share, width - len(percent) - len(aside)) + Text(percent, "bold") + Text(aside)
         else:
             yield blocks(p.share, width - len(percent)) + Text(percent, "bold")
             yield Text("   ".join([*left, *facts]))
 
     def figures(self, width: int) -> list[str]:
-        """Curves and figures, a line each; the first one also for narrow terminals."""
+        """Return curves and figures, one line each; narrow terminals show the first line only."""
         room = max(4, min(SPARK, width - 20))
         p = self.progress
         lines = []
         if points := p.curve.points:
-            curve = sparkline([math.log(max(point, 1e-6)) for point in points], room)  # else flat so soon
+            curve = sparkline([math.log(max(point, 1e-6)) for point in points], room)  # linear is soon flat
             lines.append(f"loss  {number(points[0], 2):>6} {curve} {number(p.loss.value, 2)}")
         scores = [v.metrics[self.metric] for v in p.validations if self.metric in v.metrics]
         if len(scores) > 1:
             first, last = (measured(self.metric, score) for score in (scores[0], scores[-1]))
             lines.append(f"{HEADINGS[self.metric]:<5} {first:>6} {sparkline(scores, room)} {last}")
         skipped = f"   {p.skipped:,} skipped" if p.skipped else ""
-        if p.step:  # before the first update there is neither
+        if p.step:  # before the first update both are unknown
             lines.append(f"grad  {number(p.norm, 2):>6}   lr {p.lr:.1e}{skipped}")
         return lines
 
@@ -117,8 +117,8 @@ class Dashboard:
             best = row.step == self.progress.starred
             left.append(Text("".join(f"{cell(row, name):>{COLUMNS[name]}}" for name in names)))
             left[-1].append(" ★ " if best else "   ", "yellow")
-        beside = ["", *self.figures(width - len(heading) - 5)] if width >= WIDE else []
-        for line, figure in zip_longest(left, beside[: rows + 1]):
+        aside = ["", *self.figures(width - len(heading) - 5)] if width >= WIDE else []
+        for line, figure in zip_longest(left, aside[: rows + 1]):
             row_text = line or Text()
             if figure:
                 row_text.pad_right(max(0, len(heading) + 5 - len(row_text)))
@@ -147,7 +147,7 @@ def blocks(share: float, width: int) -> Text:
 
 
 def chosen(validations: Sequence[Validation], best_step: int, rows: int) -> list[Validation]:
-    """The last ones, and always the best."""
+    """Return the last validations, always including the best one."""
     last = list(validations[-rows:])
     if last and best_step < last[0].step:
         return [*(v for v in validations if v.step == best_step), *last[1:]]
@@ -155,7 +155,7 @@ def chosen(validations: Sequence[Validation], best_step: int, rows: int) -> list
 
 
 def fitting(names: list[str], width: int, metric: str) -> list[str]:
-    """The columns that there is room for; the one that decides goes last."""
+    """Return the columns that fit; the metric that selects checkpoints is never dropped."""
     dispensable = [name for name in ("exact_match", "bleu", "loss", "chrf", "time") if name != metric]
     while dispensable and sum(COLUMNS[name] for name in names) > width:
         dropped = dispensable.pop(0)

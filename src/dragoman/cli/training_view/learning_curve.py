@@ -1,4 +1,4 @@
-"""The learning curve of a run as a picture in its folder: loss and metric at each update."""
+"""The learning curve of a run, an SVG file in its folder: loss and metrics by update."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAME = "curve.svg"
 
 
 class CurveWriter:
-    """Listens to a run that nobody watches."""
+    """A listener that writes the learning curve of a run without a display."""
 
     def __init__(self, config: Config, out: Path) -> None:
         self.config, self.out, self.progress = config, out, RunProgress()
@@ -30,7 +30,7 @@ class CurveWriter:
 
 def write_curve(progress: RunProgress, config: Config, out: Path) -> None:
     picture = learning_curve(progress, f"{out.absolute().name}: {in_short(config.model)}")
-    with suppress(OSError):  # the model is written, and worth more
+    with suppress(OSError):  # the model is written already and matters more
         (out / NAME).write_text(picture, encoding="utf-8")
 
 
@@ -55,7 +55,7 @@ def panels(progress: RunProgress) -> Iterator[Panel]:
 
 
 def upwards(label: str, lines: Sequence[Line]) -> Axis:
-    """Losses of the first updates are beyond the top, so that the rest can be seen."""
+    """Return an axis that cuts off the losses of the first updates, so that the rest can be seen."""
     values = sorted(y for line in lines for _, y in line.points)
     most = values[int(0.95 * (len(values) - 1))]
     return Axis(label, 0.0, max(most * 1.1, 1e-3))

@@ -1,4 +1,4 @@
-"""The view of a run on a terminal: one picture that changes in place."""
+"""The view of a run on a terminal, updated in place."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from dragoman.cli.wrapping import wrapped
 
 Event = dict[str, Any]
 
-REFRESHES = 2  # a second
+REFRESHES = 2  # per second
 
 
 class Steady(Live):
-    """A Live that survives being resized: a terminal breaks old lines anew, so they are wiped first."""
+    """A Live that handles resizing: a terminal rewraps old lines, so they are cleared first."""
 
     def __init__(self, renderable: Any, console: Console, **options: Any) -> None:
         self._size = console.size
@@ -39,7 +39,7 @@ class Steady(Live):
 
 
 class Status:
-    """A spinner and what is being done."""
+    """A spinner with the current activity."""
 
     def __init__(self, preparing: PreparationView) -> None:
         self._preparing = preparing
@@ -52,7 +52,7 @@ class Status:
 
 class LiveView:
     def __init__(self, frame: Dashboard, *, gone: bool = False) -> None:
-        """`gone` leaves no picture behind."""
+        """`gone` removes the display at the end."""
         self._gone = gone
         self._console = Console(stderr=True, highlight=False)
         self._frame = frame
@@ -74,7 +74,7 @@ class LiveView:
             case "unlocked":
                 self.say(unlocked(event))
             case "unsaved":
-                self._print(unsaved(event))  # above the picture
+                self._print(unsaved(event))  # above the display
             case "slow":
                 self._print(slow(event))
             case "reading" | "timing":
@@ -94,10 +94,10 @@ class LiveView:
             for line in lines:
                 self._console.print(Text(wrapped(printable(line), self._console.width)), soft_wrap=True)
 
-    def _show(self, picture: Any, *, transient: bool) -> None:
+    def _show(self, content: Any, *, transient: bool) -> None:
         self._stop()
         streams = {"redirect_stdout": False, "redirect_stderr": False}
-        self._live = Steady(picture, self._console, transient=transient, **streams)
+        self._live = Steady(content, self._console, transient=transient, **streams)
         self._live.start(refresh=True)
 
     def _stop(self) -> None:

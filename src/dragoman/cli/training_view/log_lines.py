@@ -1,4 +1,4 @@
-"""The view of a run that nobody watches: a line a minute on stderr, and one for whatever happens."""
+"""The view of a run without a terminal: one line per minute on stderr, and one for each other event."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PlainView:
         self._progress = progress
         self._preparing = PreparationView(now)
         self._now = now
-        self._last = now()  # a regular line
+        self._last = now()  # time of the last periodic line
 
     def __enter__(self) -> PlainView:
         return self
@@ -39,9 +39,9 @@ class PlainView:
         self._progress(event)
         match event["event"]:
             case "reading" | "timing":
-                self._regularly(self._preparing.text, at_once=True)
+                self._periodically(self._preparing.text, immediately=True)
             case "prepare":
-                self._regularly(self._preparing.text)
+                self._periodically(self._preparing.text)
             case "unlocked":
                 self.say(unlocked(event))
             case "unsaved":
@@ -51,7 +51,7 @@ class PlainView:
             case "resume":
                 self.say(resumed(event))
             case "step":
-                self._regularly(self._step)
+                self._periodically(self._step)
             case "valid":
                 self.say([self._validation(event)])
             case "checkpoint":
@@ -63,8 +63,8 @@ class PlainView:
                 talk(line)
             sys.stderr.flush()
 
-    def _regularly(self, line: str | Callable[[], str], *, at_once: bool = False) -> None:
-        if at_once or self._now() - self._last >= EVERY:
+    def _periodically(self, line: str | Callable[[], str], *, immediately: bool = False) -> None:
+        if immediately or self._now() - self._last >= EVERY:
             self._last = self._now()
             self.say([line if isinstance(line, str) else line()])
 

@@ -1,4 +1,4 @@
-"""The plan of a run in words: what will be trained, on what, for how long, and where it goes."""
+"""The plan of a run as text: model, data, time, memory and output files."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def describe(plan: Plan, config: Config, out: Path, prepared: dict[str, Any]) ->
     parameters = format_count(plan.parameters)
     yield f"          {parameters} parameters · {units(config.text, prepared['vocabulary'])}"
     yield f"  data    {plural(plan.pairs, 'pair')} · {format_count(prepared['tgt_tokens'])} target tokens"
-    yield f"          {watched(config, prepared['watched'])}"
+    yield f"          {validation_data(config, prepared['watched'])}"
     if prepared.get("leaked"):
         leaked = f"{prepared['leaked']:,} of these {plural(prepared['watched'], 'pair')}"
-        yield f"          ! {leaked} are in training too: scores on them will be too good"
+        yield f"          ! {leaked} are also in the training data: scores on them will be too high"
     if lost := left_out(prepared):
         yield f"          left out: {' · '.join(lost)}"
     range_ = "" if plan.budget else f" ({span(*plan.range)})"
@@ -51,7 +51,7 @@ def describe(plan: Plan, config: Config, out: Path, prepared: dict[str, Any]) ->
         yield f"  memory  {format_bytes(plan.memory)}"
     yield f"  disk    {disk(largest(plan.parameters, config.training), free_bytes(out))}"
     yield f"  export  {exports(config.model)}"
-    yield f"  files   {out / 'model'} · checkpoints, events.jsonl, settings.toml beside it"
+    yield f"  files   {out / 'model'} · checkpoints, events.jsonl, settings.toml next to it"
     yield f"{plural(plan.pairs, 'pair')} {judgement(plan.pairs)}"
 
 
@@ -65,20 +65,20 @@ def processors(plan: Plan) -> str:
     return f"{plan.ranks} ranks of {threads}" if plan.ranks > 1 else threads
 
 
-def watched(config: Config, count: int) -> str:
+def validation_data(config: Config, count: int) -> str:
     pairs = plural(count, "pair")
     if config.data.valid:
         return f"validated on {pairs} of {' '.join(config.data.valid.files)}"
-    return f"validated on {pairs} held out of it"
+    return f"validated on {pairs} held out from it"
 
 
 def length(plan: Plan, config: Config) -> str:
     if plan.epochs < 0.95:
         epochs = f"{plan.epochs:.0%} of the data"
     else:
-        epochs = f"{plan.epochs:,.0f} times over the data" if plan.epochs >= 1.5 else "once over the data"
+        epochs = f"{plan.epochs:,.0f} epochs" if plan.epochs >= 1.5 else "one epoch"
     tokens = f"{plural(plan.updates, 'update')} of {config.training.batch_tokens:,} tokens, {epochs}"
-    return f"about {tokens}: what fits" if plan.budget else tokens
+    return f"about {tokens}, as many as fit" if plan.budget else tokens
 
 
 def judgement(pairs: int) -> str:

@@ -1,4 +1,4 @@
-"""What happens before the first update, in one line that changes."""
+"""Progress before the first update, as one line that is updated."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PreparationView:
 
 
 def left_out(event: Event) -> list[str]:
-    """What the data lost on the way, from the event that ends the preparation."""
+    """Describe the pairs left out, from the event that ends the preparation."""
     counts = event["counts"]
     reasons = {
         "too_long": f"{counts.get('too_long', 0):,} too long",
@@ -72,31 +72,29 @@ def unsaved(event: Event) -> list[str]:
 
 
 def tried_again(event: Event) -> str:
-    """Checkpoints are; by the clock no update can be named."""
+    """Return when saving is tried again; no update is named if checkpoints are scheduled by time."""
     if "again" not in event:
         return ""
     return (
-        f" Tried again at update {event['again']:,}."
+        f" Next attempt at update {event['again']:,}."
         if event["again"]
-        else " The next checkpoint tries again."
+        else " Next attempt at the next checkpoint."
     )
 
 
 def slow(event: Event) -> list[str]:
-    """Why updates take several times what was planned."""
+    """Explain why updates take several times longer than planned."""
     times = f"{event['seconds'] / event['planned']:.1f} times the planned {event['planned']:.2g} s"
-    said = f"An update takes {event['seconds']:.2g} s, {times}:"
+    prefix = f"An update takes {event['seconds']:.2g} s, {times}:"
     if event["others"]:
         load = f" (load {event['load']:g})" if event["load"] is not None else ""
         cores = plural(event["cores"], "core")
-        had = f"it gets {event['had']:.0%} of the processor time it asks for"
-        return [f"{said} {had}. Other processes use the {cores}{load}."]
+        received = f"it gets {event['had']:.0%} of the processor time it asks for"
+        return [f"{prefix} {received}. Other processes use the {cores}{load}."]
     if event["threads"] > 1:
-        return [f"{said} its {event['threads']} threads wait for each other. Try training.threads=1."]
-    return [f"{said} the machine has become slower, or its memory is used by others."]
+        return [f"{prefix} its {event['threads']} threads wait for each other. Try training.threads=1."]
+    return [f"{prefix} the machine has become slower, or its memory is used by others."]
 
 
 def unlocked(event: Event) -> list[str]:
-    return [
-        f"There are no locks on the disk of {event['out']}: see to it that no other run is started there."
-    ]
+    return [f"The file system of {event['out']} has no locks: make sure that no other run is started there."]

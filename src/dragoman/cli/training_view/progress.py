@@ -1,4 +1,4 @@
-"""What is known of a run so far: a listener to its events, from which every view is drawn."""
+"""The progress of a run, collected from its events; every view is drawn from it."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from typing import Any, NamedTuple
 Event = dict[str, Any]
 
 METRICS = ("chrf", "bleu", "exact_match")
-STRICT = ("bleu", "exact_match")  # 0 where no word is right
+STRICT = ("bleu", "exact_match")  # 0 if no word is correct
 
 
 class Validation(NamedTuple):
-    seconds: float  # of training, over all sittings
+    seconds: float  # of training, over all sessions
     step: int
-    loss: float | None  # of training, the mean since the validation before
+    loss: float | None  # mean training loss since the previous validation
     dev_loss: float
     metrics: dict[str, float]
 
     @property
-    def says_something(self) -> bool:
-        """chrF is above 0 for any letters; BLEU and exact match are not."""
+    def is_informative(self) -> bool:
+        """Whether a strict metric is above 0; chrF is above 0 for any letters."""
         strict = [round(self.metrics[m], 1) for m in STRICT if m in self.metrics]
         return not strict or any(strict)
 
@@ -33,11 +33,11 @@ class RunProgress:
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._began = self._mark = now()
-        self._before = 0.0  # seconds of earlier sittings
+        self._before = 0.0  # seconds of earlier sessions
         self._recent: list[float] = []  # losses since the last validation
         self.step = self.updates = self.parameters = 0
-        self.first = 0.0  # update of the run, or second where it has a budget: what is shown begins there
-        self.until: float | None = None  # seconds, where the run has a budget
+        self.first = 0.0  # where the progress bar starts: an update, or a second if the run has a budget
+        self.until: float | None = None  # seconds, if the run has a budget
         self.epoch = 0.0
         self.lr = self.norm = math.nan
         self.loss = SmoothedRate()
@@ -76,7 +76,7 @@ class RunProgress:
 
     @property
     def share(self) -> float:
-        """What is done of the run, or of what lengthens it."""
+        """The completed share of the run, or of its extension."""
         done, end = (self.elapsed, self.until) if self.until else (self.step, self.updates)
         return (done - self.first) / max(end - self.first, 1)
 
@@ -87,10 +87,10 @@ class RunProgress:
 
     @property
     def starred(self) -> int | None:
-        """The update with the best weights so far. One validation has nothing to be better than, and one
-        without a right word says nothing."""
+        """The update with the best weights so far; None after a single validation, which has nothing to be
+        compared with, or if the best one has no correct word."""
         best = next((v for v in self.validations if v.step == self.best_step), None)
-        return best.step if best and len(self.validations) > 1 and best.says_something else None
+        return best.step if best and len(self.validations) > 1 and best.is_informative else None
 
     def _begin(self, event: Event) -> None:
         self._began = self._mark = self._now()
@@ -102,7 +102,7 @@ class RunProgress:
         self.step = event["step"]
 
     def _recall(self, file: Path) -> None:
-        """What earlier sittings wrote, so that tables and curves have a beginning."""
+        """Read the events of earlier sessions, so that tables and curves are complete."""
         seconds = 0.0
         for event in read_events(file):
             if event.get("event") == "step":
@@ -113,7 +113,7 @@ class RunProgress:
                 self._note_validation(event, seconds)
 
     def _lap(self) -> float:
-        """Seconds since the last event, so that waiting for data counts as well."""
+        """Return the seconds since the last event, which includes waiting for data."""
         last, self._mark = self._mark, self._now()
         return self._mark - last
 
@@ -141,7 +141,7 @@ class RunProgress:
 
 
 def read_events(file: Path) -> Iterator[Event]:
-    """The events of a file; it is a view's comfort, so what cannot be read is passed over."""
+    """Yield the events of a file up to the first that cannot be read; views can do without the rest."""
     try:
         with file.open(encoding="utf-8") as lines:
             for line in lines:
@@ -154,11 +154,11 @@ POINTS = 128
 
 
 class DownsampledCurve:
-    """Each point is the mean of as many values; when there are too many points, neighbours are joined."""
+    """A curve whose points are means of equally many values; too many points are merged in pairs."""
 
     def __init__(self) -> None:
         self.points: list[float] = []
-        self._each = 1  # values a point
+        self._each = 1  # values per point
         self._sum = 0.0
         self._count = 0
 
@@ -175,21 +175,21 @@ class DownsampledCurve:
             self._each *= 2
 
 
-MEMORY = 50  # updates that a smoothed figure remembers, about
-USUAL_SHARE = 1 / 9  # of update time that validating and saving cost, until they were seen
+MEMORY = 50  # updates, approximately, that a smoothed value averages over
+USUAL_SHARE = 1 / 9  # of update time, assumed for validating and saving until measured
 
 
 class SmoothedRate:
-    """An exponential mean that is right from the first value on."""
+    """An exponential moving average with bias correction."""
 
     def __init__(self) -> None:
         self._sum = 0.0
         self._weight = 0.0
 
     def add(self, value: float) -> None:
-        keep = 1 - 1 / MEMORY
-        self._sum = keep * self._sum + value
-        self._weight = keep * self._weight + 1
+        decay = 1 - 1 / MEMORY
+        self._sum = decay * self._sum + value
+        self._weight = decay * self._weight + 1
 
     @property
     def value(self) -> float | None:
@@ -197,8 +197,11 @@ class SmoothedRate:
 
 
 class EtaEstimator:
-    """Seconds of an update, smoothed; what validating and saving add to each update is kept apart, so that
-    neither their absence before the first time nor their presence just after it bends the forecast."""
+    """An estimate of the time left, from smoothed seconds per update.
+
+    The time for validating and saving is averaged separately, so that neither its absence before the first
+    validation nor its presence just after distorts the forecast.
+    """
 
     def __init__(self) -> None:
         self._seconds = SmoothedRate()
@@ -209,7 +212,7 @@ class EtaEstimator:
 
     def update(self, seconds: float, tokens: int) -> None:
         self._updates += 1
-        if self._updates > 1:  # the first also pays for memory and kernels
+        if self._updates > 1:  # the first includes allocating memory and choosing kernels
             self._seconds.add(seconds)
             self._tokens.add(float(tokens))
 
@@ -222,7 +225,7 @@ class EtaEstimator:
         return (self._tokens.value or 0.0) / (self._seconds.value or math.inf)
 
     def left(self, updates: int) -> float | None:
-        """Seconds for so many more updates, pauses included; unknown before the second update."""
+        """Return the seconds for this many updates, including pauses; None before the second update."""
         each = self._seconds.value
         if each is None:
             return None

@@ -1,4 +1,4 @@
-"""One sitting of `dragoman train`: the plan is shown, the run is watched, the end is told."""
+"""One session of `dragoman train`: show the plan, the progress and the result."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Session:
         self.watcher = Watcher(config, out, plain=args.json)
 
     def run(self) -> int:
-        if self.args.plan and not self.args.force and self._tell_unfinished():
+        if self.args.plan and not self.args.force and self._report_unfinished():
             return 0
         keep_freed_memory()
         try:
@@ -50,14 +50,14 @@ class Session:
                 raise
             return self._ask_to_finish(in_use)
         except KeyboardInterrupt:
-            self._tell_interrupted()
+            self._report_interrupted()
             return 128 + signal.SIGINT
         return self._end(outcome)
 
     def _ask_to_finish(self, in_use: InUse) -> int:
-        """The process that trains here, and wait until it has written the model."""
+        """Ask the process that trains here to finish, and wait until it has written the model."""
         (self.out / FINISH).touch()
-        self._say(f"{in_use.who} was asked to finish: it validates and writes the model.")
+        self._say(f"{in_use.who} was asked to finish: it will validate and write the model.")
         wait_until_free(self.out)
         self._say(f"Next: dragoman run {shlex.quote(str(self.out))} TEXT")
         return 0
@@ -87,11 +87,11 @@ class Session:
             self._say(f"Nothing is trained yet. Next: {self._command('--plan')}")
         if outcome.reason == "asked":
             self._say(f"Saved at update {outcome.step:,}. To resume:  {self._command('--force')}")
-            self._say(f"For a model of what it has learned:  {self._finishing()}")
+            self._say(f"To write its model now:  {self._finishing()}")
             return 128 + (outcome.signal or signal.SIGTERM)
         return 0
 
-    def _tell_unfinished(self) -> bool:
+    def _report_unfinished(self) -> bool:
         begun = None if (self.out / "model").exists() else resume.find(self.out / "checkpoints", Ranks())
         if begun is None:
             return False
@@ -103,16 +103,18 @@ class Session:
         self._say(f"Next: {self._command('--plan')}")
         return True
 
-    def _tell_interrupted(self) -> None:
+    def _report_interrupted(self) -> None:
         folders = checkpoint.checkpoints_of(self.out / "checkpoints")
         if folders:
             step = int(folders[-1].name.removeprefix("step-"))
-            self._say(f"Stopped at once; update {step:,} is saved. To resume:  {self._command('--force')}")
+            self._say(
+                f"Stopped immediately; update {step:,} is saved. To resume:  {self._command('--force')}"
+            )
         else:
-            self._say(f"Stopped before anything was trained. To begin:  {self._command()}")
+            self._say(f"Stopped before anything was trained. To start:  {self._command()}")
 
     def _command(self, *without: str) -> str:
-        """What was typed, without what must not be done again; or the shortest that does the same."""
+        """Return the typed command without the options not to repeat; or the shortest equivalent."""
         return typed(without) or shlex.join(["dragoman", "train", "-o", str(self.out)])
 
     def _finishing(self) -> str:
@@ -124,7 +126,7 @@ class Session:
 
 
 def typed(without: tuple[str, ...]) -> str:
-    """The command as a shell takes it again; nothing where this was not started by one."""
+    """Return the command line, quoted for a shell; "" if this process was not started by one."""
     words = [word for word in sys.argv[1:] if word not in without]
     is_ours = [word for word in words if word != "--debug"][:1] == ["train"]
     return shlex.join(["dragoman", *words]) if is_ours else ""
@@ -134,5 +136,5 @@ def write_json(event: Event) -> None:
     try:
         give(line_of(event))
         sys.stdout.flush()
-    except BrokenPipeError:  # whoever read along has left: no reason to stop training
+    except BrokenPipeError:  # the reader of the pipe is gone: no reason to stop training
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115

@@ -1,4 +1,4 @@
-"""What a run says when it ends: what came out, where it is, and what to type next."""
+"""The summary of a run: scores, files, and the next commands."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from dragoman.config.root import Config
 
 Event = dict[str, Any]
 
-MAX_EXAMPLE_CHARACTERS = 60  # characters of a sentence to try
-EXACT = 600  # seconds: shorter runs are told to the second
+MAX_EXAMPLE_CHARACTERS = 60  # of an example sentence
+EXACT = 600  # seconds: the time of shorter runs is shown to the second
 
 
 def finished(event: Event, seconds: float, planned: float | None, config: Config, out: Path) -> Iterator[str]:
@@ -35,9 +35,9 @@ def finished(event: Event, seconds: float, planned: float | None, config: Config
 def why(event: Event, config: Config) -> str:
     if event["reason"] == "early":
         checks = plural(config.training.patience, "validation")
-        return f"Stopped at update {event['step']:,}, no better for {checks}:"
+        return f"Stopped at update {event['step']:,}, no improvement for {checks}:"
     if event["reason"] == "finish":
-        return f"Finished as asked, after {plural(event['step'], 'update')} in"
+        return f"Finished on request, after {plural(event['step'], 'update')} in"
     return f"Finished: {plural(event['step'], 'update')} in"
 
 
@@ -61,13 +61,13 @@ def folder_size(folder: Path) -> int:
 
 
 def files_to_score(config: Config) -> Sequence[str]:
-    """The ones of the settings, or names that stand for the reader's own."""
+    """Return the test files of the settings, or placeholder names."""
     if config.data.test:
         return [os.path.normpath(file) for file in config.data.test.files]
     return [f"TEST{Path(file.removesuffix('.gz')).suffix}" for file in config.data.train[0].files]
 
 
 def to_try(source: str) -> str:
-    """A sentence to begin with, if it can be typed."""
+    """Return an example sentence: the source, if it can be typed."""
     fits = 0 < len(source) <= MAX_EXAMPLE_CHARACTERS and source.isprintable() and not source.startswith("-")
     return source if fits else "some text"

@@ -1,4 +1,4 @@
-"""What a person sees of a run: its plan, how it goes, and what came out."""
+"""The output of a run on stderr: its plan, progress and summary."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Event = dict[str, Any]
 
 
 class Watcher:
-    """Listens to a run and shows it on stderr: as one picture in a terminal, and else in lines."""
+    """A listener that shows a run on stderr: as a live display in a terminal, otherwise as log lines."""
 
     def __init__(self, config: Config, out: Path, *, plain: bool = False, brief: bool = False) -> None:
-        """`brief` shows how it goes, and neither the plan nor what came out."""
+        """`brief` shows the progress, without the plan and the summary."""
         self.config, self.out, self._brief = config, out, brief
         self.progress = RunProgress()
         self.view = self._view(plain)
@@ -38,9 +38,8 @@ class Watcher:
     def _view(self, plain: bool) -> LiveView | PlainView:
         if plain or not is_watched():
             return PlainView(self.progress)
-        from dragoman.cli.training_view.dashboard import (
-            Dashboard,  # with rich, which draws from the caller's random numbers
-        )
+        # These import rich, which draws from the caller's random numbers.
+        from dragoman.cli.training_view.dashboard import Dashboard
         from dragoman.cli.training_view.live import LiveView
 
         name = printable(self.out.absolute().name)
@@ -67,7 +66,7 @@ class Watcher:
                 self.view.say(ending.finished(event, seconds, self._planned, self.config, self.out))
 
     def show_plan(self, plan: Plan) -> bool:
-        """As `Run` asks for it; nobody says no."""
+        """Show the plan and return True: the run is never refused here."""
         self._planned = plan.seconds
         if self._brief:
             return True

@@ -1,4 +1,4 @@
-"""`dragoman check`: look at data before training, at a model folder, or at this machine."""
+"""`dragoman check`: inspect data before training, a model folder, or this machine."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from dragoman.text.languages import Languages
 
 HELP = """\
-Look at a corpus before training on it: what training would refuse, what is doubtful, what leaks.
-Without files, look at this machine; of a model folder, verify every file.
+Inspect a corpus before training: errors, suspicious pairs, overlap with validation and test data.
+Without files, describe this machine; for a model folder, verify every file.
 
   dragoman check train.en train.de --valid val.en val.de
-  dragoman check pairs.tsv --hold-out 1000 -o data      writes train, valid and test, nothing shared
+  dragoman check pairs.tsv --hold-out 1000 -o data      writes train, valid and test without overlap
   dragoman check dates                                  a folder with a dragoman.toml
   dragoman check en-de                                  a model folder: every file of it
-  dragoman check en-de --sign ~/.ssh/id_ed25519         and say that it is yours
-  dragoman check en-de --signed-by maker.pub            it must be theirs
+  dragoman check en-de --sign ~/.ssh/id_ed25519         verify and sign it
+  dragoman check en-de --signed-by maker.pub            require this signer
 """
 
 
@@ -35,7 +35,7 @@ class Corpora(NamedTuple):
     train: list[list[str]]
     valid: list[str]
     test: list[str]
-    next: str  # what to type for training
+    next: str  # the command that trains
     languages: list[Languages | None]  # of each corpus of `train`
 
 
@@ -48,15 +48,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="two aligned text files, or one .tsv, .csv, .jsonl, .tmx, .xliff or .po (each may be .gz), or a "
         "folder with settings or a model",
     )
-    add("--valid", nargs="+", default=[], metavar="FILE", help="look for its pairs in training")
-    add("--test", nargs="+", default=[], metavar="FILE", help="look for its pairs in training")
+    add("--valid", nargs="+", default=[], metavar="FILE", help="report its pairs that are in training")
+    add("--test", nargs="+", default=[], metavar="FILE", help="report its pairs that are in training")
     add_languages(parser)
     add("--hold-out", type=int, metavar="N", help="write N valid and N test pairs, and the rest, to -o")
-    add("-o", "--output", metavar="DIR", help="where --hold-out writes")
-    add("--seed", type=int, default=1, metavar="N", help="of the choice that --hold-out makes")
-    add("--sign", type=Path, metavar="KEY", help="models only: sign it with a private key of OpenSSH")
-    add("--signed-by", type=Path, metavar="KEYS", help="models only: it must be signed by this public key")
-    add("--json", action="store_true", help="the report as JSON, a line for each corpus")
+    add("-o", "--output", metavar="DIR", help="output folder of --hold-out")
+    add("--seed", type=int, default=1, metavar="N", help="random seed of --hold-out")
+    add("--sign", type=Path, metavar="KEY", help="models only: sign it with an OpenSSH private key")
+    add("--signed-by", type=Path, metavar="KEYS", help="models only: require a signature by this public key")
+    add("--json", action="store_true", help="print the report as JSON, one line per corpus")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -77,16 +77,16 @@ def run(args: argparse.Namespace) -> int:
     named = zip(corpora.train, corpora.languages, strict=True)
     reports = [check_corpus(files, two, corpora, args) for files, two in named]
     if not all(report.usable for report in reports):
-        talk("Next: fix what training would refuse, then check again.")
+        talk("Next: fix the errors, then check again.")
         return 3
     then = write_split(corpora, args) if args.hold_out else corpora.next
-    first = "look at what is doubtful; then " if any(report.is_doubtful for report in reports) else ""
+    first = "review the warnings; then " if any(report.is_doubtful for report in reports) else ""
     talk(f"Next: {first}{then}")
     return 0
 
 
 def find_corpora(args: argparse.Namespace) -> Corpora:
-    """From the files given, or from the settings in the folder given."""
+    """Return the corpora of the given files, or of the settings in the given folder."""
     from dragoman.data.clean.sides import language_names
     from dragoman.data.readers.arrow import dataset_files
 
@@ -150,14 +150,12 @@ def write_split(corpora: Corpora, args: argparse.Namespace) -> str:
     talk(f"  wrote {counts} to {args.output}, no pair shared between them")
     train, valid = (" ".join(map(str, parts[name].files)) for name in ("train", "valid"))
     if parts["valid"].pairs < args.hold_out:
-        talk(
-            f"  {args.hold_out:,} were asked for: no more than a twentieth of the pairs is held out for each"
-        )
+        talk(f"  {args.hold_out:,} were requested, but at most a twentieth of the pairs is held out for each")
     return f"dragoman train {train} --valid {valid} -o {'-'.join(language_names(files)) or 'model'}"
 
 
 def is_model(files: Sequence[str]) -> bool:
-    """A folder with a model in it; one with a task is asked about its data."""
+    """Return whether this is a model folder; for a task folder, the data are checked."""
     from dragoman.inference.find_model import find_model
 
     if len(files) > 1 or not os.path.isdir(files[0]) or Path(files[0], "dragoman.toml").is_file():
@@ -187,11 +185,11 @@ def show_model(args: argparse.Namespace) -> None:
     else:
         for name, facts in found.items():
             say(f"{name:<10} {facts}")
-    talk(f"Every file is as it was written. Next: dragoman run {path} TEXT")
+    talk(f"Every file is intact. Next: dragoman run {path} TEXT")
 
 
 def signature(path: str, args: argparse.Namespace) -> dict[str, str]:
-    """What is known of who made it; every file was verified before."""
+    """Sign the model, or return what is known of its signature; its files were verified before."""
     from dragoman.inference.find_model import find_model
     from dragoman.models.folder import signable
     from dragoman.signature import sign, signature_of, verify_signatures
@@ -206,8 +204,8 @@ def signature(path: str, args: argparse.Namespace) -> dict[str, str]:
     if not signed:
         return {}
     bare = ", ".join(str(file.relative_to(folder)) for file in files if file not in signed)
-    words = "there is one, not verified: --signed-by KEY.pub tells whose it is"
-    return {"signature": words + (f". Not signed: {bare}" if bare else "")}
+    state = "present but not verified; --signed-by KEY.pub verifies the signer"
+    return {"signature": state + (f". Not signed: {bare}" if bare else "")}
 
 
 def show_machine(as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""`dragoman completion`: what the shell completes: verbs, options, files and settings."""
+"""`dragoman completion`: shell completion of verbs, options, files and settings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dragoman.cli.terminal import give
 from dragoman.config.key_lookup import all_names
 
 HELP = """\
-Print a script by which a shell completes verbs, options, files and settings.
+Print a shell script that completes verbs, options, files and settings.
 
   eval "$(dragoman completion bash)"                                    in ~/.bashrc
   eval "$(dragoman completion zsh)"                                     in ~/.zshrc, after compinit
@@ -51,7 +51,7 @@ compdef _dragoman dragoman
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=SHELLS, help="whose script")
+    parser.add_argument("shell", choices=SHELLS, help="the shell to print a script for")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def words_of(verb: str) -> list[str]:
-    """The options of a verb, and the settings that it takes."""
+    """Return the options of a verb and the settings that it takes."""
     parser = argparse.ArgumentParser(add_help=False)
     from dragoman.cli.main import MODULES
 

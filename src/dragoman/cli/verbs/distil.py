@@ -1,4 +1,4 @@
-"""`dragoman new distil`: a teacher writes what a student will learn from."""
+"""`dragoman new distil`: a teacher translates the training data of a student."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from dragoman.cli.terminal import give, talk
 from dragoman.errors import MissingExtra, UsageError
 
 if TYPE_CHECKING:
-    from dragoman.training.distil import Distilled
+    from dragoman.training.distillation import Distilled
 
 NAME = "distil"
-ABOUT = "a smaller, faster model that learns from what yours writes (needs --teacher)"
-APART = 15.0  # seconds between two lines
+ABOUT = "a smaller, faster model that learns from the outputs of yours (needs --teacher)"
+APART = 15.0  # seconds between two progress lines
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--teacher", metavar="MODEL", help="of distil: the model that writes")
+    parser.add_argument("--teacher", metavar="MODEL", help="distil only: the teacher model")
     parser.add_argument(
         "--sources",
         nargs="+",
         default=[],
         metavar="FILE",
-        help="of distil: texts for the teacher (default: what it learned from)",
+        help="distil only: texts for the teacher to translate (default: its training data)",
     )
     parser.add_argument(
-        "--real", action="store_true", help="of distil: learn from the teacher's own pairs, too"
+        "--real", action="store_true", help="distil only: also learn from the teacher's own training pairs"
     )
 
 
 def run(args: argparse.Namespace) -> int:
     if not args.teacher:
         raise UsageError(
-            "Who is the teacher?",
+            "No teacher was given.",
             where="the command line",
             expected="--teacher and a model folder",
             hint="dragoman new distil --teacher en-de -o en-de-small",
         )
     folder = Path(args.out or f"{args.teacher.rstrip('/')}-small")
     try:
-        from dragoman.training.distil import SOURCE, TARGET, distil
+        from dragoman.training.distillation import SOURCE, TARGET, distil
     except ModuleNotFoundError as error:
         raise MissingExtra(
             "Distillation needs PyTorch, which is not installed.",
@@ -53,30 +53,30 @@ def run(args: argparse.Namespace) -> int:
             hint='pip install "dragoman[train]"',
         ) from None
     keep_freed_memory()
-    talk(f"{args.teacher} writes the target side of its student; Ctrl-C stops, the same command resumes.")
+    talk(f"{args.teacher} writes the target side for the student; Ctrl-C stops, the same command resumes.")
     done = distil(
         args.teacher, folder, sources=args.sources, real=args.real, force=args.force, tell=DistilProgress()
     )
     for name in (SOURCE, TARGET, "dragoman.toml", "README.md"):
         give(f"{folder / name}\n")
-    talk(f"{done.kept:,} pairs of {done.sources:,} sentences; outputs that look wrong are left out.")
+    talk(f"{done.kept:,} pairs of {done.sources:,} sentences; suspicious outputs are left out.")
     talk(f"Next: {shlex.join(['dragoman', 'train', str(folder)])}")
     return 0
 
 
 class DistilProgress:
-    """A line now and then: how far, how fast, how long still."""
+    """A periodic progress line: sentences done, speed and time left."""
 
     def __init__(self) -> None:
-        self._began = self._said = time.monotonic()
+        self._began = self._shown = time.monotonic()
         self._first: int | None = None
 
     def __call__(self, done: Distilled, total: int) -> None:
         now = time.monotonic()
         if self._first is None:
             self._first, self._began = done.sources, now
-        elif now - self._said >= APART:
+        elif now - self._shown >= APART:
             speed = (done.sources - self._first) / (now - self._began)
             left = duration((total - done.sources) / speed)
-            talk(f"  {done.sources:,} of {total:,} sentences   {speed:,.0f} a second   {left} left")
-            self._said = now
+            talk(f"  {done.sources:,} of {total:,} sentences   {speed:,.0f} per second   {left} left")
+            self._shown = now

@@ -1,4 +1,4 @@
-"""`dragoman export`: write what other engines run, and prove that it does the same."""
+"""`dragoman export`: write a model for another engine and verify its outputs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dragoman.export.verify import Agreement
 
 HELP = """\
-Write a model for another engine. It must answer as the model does, or nothing is written.
+Write a model for another engine. It is written only if its outputs match those of the model.
 
   dragoman export en-de --to ct2                        for CTranslate2, into en-de/model/ct2
   dragoman export en-de --to ct2 --quantization int8    a quarter of the size, and faster
@@ -38,12 +38,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("model", metavar="MODEL", help="a run folder, its model/, or a project folder")
     add("--to", required=True, choices=TARGETS, help="ct2, onnx: a directory; argos: an .argosmodel")
     add("--quantization", choices=QUANTIZATIONS, default="float32", help="how weights are stored")
-    add("-o", "--output", type=Path, metavar="DIR", help="where it goes, instead of into the model folder")
+    add("-o", "--output", type=Path, metavar="DIR", help="output path (default: in the model folder)")
     add("--languages", nargs=2, metavar="CODE", help="argos only: the codes of both sides, such as en de")
-    add("--names", nargs=2, metavar="NAME", help="argos only: what the languages are called")
-    add("--package-version", default="1.0", metavar="X.Y", help="argos only: of the package")
-    add("--back", metavar="MODEL", help="argos only: the model of the other direction, as a second package")
-    add("--json", action="store_true", help="what was proven, as one JSON object")
+    add("--names", nargs=2, metavar="NAME", help="argos only: the names of the languages")
+    add("--package-version", default="1.0", metavar="X.Y", help="argos only: version of the package")
+    add("--back", metavar="MODEL", help="argos only: a model of the reverse direction, for a second package")
+    add("--json", action="store_true", help="print the verification results as one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
                 say(line)
         if (exported.path.parent / SIGNATURE).is_file():
             model = exported.path.parent
-            talk(f"The model is signed, and this export is not yet: dragoman check {model} --sign KEY")
+            talk(f"The model is signed, but this export is not: dragoman check {model} --sign KEY")
     if args.to == "argos":
         talk(f"Next: argostranslate.package.install_from_path({str(exported.path)!r}) in Python")
     elif args.to == "onnx":
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def written(args: argparse.Namespace) -> Iterator[Exported]:
-    """One after the other: a command of two directions that fails in the second has written the first."""
+    """Yield each export once written: if the second direction fails, the first exists."""
     if args.to == "onnx":
         yield written_onnx(args)
         return
@@ -93,7 +93,7 @@ def written(args: argparse.Namespace) -> Iterator[Exported]:
 def written_onnx(args: argparse.Namespace) -> Exported:
     if args.quantization != "float32":
         raise UsageError(
-            f"An export to ONNX keeps its weights as float32, and {args.quantization} was asked for.",
+            f"An export to ONNX keeps its weights as float32; {args.quantization} is not supported.",
             where="--quantization",
             hint=f"dragoman export {args.model} --to onnx",
         )
@@ -112,12 +112,12 @@ def written_onnx(args: argparse.Namespace) -> Exported:
 
 
 def checked_languages(args: argparse.Namespace) -> list[str]:
-    """They become the name of a file and of a folder."""
+    """Return the language codes, which become names of a file and a folder, after checking them."""
     codes: list[str] = args.languages or []
     words = [*codes, args.package_version]
     if not codes or not all(re.fullmatch(r"[A-Za-z0-9]+([.-][A-Za-z0-9]+)*", word) for word in words):
         raise UsageError(
-            "Argos wants to know the languages.",
+            "An Argos package needs two language codes.",
             where="the command line",
             expected="--languages and two codes, and a version such as 1.0",
             hint=f"dragoman export {args.model} --to argos --languages en de",
@@ -137,9 +137,9 @@ def lines(exported: Exported, quantization: str) -> list[str]:
         f"proven  on {proof.greedy.sentences} sentences {proof.origin}",
         f"        greedy  {agreement(proof.greedy)}",
         f"        beam 5  {agreement(proof.beam)}",
-        f"        as run  {agreement(proof.as_run)}, by its own settings"
+        f"        as run  {agreement(proof.as_run)}, with its own settings"
         if proof.as_run
-        else "        as run  not here: its own search settings need another runtime",
+        else "        as run  not compared: its own search settings need another runtime",
         f"        every token of the vocabularies, log p within {proof.worst_token:.1g}",
     ]
     of_run = proof.as_run.differences if proof.as_run else []

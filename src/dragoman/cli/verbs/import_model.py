@@ -1,4 +1,4 @@
-"""`dragoman import`: a model of Marian or Eole becomes a model folder."""
+"""`dragoman import`: convert a Marian or Eole model to a model folder."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from dragoman.cli.terminal import say, talk
 from dragoman.errors import MissingExtra
 
 HELP = """\
-Make a model folder of a model from elsewhere: a Transformer of Marian (OPUS-MT) or of Eole, with its
-SentencePiece models. Nothing in it is ever run; what our Transformer cannot express is refused by name.
+Convert a Marian (OPUS-MT) or Eole Transformer, with its SentencePiece models, to a model folder.
+No code in it is ever run; features that Dragoman does not support are refused by name.
 
   dragoman import opus-mt-en-de -o en-de       a folder with an .npz, *vocab.yml and *.spm
   dragoman import eole-en-de -o en-de          one with config.json, vocab.json, .safetensors and *.model"""
@@ -22,13 +22,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("path", type=Path, metavar="PATH", help="the folder of the other model")
     add("-o", "--output", type=Path, required=True, metavar="DIR", help="the new model folder")
-    add("--json", action="store_true", help="what was found, as one JSON object")
+    add("--json", action="store_true", help="print the result as one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
-    from dragoman.importing.npz import look_over
+    from dragoman.importing.npz import check_archives
 
-    look_over(args.path)
+    check_archives(args.path)
     try:
         from dragoman.importing.import_model import import_model
     except ModuleNotFoundError as error:
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         say(json.dumps({**done._asdict(), "folder": str(done.folder)}))
     else:
-        say(f"wrote       {done.folder}   from a model of {done.maker}")
+        say(f"wrote       {done.folder}   from a {done.maker} model")
         say(f"entries     {done.entries[0]:,} → {done.entries[1]:,}")
         say(f"parameters  {format_count(done.parameters)}")
     talk(f"Next: dragoman run {args.output} TEXT")

@@ -1,4 +1,4 @@
-"""`dragoman info`: what a model is; and which settings and presets there are."""
+"""`dragoman info`: describe a model; list settings and presets."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from dragoman.config.root import Config
 
 HELP = """\
-Say what a model is: its network, its vocabulary, its data, how it was trained, how well it did.
+Describe a model: its network, vocabulary, data, training and scores.
 
   dragoman info en-de
   dragoman info --settings              every setting, with its default
-  dragoman info --settings dropout      those whose name or description has the word
+  dragoman info --settings dropout      those with the word in their name or description
   dragoman info --presets               named sizes
   dragoman info --schema > dragoman.schema.json      for editors that complete TOML"""
 
@@ -28,8 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("model", nargs="?", metavar="MODEL", help="a run folder, its model/, or a project folder")
     add("--settings", nargs="?", const="", metavar="WORD", help="list the settings")
     add("--presets", action="store_true", help="list the presets of model.preset")
-    add("--schema", action="store_true", help="the JSON schema of dragoman.toml")
-    add("--json", action="store_true", help="models only: as one JSON object")
+    add("--schema", action="store_true", help="print the JSON schema of dragoman.toml")
+    add("--json", action="store_true", help="models only: print one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
             talk(f"Next: dragoman run {args.model} TEXT; dragoman check {args.model} verifies every file")
     else:
         raise UsageError(
-            "Of which model?", where="the command line", expected="MODEL", hint="dragoman info --help"
+            "No model was given.", where="the command line", expected="MODEL", hint="dragoman info --help"
         )
     return 0
 
@@ -77,7 +77,7 @@ def list_presets() -> None:
     from dragoman.config.load import validate
     from dragoman.config.presets import PRESETS
 
-    say("auto                by the data and the machine; the default")
+    say("auto                chosen by data and machine; the default")
     for name in PRESETS:
         model = validate(
             {"data": {"train": "x.tsv"}, "model": {"preset": name}, "text": {"joint": True}}
@@ -87,7 +87,7 @@ def list_presets() -> None:
 
 
 def facts_of(path: str) -> dict[str, Any]:
-    """Read without torch, from the settings, the header of the weights and what the run wrote down."""
+    """Return the facts about a model, without torch: from its settings, weights header and events."""
     from dragoman.cli.format import format_bytes, format_count
     from dragoman.cli.model_text import in_full, units
     from dragoman.data.clean.sides import language_names
@@ -105,7 +105,7 @@ def facts_of(path: str) -> dict[str, Any]:
     if names := language_names(config.data.train[0].files if config.data.train else ()):
         facts["languages"] = " → ".join(names)
     facts |= {"data": data(config), **trained(Path(path)), "search": search(config)}
-    facts["exports"] = ", ".join(exports(folder)) or "none; dragoman export makes them"
+    facts["exports"] = ", ".join(exports(folder)) or "none; dragoman export creates them"
     facts["size"] = format_bytes(sum(fact.bytes for fact in manifest.files.values()))
     return facts | {"folder": str(folder)}
 
@@ -115,7 +115,7 @@ def parameters(folder: Path) -> int:
     from dragoman.models.header import MAX_HEADER_BYTES, entries
 
     file = folder / WEIGHTS
-    if not file.exists():  # an export that stands alone
+    if not file.exists():  # a standalone export
         return 0
     with file.open("rb") as stream:
         head = stream.read(8)
@@ -129,7 +129,7 @@ def data(config: Config) -> str:
 
 
 def trained(out: Path) -> dict[str, str]:
-    """From events.jsonl of the run; nothing of a model that was copied without it."""
+    """Return facts from the run's events.jsonl; none for a model that was copied without it."""
     from dragoman.cli.format import duration
     from dragoman.cli.training_view.progress import read_events
     from dragoman.cli.training_view.summary import scores

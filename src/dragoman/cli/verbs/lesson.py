@@ -20,12 +20,12 @@ from dragoman.data.readers.open_pairs import open_pairs
 
 PARTS = 3  # from the shortest to the longest sources
 TENTH = 10  # the last tenth of the updates is compared with the third last
-FALLS = 0.9  # times as high: a loss that still falls
-DONE = 0.02  # a loss that has nowhere to fall
+FALLS = 0.9  # a loss below this share of the earlier one still falls
+DONE = 0.02  # a loss below this has converged
 
 
 def teach(folder: Path, names: Sequence[str]) -> None:
-    """Train each that is not trained yet, then say how they did."""
+    """Train each model that is not trained yet, then report the results."""
     keep_freed_memory()
     talk(f"{len(names)} models, one after another; Ctrl-C saves, and the same command resumes.")
     results: list[dict[str, Any]] = []
@@ -51,7 +51,7 @@ def taught(folder: Path, name: str) -> dict[str, Any]:
 
 
 def by_length(pairs: Sequence[Pair], outputs: Sequence[str]) -> dict[int, float]:
-    """The share of words that are right and in their place, for each number of words."""
+    """Return the share of words that are correct and in the correct position, by number of words."""
     found: dict[int, list[float]] = {}
     for pair, output in zip(pairs, outputs, strict=True):
         wanted = pair.tgt.split()
@@ -61,28 +61,28 @@ def by_length(pairs: Sequence[Pair], outputs: Sequence[str]) -> dict[int, float]
 
 
 def recorded(out: Path) -> dict[str, Any]:
-    """What the run itself wrote down, also where it was trained at another time."""
+    """Return what the run recorded, even if it was trained earlier."""
     lines = (out / "events.jsonl").read_text(encoding="utf-8").split("\n")
     events = [json.loads(line) for line in lines if line]
-    told = {event["event"]: event for event in events}
+    last_events = {event["event"]: event for event in events}
     losses = [event["loss"] for event in events if event["event"] == "step" and event["loss"] is not None]
     return {
-        "parameters": told["start"]["parameters"],
-        "updates": told["finished"]["step"],
-        "seconds": told["finished"]["seconds"],
+        "parameters": last_events["start"]["parameters"],
+        "updates": last_events["finished"]["step"],
+        "seconds": last_events["finished"]["seconds"],
         **ended(losses),
     }
 
 
 def ended(losses: Sequence[float]) -> dict[str, Any]:
-    """The loss of the last tenth of the updates, and whether it still falls."""
+    """Return the loss of the last tenth of the updates, and whether it still falls."""
     size = max(1, len(losses) // TENTH)
     last, before = fmean(losses[-size:]), fmean(losses[-3 * size : -2 * size] or losses[:1])
     return {"loss": last, "still_learning": DONE < last < FALLS * before}
 
 
 def parts_of(by_length: dict[int, float]) -> list[tuple[int, int, float]]:
-    """From a length to a length: the mean share."""
+    """Return the shortest length, the longest length and the mean share of each part."""
     lengths = list(by_length)
     cuts = [len(lengths) * part // PARTS for part in range(PARTS + 1)]
     parts = [lengths[a:b] for a, b in pairwise(cuts) if a < b]

@@ -1,4 +1,4 @@
-"""`dragoman new`: a folder with a task that makes its own data."""
+"""`dragoman new`: create a folder with an example task and generated data."""
 
 from __future__ import annotations
 
@@ -11,31 +11,33 @@ from pathlib import Path
 
 from dragoman.cli.terminal import give, say, talk
 from dragoman.cli.verbs import distil
-from dragoman.cores import wait_asleep
+from dragoman.cores import use_passive_waiting
 from dragoman.data.recipes.build import RECIPES, make_recipe
 from dragoman.errors import UsageError
 
 HELP = """\
-Make a folder with data, a dragoman.toml and a README: a task to learn the tool with.
+Create a folder with an example task: data, a dragoman.toml and a README.
 
   dragoman new                     lists the recipes
-  dragoman new dates               makes the folder dates
-  dragoman new dates -o my-dates   makes it elsewhere
+  dragoman new dates               creates the folder dates
+  dragoman new dates -o my-dates   creates it elsewhere
 
 Some are lessons: several models learn the same task, one after another, and are compared.
 
   dragoman new from-rnn-to-attention --train
   dragoman new from-rnn-to-attention --train --models elman bahdanau2015
 
-One takes a model of yours: it writes, and a smaller one learns from that.
+One distils a model of yours: a smaller model learns from its outputs.
 
   dragoman new distil --teacher en-de -o en-de-small
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", metavar="NAME", help="the recipe; none lists them all")
-    parser.add_argument("-o", "--out", metavar="DIR", help="the folder to make (default: the recipe's name)")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="the recipe (default: list them all)")
+    parser.add_argument(
+        "-o", "--out", metavar="DIR", help="the folder to create (default: the recipe's name)"
+    )
     parser.add_argument("--force", action="store_true", help="write into a folder that is not empty")
     parser.add_argument("--train", action="store_true", help="lessons only: train the models, compare them")
     parser.add_argument("--models", nargs="+", metavar="MODEL", help="lessons only: train these")
@@ -64,23 +66,23 @@ def run(args: argparse.Namespace) -> int:
 
 
 def teach(args: argparse.Namespace, folder: Path, lesson: Mapping[str, str]) -> int:
-    """A lesson that was begun is resumed: what is made and trained stays."""
+    """Train the models of a lesson; one that was started is resumed."""
     models = args.models or list(lesson)
     refuse_wrong_lesson(args, lesson, models)
     if args.force or not (folder / "dragoman.toml").exists():
         make_recipe(args.name, folder, force=args.force)
-    wait_asleep()
-    from dragoman.cli.verbs import lesson as lessons  # it trains, so it brings PyTorch
+    use_passive_waiting()
+    from dragoman.cli.verbs import lesson as lessons  # imports PyTorch
 
     lessons.teach(folder, models)
     return 0
 
 
 def refuse_wrong_lesson(args: argparse.Namespace, lesson: Mapping[str, str], models: Sequence[str]) -> None:
-    strange = [name for name in models if name not in lesson]
-    if lesson and not strange:
+    unknown_models = [name for name in models if name not in lesson]
+    if lesson and not unknown_models:
         return
-    what = f'This lesson has no model "{strange[0]}".' if lesson else f"{args.name} is no lesson."
+    what = f'This lesson has no model "{unknown_models[0]}".' if lesson else f"{args.name} is not a lesson."
     raise UsageError(
         what,
         where="the command line",

@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from dragoman.inference.runtimes.runtime import RuntimeName
 
 HELP = """\
-Apply a model: line N in is line N out. Without TEXT or FILE it reads stdin.
+Apply a model: one output line per input line. Without TEXT or FILE, read stdin.
 
   dragoman run en-de "A man is riding a bicycle."
   dragoman run en-de < test.en > test.out
   dragoman run en-de test.en -o test.out search.size=1
-  dragoman run en-de app.po -o app.de.po                 or .xliff, .tmx, .srt: fills in what is missing
+  dragoman run en-de app.po -o app.de.po                 or .xliff, .tmx, .srt: adds missing translations
   dragoman run en-de "A man is riding a bicycle." --nbest 5 --sample top-p=0.9
   dragoman run en-de "Hi {name}, a man." --prefix "Hallo" --glossary terms.tsv --forbid Typ --keep
-  dragoman run en-de search.size=1 -- "search.size=5"    behind -- all is text"""
+  dragoman run en-de search.size=1 -- "search.size=5"    after -- everything is text"""
 
 RUNTIMES = ("ct2", "torch", "onnx")
 
@@ -51,17 +51,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "text",
         nargs="*",
         metavar="TEXT",
-        help="what to translate, or files of it (or .gz), line by line; then settings such as search.size=1",
+        help="texts to translate, or text files (or .gz), line by line; then settings such as search.size=1",
     )
     add("--file", type=Path, metavar="FILE", help="translate a text file (or .gz), line by line")
     add_languages(parser)
-    add("-o", "--output", type=Path, metavar="FILE", help="write there instead of to stdout")
+    add("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of stdout")
     add("--batch", type=int, metavar="N", help="sentences decoded together")
-    add("--json", action="store_true", help="one object a line: text, score, truncated, flags, confidence")
-    add("--runtime", choices=RUNTIMES, help="what runs it; by default ct2 where the folder holds it")
-    add("--workers", type=int, default=1, metavar="N", help="processes that decode in torch, a core each")
-    add("--details", action="store_true", help="with --json: each token's probability, and the alignment")
-    parser.set_defaults(literal=())  # what stands behind "--"
+    add("--json", action="store_true", help="one object per line: text, score, truncated, flags, confidence")
+    add("--runtime", choices=RUNTIMES, help="inference engine (default: ct2 if the folder has it)")
+    add("--workers", type=int, default=1, metavar="N", help="processes that decode in torch, one core each")
+    add("--details", action="store_true", help="with --json: token probabilities and the alignment")
+    parser.set_defaults(literal=())  # the arguments after "--"
     choosing.add_arguments(parser)
     steering.add_arguments(parser)
 
@@ -75,8 +75,8 @@ def run(args: argparse.Namespace) -> int:
     if to_fill:
         with opened_output(args.output) as out:
             return document.run(to_fill, model, search, args, out)
-    wishes = steering.steering_options(args)
-    how: dict[str, Any] = {**wishes, "details": args.details, "trace": args.trace is not None}
+    constraints = steering.steering_options(args)
+    how: dict[str, Any] = {**constraints, "details": args.details, "trace": args.trace is not None}
     report, cut = steering.SteeringReport(), CutOutputs()
     flagged: dict[int, tuple[str, ...]] = {}
     with (
@@ -101,15 +101,15 @@ def run(args: argparse.Namespace) -> int:
             out.flush()
     cut.report()
     report_flagged(flagged)
-    for said in report.lines:
-        talk(said)
-    if sys.stdout is not None and sys.stdout.isatty():  # in a pipe it would be said at every call
+    for message in report.lines:
+        talk(message)
+    if sys.stdout is not None and sys.stdout.isatty():  # in a pipe it would appear at every call
         talk(f"Next: dragoman score {args.model} test.src test.tgt")
     return 0
 
 
 def written(number: int, line: InputLine, result: Result, args: argparse.Namespace) -> str:
-    """What is printed for a line."""
+    """Return what is printed for a line."""
     if args.json:
         return as_json({"line": number, "source": line.text, **result.asdict()}) + "\n"
     if args.nbest is not None:
@@ -118,7 +118,7 @@ def written(number: int, line: InputLine, result: Result, args: argparse.Namespa
 
 
 def search_of(model: Model, args: argparse.Namespace, overrides: Sequence[str]) -> SearchConfig:
-    """The model's own, with what the command line changes of it."""
+    """Return the model's search settings with the changes of the command line."""
     from dragoman.config.load import with_overrides
 
     own = model.runtime.search
@@ -140,15 +140,15 @@ def load_model(
 ) -> Model:
     from dragoman.inference.model import load
 
-    keep_freed_memory()  # not in `load`: there the process is the caller's
+    keep_freed_memory()  # not in `load`, where the process belongs to the caller
     more: dict[str, Any] = {"ensemble": ensemble, "reverse": reverse, "workers": workers}
-    with LiveLine() as live:  # to import torch takes seconds
+    with LiveLine() as live:  # importing torch takes seconds
         live.show(f"Loading {path}")
         return load(path, runtime=runtime, same_bits=True, **more)
 
 
 def files_and_texts(arguments: Sequence[str], args: argparse.Namespace) -> list[str | Path]:
-    """What to translate, in order. What is a file here is meant as one; behind "--" all is text."""
+    """Return what to translate, in order. Names of existing files are files; all after "--" is text."""
     if args.file and (arguments or args.literal):
         raise UsageError(
             "Give either TEXT or --file, not both.",
@@ -161,7 +161,7 @@ def files_and_texts(arguments: Sequence[str], args: argparse.Namespace) -> list[
     for one in found:
         if isinstance(one, Path):
             talk(f"{one} is a {what_is_translated(one)}.")
-            talk(f"For its name: dragoman run {args.model} -- {one}")
+            talk(f"To translate its name: dragoman run {args.model} -- {one}")
     return [*found, *args.literal]
 
 
@@ -169,7 +169,7 @@ def what_is_translated(file: Path) -> str:
     from dragoman.documents.build import is_document
 
     if is_document(file):
-        return "document: what has no translation in it gets one"
+        return "document: its missing translations are added"
     return "file: its lines are translated"
 
 
@@ -177,7 +177,7 @@ def inputs(given: Sequence[str | Path], model: str) -> Iterator[list[InputLine]]
     from dragoman.cli.input_lines import InputLine, read_batches
 
     texts: list[InputLine] = []
-    for place, one in enumerate(given, start=1):
+    for index, one in enumerate(given, start=1):
         if isinstance(one, str):
             texts.append(InputLine(typed(one), "\n"))
             continue
@@ -185,10 +185,10 @@ def inputs(given: Sequence[str | Path], model: str) -> Iterator[list[InputLine]]
             yield texts
             texts = []
         for lines in lines_of(one):  # the last line of a file may have no end
-            yield lines if place == len(given) else [line._replace(end="\n") for line in lines]
+            yield lines if index == len(given) else [line._replace(end="\n") for line in lines]
     if texts:
         yield texts
-    if not given and sys.stdin is not None:  # it is where a parent has closed it
+    if not given and sys.stdin is not None:  # None if the parent process closed it
         if sys.stdin.isatty():
             talk(f"{model} is ready: type a line, or Ctrl-D to end.")
         yield from read_batches(cast("BufferedReader[Any]", sys.stdin.buffer), "stdin")
@@ -205,7 +205,7 @@ def lines_of(file: Path) -> Iterator[list[InputLine]]:
 
 
 def typed(text: str) -> str:
-    """A command line may hold bytes that are no text."""
+    """Return the text; raise an error if it contains bytes that are not UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -223,7 +223,7 @@ def as_json(fields: dict[str, Any]) -> str:
 
 
 def finite(value: Any) -> Any:
-    """JSON has no word for infinity, the log of what has no probability: null."""
+    """Replace infinity, such as the log of probability 0, by None: JSON cannot represent it."""
     match value:
         case float():
             return value if math.isfinite(value) else None
@@ -236,11 +236,11 @@ def finite(value: Any) -> Any:
 
 @contextlib.contextmanager
 def opened_output(file: Path | None) -> Iterator[TextIO]:
-    """stdout, or a file that is there only when it is whole."""
+    """Yield stdout, or a file that is created only when it is complete."""
     if file is None:
         yield sys.stdout
         return
-    if file.exists() and not file.is_file():  # a folder complains here; a pipe or device is written to
+    if file.exists() and not file.is_file():  # a folder raises here; a pipe or device is written to
         with file.open("w", encoding="utf-8", newline="\n") as out:
             yield out
         return
@@ -250,7 +250,7 @@ def opened_output(file: Path | None) -> Iterator[TextIO]:
             yield out
         part.replace(file)
     except OSError as error:
-        if error.filename == str(part):  # nobody has heard of that name
+        if error.filename == str(part):  # the user does not know the temporary name
             error.filename, error.filename2 = str(file), None
         raise
     finally:

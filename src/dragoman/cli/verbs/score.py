@@ -32,13 +32,13 @@ Measure a model: BLEU, chrF, exact match and error rates with 95 % intervals; or
   dragoman score test.de --hyp output.de"""
 
 NAMES = {"bleu": "BLEU", "chrf": "chrF", "exact_match": "exact match", "wer": "WER", "cer": "CER"}
-LEAST_P = 0.001  # that a thousand draws can tell
+LEAST_P = 0.001  # the smallest that a thousand resamples can show
 ERRORS = ("wer", "cer")  # better when lower
 PERCENT = ("exact_match", "wer", "cer")
 
 
 class TestSet(NamedTuple):
-    sources: list[str]  # none where only references are given
+    sources: list[str]  # empty if only references are given
     references: list[str]
 
 
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "what",
         nargs="+",
         metavar="MODEL FILE",
-        help="a model, then two text files, or one file with both sides (or nothing: the test set of its "
+        help="a model, then two text files, or one file with both sides (default: the test set of its "
         "settings); "
         "then settings such as search.size=1",
     )
@@ -61,16 +61,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="with --against: show the N outputs that differ most, word by word",
     )
-    add("-lc", "--lowercase", action="store_true", help="capitals do not count")
+    add("-lc", "--lowercase", action="store_true", help="ignore case")
     add(
         "--calibrate",
         action="store_true",
-        help="learn from these pairs how sure the model may be, and write that into its folder; "
-        "give a development set, not the test set",
+        help="calibrate the confidence on these pairs and write it to the model folder; "
+        "use a development set, not the test set",
     )
-    add("--runtime", choices=RUNTIMES, help="what runs the model; by default ct2 where the folder holds it")
-    add("--save", type=Path, metavar="FILE", help="write the outputs there, a line each")
-    add("--json", action="store_true", help="the scores as one JSON object")
+    add("--runtime", choices=RUNTIMES, help="inference engine (default: ct2 if the folder has it)")
+    add("--save", type=Path, metavar="FILE", help="write the outputs to FILE, one per line")
+    add("--json", action="store_true", help="print the scores as one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     model, files = (None, names) if args.hyp else (names[0], names[1:])
     check_arguments(args, files, overrides)
     if model and files:
-        tell_turned(model, files)
+        warn_swapped(model, files)
     test = test_set(model, files, args.languages)
     outputs, runtime = outputs_of(args.hyp or Path(model or ""), test, overrides, args.runtime)
     if args.save:
@@ -93,13 +93,13 @@ def run(args: argparse.Namespace) -> int:
     if args.against:
         others, other_runtime = outputs_of(args.against, test, overrides, args.runtime)
         if runtime and other_runtime and runtime != other_runtime:
-            talk(f"{model} is run by {runtime}, {args.against} by {other_runtime}: --runtime NAME for both.")
-    tell_scores(args, report, runtime, test, outputs, others)
+            talk(f"{model} is run by {runtime}, {args.against} by {other_runtime}: set --runtime for both.")
+    print_scores(args, report, runtime, test, outputs, others)
     talk(f"Next: {next_command(model, files, args)}")
     return 0
 
 
-def tell_scores(
+def print_scores(
     args: argparse.Namespace,
     report: ScoreReport,
     runtime: RuntimeName | None,
@@ -107,7 +107,7 @@ def tell_scores(
     outputs: list[str],
     others: list[str] | None,
 ) -> None:
-    """`others` are the outputs to compare with."""
+    """Print the scores, compared with those of `others` if there are any."""
     from dragoman.metrics.significance import compare
 
     rows = compare(outputs, others, test.references, lowercase=args.lowercase) if others is not None else []
@@ -127,7 +127,7 @@ def tell_scores(
 
 
 def check_arguments(args: argparse.Namespace, files: Sequence[str], overrides: Sequence[str]) -> None:
-    """All that can be refused before a minute is spent on decoding."""
+    """Raise errors that can be found before time is spent on decoding."""
     hyp, against = args.hyp, args.against
     if hyp and (overrides or args.calibrate or not files or Path(files[0]).is_dir()):
         raise UsageError(
@@ -140,7 +140,7 @@ def check_arguments(args: argparse.Namespace, files: Sequence[str], overrides: S
         raise UsageError(
             "--diff takes the number of outputs to show, and --against what they are compared with.",
             where=f"--diff {args.diff}",
-            expected="a number from 1, and --against",
+            expected="a number of at least 1, and --against",
             hint=f"dragoman score {' '.join(args.what)} --against OTHER --diff 10",
         )
     if against and not against.exists():
@@ -165,7 +165,7 @@ def test_set(model: str | None, files: Sequence[str], languages: Languages | Non
 
 
 def data_of(model: str) -> DataConfig:
-    """What the model's settings say that it was trained and tested on."""
+    """Return the training and test data that the model's settings name."""
     from dragoman.config.load import load_written
     from dragoman.inference.find_model import find_model
     from dragoman.models.folder import SETTINGS, open_folder
@@ -174,8 +174,8 @@ def data_of(model: str) -> DataConfig:
     return load_written(folder / SETTINGS, open_folder(folder).read).data
 
 
-def tell_turned(model: str, files: Sequence[str]) -> None:
-    """By the names of the files."""
+def warn_swapped(model: str, files: Sequence[str]) -> None:
+    """Warn if the names of the files suggest the opposite direction."""
     from dragoman.data.clean.sides import are_swapped, language_names
 
     train = data_of(model).train
@@ -185,7 +185,7 @@ def tell_turned(model: str, files: Sequence[str]) -> None:
 
 
 def own_test_set(model: str) -> Corpus:
-    """The data.test of the model's settings."""
+    """Return the data.test of the model's settings."""
     test = data_of(model).test
     if test is None:
         raise UsageError(
@@ -199,7 +199,7 @@ def own_test_set(model: str) -> Corpus:
 def outputs_of(
     system: Path, test: TestSet, overrides: Sequence[str], runtime: RuntimeName | None = None
 ) -> tuple[list[str], RuntimeName | None]:
-    """Of a model, and what ran it; or the lines of a file."""
+    """Return the outputs of a model and its runtime; or the lines of a file and None."""
     from dragoman.config.load import with_overrides
 
     if system.is_file():
@@ -214,7 +214,7 @@ def outputs_of(
         )
     model = load_model(str(system), runtime)
     if model.runtime.text.lowercase:
-        talk(f"{system} writes lower case: with -lc capitals do not count.")
+        talk(f"{system} writes lower case: use -lc to ignore case.")
     search = with_overrides(model.runtime.search, overrides)
     with LiveLine() as live:
         results = decoded(model, test.sources, search, ProgressCount(live, total_of(test.sources)))
@@ -227,7 +227,7 @@ def outputs_of(
 
 def calibrate_model(model: str, test: TestSet) -> None:
     from dragoman.data.pair import Pair
-    from dragoman.inference.quality.calibrate import calibrate
+    from dragoman.inference.quality.confidence import calibrate
     from dragoman.manifest import SIGNATURE
     from dragoman.models.bundle import add_calibration
 
@@ -238,9 +238,9 @@ def calibrate_model(model: str, test: TestSet) -> None:
     was_signed = (loaded.folder / SIGNATURE).is_file()
     add_calibration(loaded.folder, learned)
     before, after = learned.error
-    talk(f"Calibrated on {learned.sentences:,} pairs: the tokens' ECE was {before:.3f} and is {after:.3f}.")
+    talk(f"Calibrated on {learned.sentences:,} pairs: token ECE {before:.3f} before, {after:.3f} after.")
     if was_signed:
-        talk(f"The folder was signed, and is another now. Sign it anew: dragoman check {model} --sign KEY")
+        talk(f"The folder was signed and has changed. Sign it again: dragoman check {model} --sign KEY")
 
 
 def table(report: ScoreReport, runtime: RuntimeName | None = None) -> list[str]:

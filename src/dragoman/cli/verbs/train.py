@@ -1,4 +1,4 @@
-"""`dragoman train`: two files, or a folder with a dragoman.toml, to a model folder."""
+"""`dragoman train`: train a model on two files, or on a folder with a dragoman.toml."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Plan, then train. An unfinished run in the same folder is resumed.
   dragoman train pairs.tsv -o mine --budget 30m
   dragoman train dates --yes
   dragoman train train.en train.de -o rnn model.preset=rnn-small training.updates=4000
-  dragoman train -o en-de                                resumes what was stopped there
-  dragoman train -o en-de --more 1h                      trains a finished run on
-  dragoman train -o en-de --finish                       makes a model of what it has learned so far"""
+  dragoman train -o en-de                                resumes the run in that folder
+  dragoman train -o en-de --more 1h                      extends a finished run
+  dragoman train -o en-de --finish                       writes its model as it is now"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,30 +27,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         help="two text files, one .tsv, .csv, .jsonl, .tmx, .xliff or .po, or a folder; then settings",
     )
-    add("--valid", nargs="+", metavar="FILE", help="pairs to validate on (else some are held out)")
+    add("--valid", nargs="+", metavar="FILE", help="validation pairs (default: some are held out)")
     add("--test", nargs="+", metavar="FILE", help="pairs to score when it is done")
     add_languages(parser)
     add("-o", "--out", type=Path, metavar="DIR", help="the run's folder")
     add("-c", "--config", type=Path, metavar="FILE", help="a settings file (TOML)")
-    add("--budget", metavar="TIME", help="be done in 90s, 30m, 2h …, from reading the data to the model")
-    add("--more", metavar="TIME", help="train a finished run on: 30m, 2h …, or a number of updates")
-    add("--finish", action="store_true", help="make a model of a stopped or running run as it is now")
-    add("--skip-bad", action="store_true", help="leave out lines that cannot be read, and count them")
+    add("--budget", metavar="TIME", help="time limit: 90s, 30m, 2h …, from reading the data to the model")
+    add("--more", metavar="TIME", help="extend a finished run: 30m, 2h …, or a number of updates")
+    add("--finish", action="store_true", help="write the model of a stopped or running run as it is now")
+    add("--skip-bad", action="store_true", help="skip lines that cannot be read, and count them")
     add("--yes", action="store_true", help="start without waiting")
     add("--plan", action="store_true", help="show the plan and stop")
-    add("--force", action="store_true", help="forget a run that is there and start over")
+    add("--force", action="store_true", help="discard an existing run and start over")
     add("--tensorboard", action="store_true", help="also write DIR/tensorboard")
-    add("--mlflow", action="store_true", help="also write to MLflow, by MLFLOW_TRACKING_URI")
-    add("--wandb", action="store_true", help="also write to Weights & Biases, by its WANDB_… variables")
-    add("--json", action="store_true", help="write the events to stdout, one JSON object a line")
+    add("--mlflow", action="store_true", help="also log to MLflow, set up by MLFLOW_TRACKING_URI")
+    add("--wandb", action="store_true", help="also log to Weights & Biases, set up by WANDB_… variables")
+    add("--json", action="store_true", help="write the events to stdout, one JSON object per line")
 
 
 def run(args: argparse.Namespace) -> int:
     from dragoman.cli.options.training_data import refuse_moved, resolve_inputs
     from dragoman.config.load import load
-    from dragoman.cores import wait_asleep
+    from dragoman.cores import use_passive_waiting
 
-    wait_asleep()
+    use_passive_waiting()
     sources = resolve_inputs(args)
     config = load(sources.settings, sources.overrides, sources.implied)
     if sources.settings == sources.out / "settings.toml":

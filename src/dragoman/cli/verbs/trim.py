@@ -1,4 +1,4 @@
-"""`dragoman trim`: the same model without the sub-words that its texts never need."""
+"""`dragoman trim`: remove the sub-words that a model's texts do not use."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from dragoman.cli.terminal import say, talk
 from dragoman.errors import MissingExtra
 
 HELP = """\
-Remove the sub-words that some texts never need: a smaller model that reads those texts as before.
+Remove the sub-words that given texts do not use: a smaller model that reads these texts as before.
 Bytes and single characters stay, so it can still read and write everything.
 
-  dragoman trim en-de -o en-de-trimmed                   by the texts it learned from
-  dragoman trim en-de --separate -o en-de-trimmed        and each side with a vocabulary of its own: faster
-  dragoman trim en-de legal.en legal.de -o en-de-legal   by others: for one subject"""
+  dragoman trim en-de -o en-de-trimmed                   by its training data
+  dragoman trim en-de --separate -o en-de-trimmed        with one vocabulary per side: faster
+  dragoman trim en-de legal.en legal.de -o en-de-legal   by other texts: for one domain"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("model", metavar="MODEL", help="a run folder, its model/, or a project folder")
     add("files", nargs="*", metavar="FILE", help="two text files, one .tsv or .jsonl (default: its own)")
     add("-o", "--output", type=Path, required=True, metavar="DIR", help="the new model folder")
-    add("--separate", action="store_true", help="of a joint vocabulary make one for each side")
-    add("--json", action="store_true", help="what was done, as one JSON object")
+    add("--separate", action="store_true", help="split a joint vocabulary into one per side")
+    add("--json", action="store_true", help="print the result as one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:

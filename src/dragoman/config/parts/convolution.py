@@ -1,4 +1,4 @@
-"""[model.encoder] and [model.decoder] of kind "conv"; [model.encoder] of kind "kalchbrenner"."""
+"""Settings of convolutional encoders and decoders: kinds "conv" and "kalchbrenner"."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from dragoman.config.section import Rate, Section, Size
 
 
 class ConvPart(Section):
-    """One side of ConvS2S (Gehring et al. 2017)."""
+    """A ConvS2S encoder or decoder (Gehring et al. 2017)."""
 
     kind: Literal["conv"] = "conv"
-    layers: int = Field(default=3, ge=1, le=96, description="How many blocks.")
+    layers: int = Field(default=3, ge=1, le=96, description="Number of blocks.")
     width: tuple[Size, ...] = Field(
-        default=(256,), description="Features of a block: one number for all blocks, or a list of one each."
+        default=(256,), description="Features of a block: one number for all blocks, or one per block."
     )
     kernel: tuple[Size, ...] = Field(
-        default=(3,), description="Tokens seen at once: one number for all blocks, or a list of one each."
+        default=(3,), description="Kernel width in tokens: one number for all blocks, or one per block."
     )
-    embedding: int = Field(default=256, ge=1, description="Features of each token's embedding.")
+    embedding: int = Field(default=256, ge=1, description="Embedding size.")
     dropout: Rate = Field(
-        default=0.2, description="Dropped share of embeddings, of each block's input and of the output."
+        default=0.2, description="Dropout rate of embeddings, of each block's input and of the output."
     )
     max_positions: int = Field(
-        default=1024, ge=2, description="Longest sequence that positions are made for."
+        default=1024, ge=2, description="Maximum sequence length, the number of position embeddings."
     )
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """One a block."""
+        """The width of each block."""
         return self.width * self.layers if len(self.width) == 1 else self.width
 
     @property
@@ -44,7 +44,7 @@ class ConvPart(Section):
 
     @property
     def features(self) -> int:
-        """What the output layer reads."""
+        """The input size of the output layer."""
         return self.embedding
 
     @property
@@ -57,7 +57,7 @@ class ConvPart(Section):
 
     @property
     def attends(self) -> bool:
-        """Whether a decoder of this kind says where it looks."""
+        """Whether a decoder of this kind has attention."""
         return True
 
     @property
@@ -74,30 +74,28 @@ class ConvPart(Section):
         return value if isinstance(value, list | tuple) else (value,)
 
     @model_validator(mode="after")
-    def _one_number_a_block(self) -> ConvPart:
+    def _one_number_per_block(self) -> ConvPart:
         for name, numbers in (("width", self.width), ("kernel", self.kernel)):
             if len(numbers) not in (1, self.layers):
                 raise ValueError(
-                    f"{name} has {len(numbers)} numbers for {self.layers} layers; give one, or one a layer"
+                    f"{name} has {len(numbers)} numbers for {self.layers} layers; list one, or one per layer"
                 )
         return self
 
 
 class KalchbrennerPart(Section):
-    """Convolutions that shrink a sentence to one vector (Kalchbrenner & Blunsom 2013)."""
+    """A convolutional encoder that reduces a sentence to one vector (Kalchbrenner & Blunsom 2013)."""
 
     kind: Literal["kalchbrenner"] = "kalchbrenner"
-    embedding: int = Field(
-        default=256, ge=1, description="Features of each token's embedding, and of the sentence."
-    )
-    dropout: Rate = Field(default=0.2, description="Dropped share of embeddings.")
+    embedding: int = Field(default=256, ge=1, description="Embedding size, also that of the sentence vector.")
+    dropout: Rate = Field(default=0.2, description="Dropout rate of embeddings.")
     max_positions: int = Field(
-        default=1024, ge=2, description="Longest sequence that kernels are made for: N of them need √(2N)."
+        default=1024, ge=2, description="Maximum sequence length N, which needs √(2N) kernels."
     )
 
     @property
     def layers(self) -> int:
-        """Kernels of 2 … ⌈√(2N)⌉ columns; a short sentence needs the first few of them."""
+        """The number of kernels: 2 … ⌈√(2N)⌉ columns, of which a short sentence uses the first few."""
         return ceil(sqrt(2 * self.max_positions)) - 1
 
     @property

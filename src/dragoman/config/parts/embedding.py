@@ -1,4 +1,4 @@
-"""[model.src_embedding] and [model.tgt_embedding]: how a token becomes a vector."""
+"""Settings of source and target embeddings."""
 
 from __future__ import annotations
 
@@ -12,28 +12,29 @@ Width = Annotated[int, Field(ge=1, le=32)]
 
 
 class TableEmbeddingPart(Section):
-    """A vector for each entry of the vocabulary."""
+    """An embedding table with one vector per vocabulary entry."""
 
     kind: Literal["table"] = "table"
 
 
 class CharacterEmbeddingPart(Section):
-    """Words made of their characters by convolutions (Kim et al. 2016), so that like spellings are alike.
+    """Word embeddings computed from characters by convolutions (Kim et al. 2016).
 
-    The defaults are the paper's small model. Its side needs units of kind "word"; the output stays a table.
+    Similar spellings have similar vectors. The defaults are those of the paper's small model. The side needs
+    units of kind "word"; the output layer remains a table.
     """
 
     kind: Literal["characters"] = "characters"
-    features: int = Field(default=15, ge=1, description="Features of each character.")
+    features: int = Field(default=15, ge=1, description="Character embedding size.")
     widths: tuple[Width, ...] = Field(
-        default=(1, 2, 3, 4, 5, 6), min_length=1, description="Characters that a filter sees at once."
+        default=(1, 2, 3, 4, 5, 6), min_length=1, description="Filter widths in characters."
     )
     filters: int = Field(
         default=25,
         ge=1,
-        description="Filters for each character of their width: width 3 has 3 times as many.",
+        description="Filters per character of width: filters of width 3 are 3 times as many.",
     )
-    highways: int = Field(default=1, ge=0, le=16, description="Highway layers above the filters.")
+    highways: int = Field(default=1, ge=0, le=16, description="Highway layers after the filters.")
 
 
 EmbeddingPart = Annotated[TableEmbeddingPart | CharacterEmbeddingPart, Field(discriminator="kind")]

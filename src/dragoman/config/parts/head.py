@@ -1,4 +1,4 @@
-"""[model.head]: how the output's features become a probability for each word."""
+"""Settings of the output head: how decoder outputs become token probabilities."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ class SoftmaxHeadPart(Section):
 
 
 class SampledHeadPart(Section):
-    """A softmax that learns from a small vocabulary for each batch (Jean et al. 2015).
+    """A softmax that is trained on a small sampled vocabulary per batch (Jean et al. 2015).
 
-    The batch's own target words are in it, and others drawn at random. Training's loss, and its label
-    smoothing, are over these words only; validation and search take the whole vocabulary.
+    The sampled vocabulary contains the target tokens of the batch and randomly drawn negatives. The training
+    loss and its label smoothing use only these; validation and search use the whole vocabulary.
     """
 
     kind: Literal["sampled"] = "sampled"
-    size: int = Field(default=4000, ge=1, description="Words of each batch's vocabulary.")
+    size: int = Field(default=4000, ge=1, description="Size of the vocabulary of each batch.")
 
 
 class AdaptiveHeadPart(Section):
-    """A softmax over frequent words, and smaller ones over clusters of rare words (Grave et al. 2017).
+    """A softmax over frequent tokens, and smaller ones over clusters of rare tokens (Grave et al. 2017).
 
-    Vocabularies stand in the order of frequency, so a cluster is a range of ids. Label smoothing spreads
-    within each softmax. The output shares no matrix, so it needs model.tied = "none".
+    Vocabularies are sorted by frequency, so a cluster is a range of ids. Label smoothing applies within each
+    softmax. The output layer cannot share its matrix with embeddings: it needs model.tied = "none".
     """
 
     kind: Literal["adaptive"] = "adaptive"
     cutoffs: tuple[Cutoff, ...] = Field(
         default=(1000, 4000),
         min_length=1,
-        description="Ids at which a new cluster begins; the first is how many words count as frequent.",
+        description="Ids at which a new cluster begins; the first is the number of frequent tokens.",
     )
     shrink: int = Field(
-        default=4, ge=1, description="Each cluster has this many times fewer features than the one before."
+        default=4, ge=1, description="Factor by which the feature size shrinks from each cluster to the next."
     )
 
     @field_validator("cutoffs")

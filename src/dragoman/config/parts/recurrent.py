@@ -1,4 +1,4 @@
-"""[model.encoder] and [model.decoder] of kind "rnn"."""
+"""Settings of recurrent encoders and decoders: kind "rnn"."""
 
 from __future__ import annotations
 
@@ -12,26 +12,29 @@ FORMS_WITHOUT_ATTENTION = ("sutskever", "cho")
 
 
 class RNNPart(Section):
-    """What a recurrent encoder and a recurrent decoder have in common."""
+    """Settings common to recurrent encoders and decoders."""
 
     kind: Literal["rnn"] = "rnn"
     cell: Literal["elman", "lstm", "peephole-lstm", "coupled-lstm", "gru", "reset-first-gru"] = Field(
         default="lstm", description="The recurrent cell."
     )
-    layers: int = Field(default=1, ge=1, le=32, description="How many layers.")
+    layers: int = Field(default=1, ge=1, le=32, description="Number of layers.")
     width: Size | tuple[Size, ...] = Field(
         default=256,
-        description="Features of the state (per direction): one number, or one for each layer, bottom first.",
+        description="State size per direction: one number, or one per layer, bottom first.",
     )
-    embedding: int = Field(default=256, ge=1, description="Features of each token's embedding.")
+    embedding: int = Field(default=256, ge=1, description="Embedding size.")
     residual: bool = Field(
-        default=False, description="A layer adds its input to its output, where both are equally wide."
+        default=False,
+        description="Residual connections around layers whose input and output have the same size.",
     )
-    norm: bool = Field(default=False, description="Layer norm of what each layer gives.")
+    norm: bool = Field(default=False, description="Layer normalization of each layer's output.")
     dropout: Rate = Field(
-        default=0.2, description="Dropped share of embeddings, of each layer's output and of h̃."
+        default=0.2, description="Dropout rate of embeddings, of each layer's output and of h̃."
     )
-    variational: bool = Field(default=False, description="Drop the same features at every step.")
+    variational: bool = Field(
+        default=False, description="Variational dropout: drop the same features at every step."
+    )
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -58,30 +61,30 @@ class RNNPart(Section):
     def _each_layer_has_a_width(self) -> RNNPart:
         if len(self.widths) != self.layers:
             raise ValueError(
-                f"width lists {len(self.widths)} sizes for layers = {self.layers}; give one for each layer, "
+                f"width lists {len(self.widths)} sizes for layers = {self.layers}; list one per layer "
                 f"or set layers = {len(self.widths)}"
             )
         return self
 
 
 class RNNEncoderPart(RNNPart):
-    """A recurrent encoder, read from both sides by default."""
+    """A recurrent encoder, bidirectional by default."""
 
     bidirectional: bool | Literal["bottom"] = Field(
         default=True,
-        description='Read from the right as well: every layer, none, or the "bottom" one only.',
+        description='Read in both directions: in every layer, in none, or in the "bottom" one only.',
     )
     join: Literal["concat", "mean", "projection"] = Field(
         default="concat",
-        description="How the states of both directions become one: [h→; h←], ½(h→ + h←) or W[h→; h←] + b.",
+        description="How the states of both directions are combined: [h→; h←], ½(h→ + h←) or W[h→; h←] + b.",
     )
     reversed_source: bool = Field(
-        default=False, description="Read the source from its end only; needs bidirectional = false."
+        default=False, description="Read the source from right to left only; needs bidirectional = false."
     )
 
     @property
     def gives(self) -> tuple[int, ...]:
-        """Features that each layer gives to the next, bottom first."""
+        """The output size of each layer, bottom first."""
         doubled = [self.join == "concat" and self.reads_both_ways(layer) for layer in range(self.layers)]
         return tuple(width * (1 + double) for width, double in zip(self.widths, doubled, strict=True))
 
@@ -100,55 +103,57 @@ class RNNEncoderPart(RNNPart):
     def _one_way_is_reversed(self) -> RNNEncoderPart:
         if self.reversed_source and self.bidirectional:
             raise ValueError(
-                "reversed_source reads from the end, and bidirectional from both sides already; "
-                "set bidirectional = false, or reversed_source = false"
+                "reversed_source reads from right to left, which bidirectional already includes; "
+                "set bidirectional = false or reversed_source = false"
             )
         return self
 
 
 class RNNDecoderPart(RNNPart):
-    """A recurrent decoder: how it meets the source is its form."""
+    """A recurrent decoder; its form determines how it uses the source."""
 
     form: Literal["sutskever", "cho", "bahdanau", "luong", "joined", "gnmt"] = Field(
         default="luong",
         description=(
-            "How the source enters: in the first state only (sutskever), as one summary at every step (cho), "
-            "by attention before the cell (bahdanau), after it (luong), before the output only (joined), or "
-            "from the bottom layer to all others (gnmt)."
+            "How the decoder uses the source: in the initial state only (sutskever), as one summary at every "
+            "step (cho), or by attention: before the cell (bahdanau), after it (luong), before the output "
+            "only (joined), or computed by the bottom layer for all layers (gnmt)."
         ),
     )
     attention: Literal["additive", "multiplicative", "concat", "dot", "scaled-dot", "cosine"] = Field(
         default="multiplicative",
         description=(
-            "The score of a source state: vᵀ tanh(W₁h + W₂s), sᵀWh, vᵀ tanh(W₁[s; h]), sᵀh, sᵀh/√d "
+            "The attention score of a source state: vᵀ tanh(W₁h + W₂s), sᵀWh, vᵀ tanh(W₁[s; h]), sᵀh, sᵀh/√d "
             "or β cos(s, h)."
         ),
     )
     input_feeding: bool = Field(
-        default=True, description="In the form luong the attentional vector also enters the next step."
+        default=True, description="In the form luong, also feed the attentional vector to the next step."
     )
     bridge: Literal["projected", "last", "zero"] = Field(
         default="projected",
         description=(
-            "The first state: a projection of the encoder's summary, the encoder's last states layer by "
+            "The initial state: a projection of the encoder's summary, the encoder's last states layer by "
             "layer, or zeros."
         ),
     )
-    share_cells: bool = Field(default=False, description="The decoder's cells are those of the encoder.")
+    share_cells: bool = Field(
+        default=False, description="Share the recurrent cells between encoder and decoder."
+    )
 
     @property
     def attends(self) -> bool:
-        """Whether a decoder of this kind says where it looks."""
+        """Whether a decoder of this kind has attention."""
         return self.form not in FORMS_WITHOUT_ATTENTION
 
     @property
     def features(self) -> int:
-        """What the output layer reads: h̃."""
+        """The input size of the output layer: that of h̃."""
         return self.embedding
 
     @property
     def query_features(self) -> int:
-        """The state that looks: the top layer's, but the bottom one's in GNMT."""
+        """The size of the attention query: the state of the top layer, or of the bottom one in GNMT."""
         return self.widths[0 if self.form == "gnmt" else -1]
 
     @property
@@ -156,7 +161,7 @@ class RNNDecoderPart(RNNPart):
         return self.wide + (f", {self.attention} attention" if self.attends else f", form {self.form}")
 
     def beside(self, layer: int, memory: int) -> int:
-        """Features that stand beside the input of a layer."""
+        """Return the number of features concatenated to the input of a layer."""
         match self.form:
             case "gnmt":
                 return memory
@@ -169,21 +174,23 @@ class RNNDecoderPart(RNNPart):
         return 0
 
     def refuse(self, encoder: Section) -> None:
-        """What cannot be with this encoder."""
-        twin = encoder if isinstance(encoder, RNNEncoderPart) and not encoder.bidirectional else None
-        if twin is not None and (twin.cell, twin.widths) != (self.cell, self.widths):
-            twin = None
-        if self.bridge == "last" and twin is None:
+        """Raise ValueError if the decoder is incompatible with this encoder."""
+        matching = encoder if isinstance(encoder, RNNEncoderPart) and not encoder.bidirectional else None
+        if matching is not None and (matching.cell, matching.widths) != (self.cell, self.widths):
+            matching = None
+        if self.bridge == "last" and matching is None:
             raise ValueError(
                 'bridge = "last" copies the state of each layer, so the encoder must be of kind "rnn" with '
-                "bidirectional = false and have the decoder's cell, layers and width; give it these, or set "
+                "bidirectional = false and have the decoder's cell, layers and width; change these, or set "
                 'decoder.bridge = "projected"'
             )
-        if self.share_cells and (twin is None or twin.embedding != self.embedding or self.beside(0, 1)):
+        if self.share_cells and (
+            matching is None or matching.embedding != self.embedding or self.beside(0, 1)
+        ):
             raise ValueError(
-                'share_cells makes the cells of both sides one, so the encoder must be of kind "rnn" with '
-                "bidirectional = false and have the decoder's cell, layers, width and embedding, and nothing "
-                "but the token may enter them: form sutskever, joined, or luong without input_feeding; "
+                'share_cells uses the same cells on both sides, so the encoder must be of kind "rnn" with '
+                "bidirectional = false and have the decoder's cell, layers, width and embedding, and the "
+                "cells may read only the token: form sutskever, joined, or luong without input_feeding; "
                 "change these, or set decoder.share_cells = false"
             )
 
@@ -191,7 +198,7 @@ class RNNDecoderPart(RNNPart):
     def _something_of_the_source_arrives(self) -> RNNDecoderPart:
         if self.form == "sutskever" and self.bridge == "zero":
             raise ValueError(
-                'form = "sutskever" knows the source by its first state only, and bridge = "zero" leaves it '
-                'empty; set bridge = "projected" or "last"'
+                'form = "sutskever" sees the source only through its initial state, but bridge = "zero" '
+                'leaves that empty; set bridge = "projected" or "last"'
             )
         return self

@@ -1,4 +1,4 @@
-"""Files → CheckReport, in two passes over them and with a block of pairs in memory."""
+"""Corpus checks: two passes over the files, with one block of pairs in memory."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from dragoman.errors import DataError
 from dragoman.text.languages import Languages
 
 FilePaths = Sequence[str | Path]
-MOST_FAULTS = 10_000  # of a file with fewer pairs: it is something else, and each costs time
+MOST_FAULTS = 10_000  # reading stops here if there are fewer pairs: the file is not a corpus
 
 
 def check(
     files: FilePaths, *, valid: FilePaths = (), test: FilePaths = (), languages: Languages | None = None
 ) -> CheckReport:
-    """Look at everything; faults that training would refuse are collected, not raised.
+    """Run all checks. Faults that training would refuse are collected, not raised.
 
-    `languages` are those of the source and the target, in files that have several.
+    `languages` are the source and target languages, for files with several languages.
     """
     report = CheckReport([str(file) for file in files])
     held = {"valid": valid, "test": test}
@@ -44,7 +44,8 @@ def check(
     ]
     cleaner = Cleaner(ratio)
     findings = {"empty": report.empty, "duplicates": report.duplicates, "lengths": report.lengths}
-    for block in blocks(faulty(files, CheckReport([]), languages)):  # their faults are told already
+    # The first pass has already reported the faults.
+    for block in blocks(faulty(files, CheckReport([]), languages)):
         for pair, reason in zip(block, cleaner.reasons(block), strict=True):
             if reason:
                 findings[reason].add(pair)
@@ -57,7 +58,7 @@ def check(
 
 
 def survey(files: FilePaths, report: CheckReport, languages: Languages | None, words: Words) -> LengthRatio:
-    """The first pass: count, gather the faults, learn the usual length ratio and words, look for drift."""
+    """Run the first pass: count pairs, collect faults, estimate length ratio and words, detect drift."""
     ratio, detector, lengths = LengthRatio(), DriftDetector(), Lengths()
     for block in blocks(faulty(files, report, languages)):
         report.pairs += len(block)
@@ -74,7 +75,7 @@ def survey(files: FilePaths, report: CheckReport, languages: Languages | None, w
 
 
 def faulty(files: FilePaths, report: CheckReport, languages: Languages | None) -> Iterator[Pair]:
-    """The pairs of some files; their faults go into the report."""
+    """Yield the pairs of the files, and add their faults to the report."""
     pairs = faults = 0
 
     def take(bad: BadLine) -> None:
@@ -85,7 +86,7 @@ def faulty(files: FilePaths, report: CheckReport, languages: Languages | None) -
         report.faults.add(bad.kind, bad.error)
         faults += 1
         if faults >= MOST_FAULTS and faults > pairs:
-            raise hopeless(bad, faults)
+            raise mostly_bad(bad, faults)
 
     try:
         for pair in open_pairs(files, on_bad=take, languages=languages):
@@ -95,12 +96,12 @@ def faulty(files: FilePaths, report: CheckReport, languages: Languages | None) -
         report.faults.add("file", error)
 
 
-def hopeless(bad: BadLine, faults: int) -> DataError:
+def mostly_bad(bad: BadLine, faults: int) -> DataError:
     return DataError(
-        f"{faults:,} lines are bad, more than are good; the rest was not read.",
+        f"{faults:,} lines are bad, more than are good; the rest of the file was not read.",
         where=f"{bad.file}:{bad.line}",
-        expected="a file of the format that its name says",
-        hint=f"Look at it: head -c 1000 {bad.file}",
+        expected="a file of the format that its name suggests",
+        hint=f"Inspect it: head -c 1000 {bad.file}",
     )
 
 

@@ -1,4 +1,4 @@
-"""Which pairs are not worth training on, and why; each is dropped for the first reason that fits."""
+"""Cleaning: pairs to drop from training. Each is dropped for the first reason that applies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Reason = Literal["empty", "duplicates", "lengths"]
 
 
 class Cleaner:
-    """Takes the pairs in order, a block at a time, once the usual length ratio is known."""
+    """Reasons to drop pairs. Takes the pairs in order, in blocks, once the usual length ratio is known."""
 
     def __init__(self, ratio: LengthRatio) -> None:
         self.ratio = ratio
@@ -40,7 +40,7 @@ class Cleaner:
 
 
 def clean(pairs: Callable[[], Iterator[Pair]]) -> Iterator[Pair]:
-    """The pairs that `check` counts as kept; reads them twice."""
+    """Yield the pairs that `check` counts as kept. Reads the pairs twice."""
     ratio = LengthRatio()
     for pair in pairs():
         ratio.add(pair)

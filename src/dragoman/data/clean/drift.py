@@ -1,9 +1,9 @@
-"""Where two aligned files drift apart: sources that fit the target a line above or below better than theirs.
+"""Detection of drift: sources that fit a target a few lines above or below better than their own.
 
-For each shift k, e_k(i) says how much better source i fits target i + k than target i, by three cheap signs:
-the length ratio, words that stand on both sides (numbers, names), and how the sentence ends. The sum of e_k
-falls while the files are aligned and climbs where they are shifted by k (Page's CUSUM test, 1954). A climb of
-ALARM above the lowest point is a drift, and that lowest point is where it began.
+For each shift k, e_k(i) measures how much better source i fits target i + k than target i, by three cheap
+features: the length ratio, words that occur on both sides (numbers, names), and the final punctuation. The
+sum of e_k falls while the files are aligned and rises where they are shifted by k (Page's CUSUM test, 1954).
+A rise of ALARM above the minimum is a drift, which begins at that minimum.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from dragoman.data.pair import Pair, excerpt
 SHIFTS = (-1, 1, -2, 2, -3, 3)
 REACH = 3
 ALARM = 30.0
-DOUBT = 0.3  # taken from every e: chance alone must not climb where no sign says anything
-CLIP = 3.0  # the most that one sign of one pair may say
-ENOUGH = 1000  # pairs from which the length ratio can be told
+SLACK = 0.3  # subtracted from every e, so that chance alone does not raise the sum
+CLIP = 3.0  # maximum contribution of one feature of one pair
+ENOUGH = 1000  # pairs needed to estimate the length ratio
 ENOUGH_TEXT = 1000  # characters whose words are compared
 ENDINGS = {c: n for n, chars in enumerate((".。।", "?？؟", "!！", ":：", ",;", "…"), start=1) for c in chars}
 
@@ -29,19 +29,19 @@ Floats = NDArray[np.float64]
 
 
 class Drift(NamedTuple):
-    first: int  # the line where it begins, within a few
-    last: int | None  # the line where it ends; None: it lasts to the end of the file
-    shift: int  # the target of source line n stands in line n + shift
-    pair: Pair  # what stands in the first line
+    first: int  # the approximate line where it begins
+    last: int | None  # the line where it ends, or None if it lasts to the end of the file
+    shift: int  # the target of source line n is in line n + shift
+    pair: Pair  # the pair in the first line
 
 
 class Climb:
-    """The running evidence for one shift."""
+    """The cumulative evidence for one shift."""
 
     def __init__(self, shift: int) -> None:
         self.shift = shift
         self.height = 0.0
-        self.start: Pair | None = None  # the first pair after the lowest point
+        self.start: Pair | None = None  # the first pair after the minimum
         self.peak = 0.0
         self.end: Pair | None = None  # the pair at the peak
         self.over = False
@@ -68,8 +68,8 @@ class Climb:
         return Drift(self.start.line, self.end.line if self.over else None, self.shift, excerpt(self.start))
 
 
-class Signs:
-    """What is compared, of a run of pairs."""
+class Features:
+    """The features of consecutive pairs."""
 
     def __init__(self, pairs: Sequence[Pair]) -> None:
         self.src_length = np.log([len(pair.src) + 1 for pair in pairs])
@@ -80,13 +80,13 @@ class Signs:
         self.tgt_words = [set(pair.tgt[:ENOUGH_TEXT].split()) for pair in pairs]
 
     def ratio(self) -> tuple[float, float]:
-        """Median and spread of the length ratio, from the pairs as they stand."""
+        """Return the median and the spread of the length ratio of the pairs as they are."""
         ratio = self.tgt_length - self.src_length
         middle = float(np.median(ratio))
         return middle, max(0.05, 1.4826 * float(np.median(np.abs(ratio - middle))))
 
     def fit(self, shift: int, middle: float, spread: float) -> tuple[Floats, Floats]:
-        """How well each source between the margins fits the target `shift` lines below it."""
+        """Return how well each source between the margins fits the target `shift` lines below it."""
         size = len(self.src_words)
         src = slice(REACH, size - REACH)
         tgt = slice(REACH + shift, size - REACH + shift)
@@ -97,7 +97,7 @@ class Signs:
 
 
 class DriftDetector:
-    """Feed it the pairs in order, a block at a time; it keeps a few of them only."""
+    """Detects drift in pairs that are added in order, in blocks; it keeps only a few of them."""
 
     def __init__(self) -> None:
         self.climbs = [Climb(shift) for shift in SHIFTS]
@@ -111,24 +111,24 @@ class DriftDetector:
         self.tail = pairs[-2 * REACH :]
         if len(pairs) <= 2 * REACH:
             return
-        signs = Signs(pairs)
+        features = Features(pairs)
         if self.scale is None or len(block) >= ENOUGH:
-            self.scale = signs.ratio()
-        length, other = signs.fit(0, *self.scale)
+            self.scale = features.ratio()
+        length, other = features.fit(0, *self.scale)
         for climb in self.climbs:
-            shifted_length, shifted_other = signs.fit(climb.shift, *self.scale)
+            shifted_length, shifted_other = features.fit(climb.shift, *self.scale)
             evidence = np.clip(shifted_length - length, -CLIP, CLIP) + np.clip(
                 shifted_other - other, -CLIP, CLIP
             )
-            climb.add(evidence - DOUBT, pairs[REACH:-REACH])
+            climb.add(evidence - SLACK, pairs[REACH:-REACH])
 
     def find(self) -> Drift | None:
-        """The first drift, if there is one."""
+        """Return the first drift, if there is one."""
         drifts = [drift for climb in self.climbs if climb.found and (drift := climb.drift())]
         return min(drifts, key=lambda drift: drift.first, default=None)
 
     def best_guess(self, shift: int) -> Drift | None:
-        """Where the files drift apart when their ends are known to be `shift` lines apart."""
+        """Return the most likely drift when the target file is known to have `shift` more lines."""
         guesses = [drift for climb in self.climbs if climb.shift == shift and (drift := climb.drift())]
         return self.find() or next(iter(guesses), None)
 

@@ -1,4 +1,4 @@
-"""How much of a held-out set is in training too, where it flatters every score."""
+"""Leakage: held-out pairs that are also in the training data, which inflates every score."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHOWN = 3
 
 
 class Key(NamedTuple):
-    """A pair without its text."""
+    """The hashes of a pair."""
 
     src: int
     tgt: int
@@ -21,7 +21,7 @@ class Key(NamedTuple):
 
 
 class Twin(NamedTuple):
-    """A held-out pair that training sees too."""
+    """A held-out pair that is also in the training data."""
 
     line: int
     train_line: int
@@ -30,7 +30,7 @@ class Twin(NamedTuple):
 
 @dataclass(frozen=True)
 class Overlap:
-    """Held-out pairs whose source, target or both are in training, but for case, spaces and punctuation."""
+    """Held-out pairs with source, target or both in training, ignoring case, spaces and punctuation."""
 
     pairs: int
     sources: int
@@ -48,7 +48,7 @@ def key(pair: Pair) -> Key:
 
 
 class Leakage:
-    """Holds the keys of one held-out set while the training pairs stream by."""
+    """The overlap of one held-out set with the training pairs, which are added one by one."""
 
     def __init__(self, held_out: Iterable[Pair]) -> None:
         self.keys = [key(pair) for pair in held_out]

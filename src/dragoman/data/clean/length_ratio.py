@@ -1,4 +1,4 @@
-"""How long a target is for its source, in this corpus, and which pairs are far from that."""
+"""The usual length ratio of target to source in a corpus, and the outliers."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from math import exp, log
 
 from dragoman.data.pair import Pair
 
-BIN = 0.02  # of the log ratio; a histogram of bins is all that is kept
-FAR = 6.0  # spreads from the middle
-LEAST = log(3.0)  # a ratio less than 3 times the usual is never far
-SHORT = 12  # characters on both sides below which a ratio says nothing: "OK" and "Einverstanden."
+BIN = 0.02  # bin width of the histogram of log ratios
+FAR = 6.0  # spreads from the median
+LEAST = log(3.0)  # a ratio within 3 times the usual is never an outlier
+SHORT = 12  # characters on both sides below which a ratio means nothing: "OK" and "Einverstanden."
 
 
 class LengthRatio:
@@ -21,15 +21,15 @@ class LengthRatio:
         self.limit = LEAST
 
     def add(self, pair: Pair) -> None:
-        place = round(log_ratio(pair) / BIN)
-        self.bins[place] = self.bins.get(place, 0) + 1
+        index = round(log_ratio(pair) / BIN)
+        self.bins[index] = self.bins.get(index, 0) + 1
 
     def settle(self) -> None:
-        """Fix the limits once every pair was seen."""
+        """Compute the limits after all pairs were added."""
         self.middle = weighted_median(self.bins) * BIN
         gaps: dict[int, int] = {}
-        for place, count in self.bins.items():
-            gap = abs(round(place - self.middle / BIN))
+        for index, count in self.bins.items():
+            gap = abs(round(index - self.middle / BIN))
             gaps[gap] = gaps.get(gap, 0) + count
         self.limit = max(LEAST, FAR * 1.4826 * weighted_median(gaps) * BIN)
 
@@ -50,8 +50,8 @@ def log_ratio(pair: Pair) -> float:
 def weighted_median(bins: dict[int, int]) -> int:
     half = sum(bins.values()) / 2
     passed = 0
-    for place in sorted(bins):
-        passed += bins[place]
+    for index in sorted(bins):
+        passed += bins[index]
         if passed >= half:
-            return place
+            return index
     return 0

@@ -1,4 +1,4 @@
-"""Text as it is compared: no case, spaces or punctuation; and 64-bit hashes, the same in every process."""
+"""Normalised text for comparison, and 64-bit hashes that are the same in every process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hashlib import blake2b
 
 
 class _KeepTable(dict[int, str | None]):
-    """A table for str.translate that asks Unicode about each character once."""
+    """A table for str.translate that looks up the Unicode category of each character once."""
 
     def __missing__(self, code: int) -> str | None:
         char = chr(code)
@@ -19,7 +19,7 @@ _KEEP_TABLE = _KeepTable()
 
 
 def normalise(text: str) -> str:
-    """Casefolded, composed, without spaces and punctuation; text of nothing else stays as it is."""
+    """Return the text casefolded, in NFC, without spaces and punctuation unless it has nothing else."""
     return unicodedata.normalize("NFC", text.casefold()).translate(_KEEP_TABLE) or text.strip()
 
 

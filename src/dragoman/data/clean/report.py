@@ -1,4 +1,4 @@
-"""What `check` found. The terminal and --json are two views of it."""
+"""The report of `check`, which the terminal and --json show."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from dragoman.data.pair import Pair, excerpt
 from dragoman.errors import DataError
 
 SHOWN = 3
-LEAKY = 0.5  # of held-out pairs in training: a score on them says nothing
+LEAKY = 0.5  # share of held-out pairs in training above which a score means nothing
 
 
 @dataclass
 class Finding:
-    """How many pairs a rule met, and the first few."""
+    """The number of pairs that match a rule, and the first few."""
 
     count: int = 0
     examples: list[Pair] = field(default_factory=list)
@@ -30,7 +30,7 @@ class Finding:
 
 @dataclass
 class Faults:
-    """What training would refuse: how many of each kind, and the first few."""
+    """Faults that training would refuse: the number of each kind, and the first few."""
 
     counts: dict[str, int] = field(default_factory=dict)
     errors: list[DataError] = field(default_factory=list)
@@ -59,24 +59,23 @@ class CheckReport:
     lengths: Finding = field(default_factory=Finding)
     copies: Finding = field(default_factory=Finding)
     controls: Finding = field(default_factory=Finding)
-    length_ratio: float = 1.0  # target characters a source character, median
-    length_correlation: float | None = None  # of source and target; None where lengths say nothing
+    length_ratio: float = 1.0  # median of target characters per source character
+    length_correlation: float | None = None  # of source and target; None if lengths are not informative
     drift: Drift | None = None
     faults: Faults = field(default_factory=Faults)
-    passed: dict[str, int] = field(default_factory=dict)  # how many units of each kind a reader leaves out
+    passed: dict[str, int] = field(default_factory=dict)  # units that a reader leaves out, by kind
     leakage: dict[str, Overlap] = field(default_factory=dict)  # of "valid" and "test"
-    turned: list[str] = field(
-        default_factory=list
-    )  # those of "valid" and "test" that are the other way round
+    # Those of "valid" and "test" with source and target swapped.
+    turned: list[str] = field(default_factory=list)
 
     @property
     def is_shuffled(self) -> bool:
-        """Whether the lengths of source and target have nothing to do with each other."""
+        """Whether the lengths of source and target are unrelated."""
         return self.length_correlation is not None and self.length_correlation < UNRELATED
 
     @property
     def is_doubtful(self) -> bool:
-        """Training would take these files, and learn little from them."""
+        """Whether training would accept these files but learn little from them."""
         leaks = any(overlap.share > LEAKY for overlap in self.leakage.values())
         return self.is_shuffled or self.drift is not None or bool(self.turned) or leaks
 
@@ -86,7 +85,7 @@ class CheckReport:
 
     @property
     def usable(self) -> bool:
-        """Whether training takes these files as they are."""
+        """Whether training accepts these files as they are."""
         return not self.faults.counts
 
     def to_json(self) -> dict[str, Any]:

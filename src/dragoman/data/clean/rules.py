@@ -1,4 +1,4 @@
-"""What is wrong with a pair by itself. Each rule is one sentence."""
+"""Rules about a single pair."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 
 from dragoman.data.pair import Pair
 
-MAX_SIDE_CHARACTERS = 4000  # characters of a side; more is a document, not a sentence
+MAX_SIDE_CHARACTERS = 4000  # a longer side is a document, not a sentence
 
-# C0 and C1 controls but the tab, and the controls that turn the direction of text around unseen
+# C0 and C1 controls except the tab, and the invisible controls that change the direction of text.
 CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 

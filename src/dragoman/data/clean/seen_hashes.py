@@ -1,4 +1,4 @@
-"""A set of 64-bit hashes, filled a block at a time: 8 bytes each, 16 while two runs merge."""
+"""A set of 64-bit hashes, filled in blocks: 8 bytes per hash, 16 while two runs are merged."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ Hashes = NDArray[np.uint64]
 
 
 class SeenHashes:
-    """Sorted runs, each at least twice as long as the next, so there are few to search."""
+    """Sorted runs, each at least twice as long as the next, so that there are few to search."""
 
     def __init__(self) -> None:
         self.runs: list[Hashes] = []
 
     def add(self, hashes: Hashes) -> NDArray[np.bool_]:
-        """Which of these came before, in an earlier block or further up in this one."""
+        """Add hashes, and return which of them occurred before, in an earlier block or in this one."""
         repeated = np.ones(len(hashes), dtype=np.bool_)
         repeated[np.unique(hashes, return_index=True)[1]] = False
         for run in self.runs:
-            place = np.minimum(np.searchsorted(run, hashes), len(run) - 1)
-            repeated |= run[place] == hashes
+            index = np.minimum(np.searchsorted(run, hashes), len(run) - 1)
+            repeated |= run[index] == hashes
         fresh = np.sort(hashes[~repeated])
         if len(fresh):
             self.runs.append(fresh)

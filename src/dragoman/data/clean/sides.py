@@ -1,4 +1,4 @@
-"""Whether source and target belong together, and which side is which: by lengths, by words, by file names."""
+"""Checks that source and target match and are not swapped, by lengths, words and file names."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pathlib import Path
 from dragoman.data.pair import Pair
 from dragoman.data.readers.open_pairs import text_suffix
 
-ENOUGH = 200  # pairs from which something can be told
-UNRELATED = 0.15  # a correlation of lengths below it: of translations it is 0.8 and more
-VARIED = 0.2  # standard deviation of log lengths: where all targets are as long, they say nothing
-LOOKED_AT = 20_000  # pairs whose words are counted
-FREQUENT = 300  # words of a side that tell it from the other
-CLEARLY = 0.25  # more of the words are of the other side
+ENOUGH = 200  # pairs needed for an estimate
+UNRELATED = 0.15  # length correlation below which sides are unrelated; translations have 0.8 and more
+VARIED = 0.2  # minimum standard deviation of log lengths; equal lengths carry no information
+COUNTED_PAIRS = 20_000  # pairs whose words are counted
+FREQUENT = 300  # most frequent words of a side, which identify it
+MARGIN = 0.25  # by which the share of words of the other side must exceed that of its own
 NO_LANGUAGES = ("txt", "src", "tgt")
 
 
 class Lengths:
-    """The correlation of log lengths, summed over all pairs."""
+    """The correlation of the log lengths of source and target over all pairs."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -29,12 +29,12 @@ class Lengths:
     def add(self, pair: Pair) -> None:
         x, y = math.log(len(pair.src) + 1), math.log(len(pair.tgt) + 1)
         self._count += 1
-        for place, value in enumerate((x, y, x * x, y * y, x * y)):
-            self._sums[place] += value
+        for index, value in enumerate((x, y, x * x, y * y, x * y)):
+            self._sums[index] += value
 
     @property
     def correlation(self) -> float | None:
-        """None where lengths say nothing."""
+        """The correlation, or None if lengths are not informative."""
         if self._count < ENOUGH:
             return None
         x, y, xx, yy, xy = (value / self._count for value in self._sums)
@@ -52,7 +52,7 @@ class Words:
         self._pairs = 0
 
     def add(self, pair: Pair) -> None:
-        if self._pairs < LOOKED_AT:
+        if self._pairs < COUNTED_PAIRS:
             self._pairs += 1
             for counts, text in zip(self._counts, (pair.src, pair.tgt), strict=True):
                 counts.update(text.lower().split()[:100])
@@ -66,27 +66,27 @@ class Words:
         return {word for word, _ in self._counts[side].most_common(FREQUENT)}
 
     def share(self, side: int, words: set[str]) -> float:
-        """Of the running words of a side, how many are these."""
+        """Return the share of `words` in the running words of a side."""
         counts = self._counts[side]
         return sum(count for word, count in counts.items() if word in words) / max(1, counts.total())
 
     def is_turned(self, train: Words) -> bool:
-        """Whether the sources look like the targets of training, and the targets like its sources."""
+        """Return whether the sources resemble the training targets, and the targets the training sources."""
         sides = [train.frequent(side) for side in (0, 1)]
         only = [sides[0] - sides[1], sides[1] - sides[0]]
         return self._pairs > 0 and all(
-            self.share(side, only[1 - side]) > self.share(side, only[side]) + CLEARLY for side in (0, 1)
+            self.share(side, only[1 - side]) > self.share(side, only[side]) + MARGIN for side in (0, 1)
         )
 
 
 def language_names(files: Sequence[str | Path]) -> list[str]:
-    """["en", "de"] from train.en and train.de; nothing where the names do not say."""
+    """Return ["en", "de"] for train.en and train.de, or [] if the names are not language codes."""
     names = [text_suffix(Path(file))[1:] for file in files]
     are_codes = all(2 <= len(name) <= 3 and name.isalpha() and name not in NO_LANGUAGES for name in names)
     return names if len(names) == 2 and are_codes and names[0] != names[1] else []
 
 
 def are_swapped(files: Sequence[str | Path], train: Sequence[str | Path]) -> bool:
-    """Whether the names of two files say that they are the other way round."""
+    """Return whether the file names show that source and target are swapped."""
     names = language_names(files)
     return bool(names) and names[::-1] == language_names(train)

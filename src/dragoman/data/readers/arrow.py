@@ -1,4 +1,4 @@
-"""Parquet and Arrow, also those of a Hugging Face dataset on disk: columns with names, read by batches."""
+"""Reader of Parquet and Arrow files, including Hugging Face datasets on disk: named columns in batches."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from dragoman.data.readers.open_file import BOMB_RATIO, opened
 from dragoman.errors import DataError, MissingExtra
 from dragoman.text.languages import Languages, columns_of
 
-ROWS = 10_000  # of a batch, at most
-BATCH = 16 << 20  # bytes of a batch, about
+ROWS = 10_000  # maximum rows of a batch
+BATCH = 16 << 20  # approximate bytes of a batch
 BOMB_FLOOR = 16 << 20  # bytes of text below which no ratio is suspicious
-STATE, SPLITS = "state.json", "dataset_dict.json"  # in the folder of a dataset, and of one with splits
-NESTED = "translation"  # a column of Hugging Face: {"en": "…", "de": "…"}
+STATE, SPLITS = "state.json", "dataset_dict.json"  # files of a dataset folder, and of one with splits
+NESTED = "translation"  # the Hugging Face column: {"en": "…", "de": "…"}
 
 Texts = tuple[list[str | None], list[str | None]]
 
 
 def read_arrow(file: Path, on_bad: OnBad, languages: Languages | None = None) -> Iterator[Pair]:
-    """Rows are counted from 1. A row in which a side is null is left out."""
+    """Yield pairs, numbering rows from 1. A row with a null side is left out."""
     arrow = pyarrow("pyarrow")
-    with opened(file) as raw:  # what is no file, or may not be read, has its sentence there
+    with opened(file) as raw:  # raises a specific error if the file is missing or unreadable
         limit = max(BOMB_FLOOR, BOMB_RATIO * os.fstat(raw.fileno()).st_size)
-    number = given = 0
+    number = characters = 0
     try:
         for sources, targets in (
             in_parquet(file, languages) if is_parquet(file) else in_arrow(file, languages)
@@ -38,20 +38,20 @@ def read_arrow(file: Path, on_bad: OnBad, languages: Languages | None = None) ->
             for source, target in zip(sources, targets, strict=True):
                 number += 1
                 if source is None or target is None:
-                    on_bad(bad_line("untranslated", file, number, "This row is in one language.", hint=""))
+                    on_bad(bad_line("untranslated", file, number, "This row has only one language.", hint=""))
                 elif Inline.is_too_long(source, target):
                     on_bad(too_long(file, number))
                 else:
-                    given += len(source) + len(target)
-                    if given > limit:
-                        raise too_packed(file, given)
+                    characters += len(source) + len(target)
+                    if characters > limit:
+                        raise too_packed(file, characters)
                     yield Pair(one_line(source), one_line(target), number)
     except (arrow.ArrowException, OSError) as error:
         raise DataError(
             f"This file cannot be read: {str(error).partition(chr(10))[0][:200]}",
             where=str(file),
             expected="Parquet, or Arrow as Hugging Face datasets writes it",
-            hint="Write it again from where it came.",
+            hint="Export it again from its source.",
         ) from None
 
 
@@ -64,7 +64,7 @@ def one_line(text: str) -> str:
 
 
 class Sides:
-    """Where the source and the target are: columns, or fields of the column "translation"."""
+    """The columns of the source and the target, or the fields of the column "translation"."""
 
     def __init__(self, file: Path, schema: Any, languages: Languages | None) -> None:
         kind: Any = schema.field(NESTED).type if schema.names.count(NESTED) == 1 else None
@@ -80,7 +80,7 @@ class Sides:
             raise no_text(file, *self.names)
 
     def of(self, batch: Any) -> Iterator[Texts]:
-        """The texts of a batch; what is not UTF-8, or points outside of it, is an ArrowException."""
+        """Yield the texts of a batch. Raise ArrowException for invalid UTF-8 or offsets out of bounds."""
         columns = batch.to_struct_array() if not self.is_nested else batch.column(NESTED)
         sides = dict(zip([field.name for field in columns.type], columns.flatten(), strict=True))
         found = [sides[name] for name in self.names]
@@ -100,7 +100,7 @@ def is_text(kind: Any) -> bool:
 
 
 def texts(side: Any) -> list[str | None]:
-    """A text that stands in many rows is in memory once."""
+    """Return the texts of a column. A text that occurs in many rows is in memory once."""
     if not pyarrow("pyarrow.types").is_dictionary(side.type):
         return list(side.to_pylist())
     values = side.dictionary.to_pylist()
@@ -108,7 +108,7 @@ def texts(side: Any) -> list[str | None]:
 
 
 def rows_of(size: int, rows: int) -> int:
-    """As many rows as have about BATCH bytes."""
+    """Return the number of rows with about BATCH bytes."""
     return max(1, min(ROWS, BATCH * rows // max(1, size)))
 
 
@@ -129,7 +129,7 @@ def in_parquet(file: Path, languages: Languages | None) -> Iterator[Texts]:
 
 
 def in_arrow(file: Path, languages: Languages | None) -> Iterator[Texts]:
-    """In either of its two forms."""
+    """Yield the texts of an Arrow file, in the file or the stream format."""
     arrow = pyarrow("pyarrow")
     with arrow.memory_map(str(file)) as source:
         is_file = source.read(6) == b"ARROW1"
@@ -152,10 +152,10 @@ def pyarrow(name: str) -> Any:
 
 def no_text(file: Path, *names: str) -> DataError:
     return DataError(
-        f"The columns {' and '.join(names)} do not hold text.",
+        f"The columns {' and '.join(names)} do not contain text.",
         where=str(file),
         expected="two columns of text",
-        hint="Name them: --languages SOURCE TARGET, with the names of the columns",
+        hint="Pass the column names: --languages SOURCE TARGET",
     )
 
 
@@ -163,22 +163,22 @@ def same_names(file: Path) -> DataError:
     return DataError(
         "Two columns have the same name.",
         where=str(file),
-        expected="a name for each column",
-        hint="Write it again with names that differ.",
+        expected="a unique name for each column",
+        hint="Rename one of the columns.",
     )
 
 
 def too_packed(file: Path, size: int) -> DataError:
     return DataError(
-        f"This file unpacks to more than {BOMB_RATIO} times its size; text does not.",
+        f"This file expands to more than {BOMB_RATIO} times its size, which text does not.",
         where=f"{file}, {size:,} bytes",
-        expected=f"at most {BOMB_FLOOR:,} bytes, or {BOMB_RATIO} times what is stored",
-        hint="If it is right, write it again without compression.",
+        expected=f"at most {BOMB_FLOOR:,} bytes, or {BOMB_RATIO} times the compressed size",
+        hint="If the content is right, save it without compression.",
     )
 
 
 def dataset_files(folder: Path) -> list[str]:
-    """The files of a dataset that was saved to disk; none where the folder is something else."""
+    """Return the files of a dataset saved to disk, or [] if the folder is not a dataset."""
     if (folder / SPLITS).is_file():
         splits = listed(folder / SPLITS, "splits")
         if not all(isinstance(split, str) for split in splits):
@@ -198,7 +198,7 @@ def dataset_files(folder: Path) -> list[str]:
 
 
 def listed(file: Path, key: str = "_data_files") -> list[Any]:
-    """The list that a small file of JSON has under this name."""
+    """Return the list under `key` of a small JSON file."""
     try:
         found = json.loads(file.read_text(encoding="utf-8"))[key]
     except (OSError, ValueError, TypeError, LookupError, RecursionError):
@@ -210,8 +210,8 @@ def listed(file: Path, key: str = "_data_files") -> list[Any]:
 
 def no_dataset(file: Path) -> DataError:
     return DataError(
-        "This folder is not a dataset as Hugging Face saves it.",
+        "This folder is not a Hugging Face dataset.",
         where=str(file),
         expected='"_data_files" with names of files in this folder, or "splits" with names of folders',
-        hint="Save it again: dataset.save_to_disk(…). Or name the files: dragoman check train.parquet",
+        hint="Save it again with dataset.save_to_disk(…), or pass the files: dragoman check train.parquet",
     )

@@ -1,4 +1,4 @@
-"""A line that cannot be a training example, and what readers do with one."""
+"""Lines that cannot be training examples, and how readers handle them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dragoman.errors import DataError
 Kind = Literal[
     "encoding", "too long", "columns", "json", "po", "untranslated", "unfinished", "fuzzy", "heading"
 ]
-# Left out by every reader, and no fault of the file.
+# Left out by every reader; these are not faults of the file.
 PASSED_OVER = frozenset({"untranslated", "unfinished", "fuzzy", "heading"})
 
 
@@ -34,9 +34,9 @@ def bad_line(
 
 
 class Skipped:
-    """Passes bad lines over and counts each once, however often its file is read.
+    """Skips bad lines and counts each once, however often its file is read.
 
-    A strict one raises what is a fault of the file. `passed` counts the others by their kind.
+    If strict, faults of the file are raised instead. `passed` counts lines that are not faults, by kind.
     """
 
     def __init__(self, *, is_strict: bool = False) -> None:
@@ -60,6 +60,6 @@ class Skipped:
 
 
 def refuse(bad: BadLine) -> None:
-    """What a reader does with a bad line when nobody asked to go on."""
+    """Raise the error of a bad line, unless it is not a fault. The default of readers."""
     if bad.kind not in PASSED_OVER:
         raise bad.error

@@ -1,4 +1,4 @@
-"""CSV: rows with quotes where they are needed, and a heading that names the columns."""
+"""Reader of CSV files, with an optional header row that names the columns."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from dragoman.data.pair import Pair
 from dragoman.data.readers.bad_line import BadLine, OnBad, bad_line
 from dragoman.data.readers.lines import LIMIT, MOST_BETWEEN, Lines, read_lines
 from dragoman.errors import DataError
-from dragoman.text.languages import Languages, columns_of, is_heading, which
+from dragoman.text.languages import Languages, columns_of, is_heading, language_error
 
 DELIMITERS = ",;\t|"
 
 
 def read_csv(file: Path, on_bad: OnBad, languages: Languages | None = None) -> Iterator[Pair]:
-    """Without a heading there are two columns, the source and the target."""
+    """Yield pairs. Without a header row, there must be two columns: source and target."""
     columns: tuple[int, int] | None = None
     with closing(read_lines(file)) as lines:
         for line, row in rows(file, lines, on_bad):
             if columns is None:
                 is_named = is_heading(row, languages)
                 if languages and not is_named:
-                    raise which(file, row, languages)
+                    raise language_error(file, row, languages)
                 columns = columns_of(file, row, languages) if is_named else (0, 1)
                 width = len(row) if is_named else 2
                 if is_named:
@@ -38,8 +38,9 @@ def read_csv(file: Path, on_bad: OnBad, languages: Languages | None = None) -> I
 
 
 def rows(file: Path, lines: Lines, on_bad: OnBad) -> Iterator[tuple[int, list[str]]]:
-    """Each row that is not empty, and the number of its first line."""
-    number = begin = size = empty = 0  # lines; where this row begins; its characters; rows without a cell
+    """Yield each non-empty row with the number of its first line."""
+    # Lines read, first line of the row, characters of the row, consecutive empty rows.
+    number = begin = size = empty = 0
 
     def readable() -> Iterator[str]:
         nonlocal number, size
@@ -68,8 +69,8 @@ def rows(file: Path, lines: Lines, on_bad: OnBad) -> Iterator[tuple[int, list[st
         raise DataError(
             f"This CSV cannot be read: {error}.",
             where=f"{file}:{begin}",
-            expected="a quote that opens a cell closes it, too",
-            hint=f"Look at the quotes from there on: sed -n {begin},{begin + 5}p {file}",
+            expected="a closing quote for every opening quote",
+            hint=f"Check the quotes from this line on: sed -n {begin},{begin + 5}p {file}",
         ) from None
 
 
@@ -81,6 +82,6 @@ def wrong_width(file: Path, line: int, found: int, width: int) -> BadLine:
         f"This row has {found} column{'' if found == 1 else 's'}, not {width}.",
         expected="as many as the first row"
         if width != 2
-        else "source and target, or a heading that names them",
-        hint="Put cells that have commas or line breaks between quotes.",
+        else "source and target, or a header row that names them",
+        hint="Quote cells that contain commas or line breaks.",
     )

@@ -1,4 +1,4 @@
-"""The text of a segment with inline elements: what they mark is kept, what a tool wrote in them is not."""
+"""The text of a segment with inline elements. Marked-up text is kept; native codes of tools are not."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dragoman.data.readers.bad_line import BadLine, bad_line
 from dragoman.data.readers.lines import LIMIT
 from dragoman.data.readers.markup import End, Event, Start, Text
 
-ENDLESS = 40 * LIMIT  # bytes after which no end of it is looked for
+MAX_BYTES = 40 * LIMIT  # of a segment, including markup
 
 
 class Inline:
-    """Listens to the events between `open` and `close`. The content of `codes` is left out."""
+    """Collects the text between `open` and `close`. The content of elements in `codes` is left out."""
 
     def __init__(self, codes: frozenset[str], file: Path) -> None:
         self.codes, self.file = codes, file
@@ -33,14 +33,14 @@ class Inline:
                 self._inside += 1
             case End() if self._inside:
                 self._inside -= 1
-            case Text(_, byte) if byte - self._byte > ENDLESS:
+            case Text(_, byte) if byte - self._byte > MAX_BYTES:
                 raise too_long(self.file, self._line).error
             case Text(text) if not self._inside and self._size <= LIMIT:
                 self._parts.append(text)
                 self._size += len(text)
 
     def close(self) -> str:
-        """What was said, in one line, however the file is laid out. What is too long stays it."""
+        """Return the text as one line. Text that is too long is returned as it is, for `is_too_long`."""
         self.is_open = False
         if self._size > LIMIT:
             return "".join(self._parts)
@@ -56,7 +56,7 @@ def too_long(file: Path, line: int) -> BadLine:
         "too long",
         file,
         line,
-        f"This unit is longer than {LIMIT:,} characters, or full of marks.",
+        f"This unit is longer than {LIMIT:,} characters or has too much markup.",
         expected="a sentence or a paragraph in each unit",
-        hint="Split it in the tool that it came from.",
+        hint="Split it in the tool that created it.",
     )

@@ -1,4 +1,4 @@
-"""One JSON object a line: {"src": …, "tgt": …}, or any two names, or {"translation": {"en": …, "de": …}}."""
+"""Reader of JSON Lines: {"src": …, "tgt": …}, any two names, or {"translation": {"en": …, "de": …}}."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any, NoReturn
 from dragoman.data.pair import Pair
 from dragoman.data.readers.bad_line import BadLine, OnBad, bad_line
 from dragoman.data.readers.lines import read_lines
-from dragoman.text.languages import SOURCES, TARGETS, Languages, code, place_of
+from dragoman.text.languages import SOURCES, TARGETS, Languages, code, index_of
 
 EXPECTED = '{"src": "…", "tgt": "…"}'
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read_jsonl(file: Path, on_bad: OnBad, languages: Languages | None = None) -> Iterator[Pair]:
-    """The two names are those of the first line of its shape, in its order, whatever that of the others."""
+    """Yield pairs. The first line of each shape determines the two names and their order."""
     names: dict[bool, tuple[str, str]] = {}  # with and without "translation"
     with closing(read_lines(file)) as lines:
         for number, line in enumerate(lines, start=1):
@@ -33,7 +33,7 @@ def read_jsonl(file: Path, on_bad: OnBad, languages: Languages | None = None) ->
                 keys = names.get(shape) or names_of(sides, languages)
                 source, target = (text(sides, name) for name in keys)
             except Refused as refused:
-                hint = f"Mend or remove the line: sed -n {number}p {file}"
+                hint = f"Fix or remove the line: sed -n {number}p {file}"
                 on_bad(bad_line("json", file, number, str(refused), expected=EXPECTED, hint=hint))
                 continue
             names[shape] = keys
@@ -52,9 +52,9 @@ def parse(line: str) -> dict[str, Any]:
             f"This line is not JSON: {error.msg.removesuffix(' at')} (column {error.colno})."
         ) from None
     except RecursionError:
-        raise Refused("This line is nested too deeply to be a pair.") from None
-    except ValueError:  # an integer of more digits than Python converts
-        raise Refused("This line has a number too large to be read.") from None
+        raise Refused("This line is nested too deeply.") from None
+    except ValueError:  # an integer with more digits than Python converts
+        raise Refused("This line contains a number that is too large.") from None
     if not isinstance(record, dict):
         raise Refused(f"This line is JSON, but {kind_of(record)}, not an object.")
     return record
@@ -87,19 +87,19 @@ def translation(record: dict[str, Any], languages: Languages | None) -> dict[str
         raise Refused('This object has both "translation" and "src" or "tgt".')
     if not isinstance(sides, dict) or (len(sides) != 2 and not languages):
         raise Refused(
-            '"translation" does not hold exactly two languages. --languages en de names two of more.'
+            '"translation" does not have exactly two languages. --languages en de selects two of several.'
         )
     return sides
 
 
 def names_of(sides: dict[str, Any], languages: Languages | None) -> tuple[str, str]:
-    """The keys of the source and of the target."""
+    """Return the keys of the source and of the target."""
     keys = list(sides)
     if languages:
-        places = [place_of(tuple(keys), name) for name in languages]
-        if None in places:
-            raise Refused(f"There is no {' and '.join(languages)} among the keys.")
-        src, tgt = (keys[place] for place in places if place is not None)
+        indices = [index_of(tuple(keys), name) for name in languages]
+        if None in indices:
+            raise Refused(f"The keys do not include {' and '.join(languages)}.")
+        src, tgt = (keys[index] for index in indices if index is not None)
         return src, tgt
     texts = [key for key in keys if isinstance(sides[key], str)]
     known = [key for kind in (SOURCES, TARGETS) for key in texts if code(key) in kind]
@@ -114,7 +114,7 @@ def text(sides: dict[str, Any], name: str) -> str:
     if not isinstance(value, str):
         raise Refused(f'"{name[:40]}" is {kind_of(value)}, not text.')
     if LONE_SURROGATE.search(value):
-        raise Refused(f'"{name[:40]}" holds half a character (a lone surrogate such as \\ud800).')
+        raise Refused(f'"{name[:40]}" contains half a character (a lone surrogate such as \\ud800).')
     return value
 
 
@@ -123,7 +123,7 @@ def kind_of(value: Any) -> str:
         case None:
             return "null"
         case bool():
-            return "a truth value"
+            return "a Boolean"
         case int() | float():
             return "a number"
         case str():

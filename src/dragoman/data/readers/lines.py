@@ -1,4 +1,4 @@
-"""Bytes → lines. UTF-8, strict. Only "\\n" separates; a "\\r" before it is dropped, as Windows writes it."""
+"""Lines of strict UTF-8. Only "\\n" separates lines; a "\\r" before it (Windows) is dropped."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from dragoman.data.readers.bad_line import BadLine, bad_line
 from dragoman.data.readers.open_file import open_bytes
 from dragoman.errors import DataError
 
-LIMIT = 1 << 20  # bytes of a line
-MOST_BETWEEN = 100_000  # lines from one entry to the next, where there may be any
+LIMIT = 1 << 20  # maximum bytes of a line
+MOST_BETWEEN = 100_000  # maximum lines between two entries, in formats that allow other lines there
 
-# The marks of other encodings at the start of a file. UTF-32 first: its mark begins with that of UTF-16.
+# Byte order marks of other encodings. UTF-32 first: its mark begins with that of UTF-16.
 MARKS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),
     (codecs.BOM_UTF32_BE, "UTF-32"),
@@ -34,9 +34,9 @@ Lines = Generator[str | BadLine, None, None]
 
 
 def read_lines(file: Path) -> Lines:
-    """One item a line, never more than a line in memory; what the whole file is guilty of raises.
+    """Yield one item per line, with one line in memory. Faults of the whole file raise DataError.
 
-    Whoever may stop early closes it, so that the file is closed then and not some time later.
+    Callers that may stop early close the generator, so that the file is closed immediately.
     """
     with open_bytes(file) as stream:
         refuse_other_formats(file, stream)
@@ -44,7 +44,7 @@ def read_lines(file: Path) -> Lines:
             stream.read(3)
         if not stream.peek(1):
             raise DataError(
-                "This file is empty.", where=str(file), hint=f"Give a file with text: ls -l {file.parent}"
+                "This file is empty.", where=str(file), hint=f"Pass a file with text: ls -l {file.parent}"
             )
         number = 0
         while raw := stream.readline(LIMIT + 2):
@@ -94,7 +94,7 @@ def other_encoding(file: Path, name: str) -> DataError:
 
 
 def recode(file: Path, name: str) -> str:
-    """The command that makes UTF-8 of it, the suffix kept: it tells readers the form."""
+    """Return the command that converts a file to UTF-8. It keeps the suffix, which determines the reader."""
     if file.suffix == ".gz":
         return f"zcat {file} | iconv -f {name} -t UTF-8 > utf8-{file.stem}"
     return f"iconv -f {name} -t UTF-8 {file} > utf8-{file.name}"
@@ -115,13 +115,13 @@ def overlong(file: Path, line: int) -> BadLine:
         file,
         line,
         f"This line is longer than {LIMIT:,} bytes.",
-        expected="one sentence or paragraph a line",
-        hint=f"Split it at sentence ends, or see what it is: sed -n {line}p {file} | head -c 1000",
+        expected="one sentence or paragraph per line",
+        hint=f"Split it into sentences, or inspect it: sed -n {line}p {file} | head -c 1000",
     )
 
 
 def undecodable(file: Path, line: int, error: UnicodeDecodeError) -> BadLine:
-    """`column` counts characters, as editors do."""
+    """Return the fault of a line that is not UTF-8. `column` counts characters, as editors do."""
     raw: bytes = error.object
     shown = raw[error.start : max(error.end, error.start + 1)][:4].hex(" ")
     return bad_line(

@@ -1,4 +1,4 @@
-"""XML as a stream of events, hardened: no entities of its own, nothing fetched, nothing without a bound."""
+"""A hardened stream of XML events: no declared entities, no external files, and limits on all sizes."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from xml.parsers import expat
 from dragoman.data.readers.open_file import open_bytes
 from dragoman.errors import DataError
 
-CHUNK = 1 << 16  # bytes that are parsed at a time
+CHUNK = 1 << 16  # bytes parsed per step
 LONGEST_TAG = 2 << 20  # bytes
-DEEPEST = 256  # elements inside each other
-MOST = 30_000  # elements from one unit to the next
+DEEPEST = 256  # maximum nesting depth
+MOST = 30_000  # maximum number of elements between two units
 UNITS = frozenset({"tu", "trans-unit", "segment"})
 
 
@@ -31,7 +31,7 @@ class End(NamedTuple):
 
 class Text(NamedTuple):
     text: str
-    byte: int = 0  # about where it ends
+    byte: int = 0  # approximate offset of its end
 
 
 Event = Start | End | Text
@@ -43,8 +43,8 @@ def read_xml(file: Path) -> Iterator[Event]:
 
 
 def parse(stream: BinaryIO, file: Path) -> Iterator[Event]:
-    """The events of what `file` holds, in UTF-8, UTF-16 or what it declares. Names stand without the prefix
-    of their namespace."""
+    """Yield the events of a stream in UTF-8, UTF-16 or its declared encoding. Names have no namespace prefix.
+    `file` is for messages."""
     found: list[Event] = []
     parser = parser_of(file, found)
     fed = 0
@@ -57,21 +57,21 @@ def parse(stream: BinaryIO, file: Path) -> Iterator[Event]:
             parser.Parse(chunk, not chunk)
         except expat.ExpatError as error:
             raise broken(file, error) from None
-        except (LookupError, ValueError) as error:  # of a declared encoding
+        except (LookupError, ValueError) as error:  # from the declared encoding
             raise refused(file, parser, f"The encoding of this XML cannot be read: {error}.") from None
         yield from found
         found.clear()
         if not chunk:
             return
         if fed - parser.CurrentByteIndex > LONGEST_TAG:
-            raise refused(file, parser, f"Something here is longer than {LONGEST_TAG:,} bytes.")
+            raise refused(file, parser, f"A tag or other token here is longer than {LONGEST_TAG:,} bytes.")
 
 
 def parser_of(file: Path, found: list[Event]) -> expat.XMLParserType:
     parser = expat.ParserCreate()
     parser.buffer_text = True
     parser.buffer_size = CHUNK
-    depth = since = 0  # elements that are open, and since the last unit began
+    depth = since = 0  # open elements, and elements since the start of the last unit
 
     def start(name: str, attributes: dict[str, str]) -> None:
         nonlocal depth, since
@@ -79,9 +79,9 @@ def parser_of(file: Path, found: list[Event]) -> expat.XMLParserType:
         local = name.rpartition(":")[2]
         since = 0 if local in UNITS else since + 1
         if depth > DEEPEST:
-            raise refused(file, parser, f"More than {DEEPEST} elements stand inside each other here.")
+            raise refused(file, parser, f"More than {DEEPEST} elements are nested here.")
         if since > MOST:
-            raise refused(file, parser, f"More than {MOST:,} elements stand here without a new unit.")
+            raise refused(file, parser, f"More than {MOST:,} elements without a new unit.")
         found.append(Start(local, attributes, parser.CurrentLineNumber, parser.CurrentByteIndex))
 
     def end(name: str) -> None:
@@ -97,20 +97,18 @@ def parser_of(file: Path, found: list[Event]) -> expat.XMLParserType:
 
 
 def forbid_declarations(file: Path, parser: expat.XMLParserType) -> None:
-    """Of what makes much of little, or fetches what is elsewhere."""
+    """Refuse declarations that can expand to large content or refer to external files."""
 
     def entity(name: str, *_: object) -> None:
-        raise refused(file, parser, f'This XML declares an entity of its own, "{name[:40]}".')
+        raise refused(file, parser, f'This XML declares an entity, "{name[:40]}".')
 
     def unknown(name: str, _: bool) -> None:
-        raise refused(
-            file, parser, f'The entity "&{name[:40]};" is known only to a file outside of this one.'
-        )
+        raise refused(file, parser, f'The entity "&{name[:40]};" is defined only in an external file.')
 
     def default(_: str, name: str, __: str, value: str | None, ___: bool) -> None:
-        """A few thousand of them, at each of many elements, are more than a memory holds."""
+        """Refuse default values: some thousands of them, repeated at many elements, would exhaust memory."""
         if value is not None:
-            raise refused(file, parser, f'This XML declares a value of the attribute "{name[:40]}".')
+            raise refused(file, parser, f'This XML declares a default value of the attribute "{name[:40]}".')
 
     parser.EntityDeclHandler = entity
     parser.AttlistDeclHandler = default
@@ -119,9 +117,9 @@ def forbid_declarations(file: Path, parser: expat.XMLParserType) -> None:
 
 def broken(file: Path, error: expat.ExpatError) -> DataError:
     return DataError(
-        f"This is not whole XML: {expat.ErrorString(error.code)}.",
+        f"This is not well-formed XML: {expat.ErrorString(error.code)}.",
         where=f"{file}:{error.lineno}:{error.offset + 1}",
-        hint=f"See what is wrong: xmllint --noout {file}. Then save it again from where it came.",
+        hint=f"Find the fault with xmllint --noout {file}, then export the file again.",
     )
 
 
@@ -130,5 +128,5 @@ def refused(file: Path, parser: expat.XMLParserType, what: str) -> DataError:
         what,
         where=f"{file}:{parser.CurrentLineNumber}",
         expected="the XML of a translation memory, as a translation tool writes it",
-        hint="Open it in such a tool and save it again.",
+        hint="Open it in a translation tool and save it again.",
     )

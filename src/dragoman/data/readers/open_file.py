@@ -1,4 +1,4 @@
-"""A path → its bytes, unpacked where it ends in .gz; every way a file can be unreadable has its sentence."""
+"""Opening of files, with decompression of .gz and a specific error for each way a file can be unreadable."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BOMB_FLOOR = 64 << 20  # bytes of output below which no ratio is suspicious
 
 @contextmanager
 def open_bytes(file: Path) -> Iterator[io.BufferedReader[Any]]:
-    """The bytes of a text file. Faults met while reading become a DataError too."""
+    """Open a text file as bytes. Errors while reading it also become a DataError."""
     with opened(file) as raw, readable(file):
         if file.suffix == ".gz":
             if raw.peek(2)[:2] != b"\x1f\x8b" and raw.peek(1):
@@ -42,24 +42,25 @@ def opened(file: Path) -> Iterator[io.BufferedReader[Any]]:
         mode = os.stat(file).st_mode
         if stat.S_ISDIR(mode):
             raise DataError(
-                "This is a folder, not a file.", where=str(file), hint=f"Name a file in it: ls {file}"
+                "This is a folder, not a file.", where=str(file), hint=f"Pass a file in it: ls {file}"
             )
-        if not stat.S_ISREG(mode):  # a pipe is read once, and may never end; check and train read twice
+        # A pipe can be read only once, and may never end; check and train read twice.
+        if not stat.S_ISREG(mode):
             raise DataError(
                 "This is not a regular file.",
                 where=str(file),
-                hint=f"cat {file} > corpus.txt, and give that.",
+                hint=f"cat {file} > corpus.txt, and pass that file.",
             )
         raw = io.BufferedReader(io.FileIO(file), BUFFER)
     except FileNotFoundError:
         raise DataError("There is no such file.", where=str(file), hint=near_file(file)) from None
     except PermissionError:
-        raise DataError("You may not read this file.", where=str(file), hint=f"chmod u+r {file}") from None
+        raise DataError("Permission denied.", where=str(file), hint=f"chmod u+r {file}") from None
     except (OSError, ValueError) as error:
         raise DataError(
             f"This file cannot be opened: {getattr(error, 'strerror', None) or error}.",
             where=repr(str(file)),
-            hint="Give the path of a text file.",
+            hint="Pass the path of a text file.",
         ) from None
     with raw:
         yield raw
@@ -69,20 +70,20 @@ def near_file(file: Path) -> str:
     try:
         names = [entry.name for entry in file.parent.iterdir()]
     except OSError:
-        return f"There is no folder {file.parent} either; look at the path."
+        return f"The folder {file.parent} does not exist either; check the path."
     if file.name in names:
-        return f"It is a link to a file that is gone: ls -l {file}"
+        return f"It is a link to a file that does not exist: ls -l {file}"
     close = difflib.get_close_matches(file.name, names, n=1)
-    return f"Did you mean {file.parent / close[0]}?" if close else f"See what is there: ls {file.parent}"
+    return f"Did you mean {file.parent / close[0]}?" if close else f"List the folder: ls {file.parent}"
 
 
 @contextmanager
 def readable(file: Path) -> Iterator[None]:
-    again = f"Get the file again, and test it: gzip -t {file}"
+    again = f"Download the file again and test it: gzip -t {file}"
     try:
         yield
     except EOFError:
-        raise DataError("This gzip file is cut off before its end.", where=str(file), hint=again) from None
+        raise DataError("This gzip file is truncated.", where=str(file), hint=again) from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"This gzip file is damaged ({error}).", where=str(file), hint=again) from None
     except OSError as error:
@@ -94,19 +95,20 @@ def readable(file: Path) -> Iterator[None]:
 
 
 class GzipReader(io.RawIOBase):
-    """Decompressed bytes, until they are more than any text gives for a file of this size."""
+    """Decompressed bytes, up to the limit that text of this compressed size could reach."""
 
     def __init__(self, raw: BinaryIO, file: Path) -> None:
         self.file = file
         self.unpacked = gzip.GzipFile(fileobj=raw, mode="rb")
         self.limit = max(BOMB_FLOOR, BOMB_RATIO * os.fstat(raw.fileno()).st_size)
-        self.given = 0
-        if declared_size(raw) > self.limit:  # look first: whoever translates line by line would be long at it
-            with suppress(EOFError, OSError, zlib.error):  # a promise that is broken: reading will say how
+        self.bytes_read = 0
+        # Check first: translating line by line would take long to reach the limit.
+        if declared_size(raw) > self.limit:
+            with suppress(EOFError, OSError, zlib.error):  # reported when the file is read
                 while self.read(BUFFER):
                     pass
             self.unpacked.rewind()
-            self.given = 0
+            self.bytes_read = 0
 
     def readable(self) -> bool:
         return True
@@ -114,19 +116,19 @@ class GzipReader(io.RawIOBase):
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         part = self.unpacked.read(len(buffer))
         buffer[: len(part)] = part
-        self.given += len(part)
-        if self.given > self.limit:
+        self.bytes_read += len(part)
+        if self.bytes_read > self.limit:
             raise DataError(
-                f"This gzip file unpacks to more than {BOMB_RATIO} times its size; text does not.",
+                f"This gzip file expands to more than {BOMB_RATIO} times its size, which text does not.",
                 where=str(self.file),
                 expected=f"at most {self.limit:,} bytes",
-                hint=f"Look at it: zcat {self.file} | head -c 1000. If it is right, unpack it with gunzip.",
+                hint=f"Inspect it: zcat {self.file} | head -c 1000. If it is right, unpack it with gunzip.",
             )
         return len(part)
 
 
 def declared_size(raw: BinaryIO) -> int:
-    """The size that the last four bytes of a gzip file give for what is inside, modulo 2³²."""
+    """Return the uncompressed size modulo 2³², from the last four bytes of a gzip file."""
     here = raw.tell()
     raw.seek(-min(4, os.fstat(raw.fileno()).st_size), os.SEEK_END)
     size = int.from_bytes(raw.read(4), "little")

@@ -1,4 +1,4 @@
-"""Which reader for which files."""
+"""Selection of the reader for files."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def open_pairs(
     languages: Languages | None = None,
     extra_columns: bool = False,
 ) -> Iterator[Pair]:
-    """Two aligned text files, or one that has both sides; each may be .gz.
+    """Yield the pairs of two aligned text files, or of one file with both sides; each may be .gz.
 
-    `languages` are those of the source and the target, for files with several or in another direction.
-    The first bad line raises its DataError, unless `on_bad` takes it: then it is skipped. What the whole
-    file is guilty of (missing, cut off, unequal counts) raises always.
+    `languages` are the source and target languages, for files with several or in the other direction.
+    The first bad line raises its DataError, unless there is an `on_bad`: then it is skipped. Faults of the
+    whole file (missing, truncated, unequal numbers of lines) always raise.
     """
     bad = on_bad or refuse
     paths = [Path(file) for file in files]
@@ -67,7 +67,7 @@ def open_pairs(
             return read_plain(paths[0], paths[1], bad)
         case _:
             raise DataError(
-                "These files do not make pairs.",
+                "These files do not form pairs.",
                 where=" ".join(map(str, paths)) or "no file",
                 expected=f"two text files (source, target), or one of {', '.join(FORMS)}; each may be .gz",
                 hint="dragoman check train.en train.de, or dragoman check pairs.tsv",
@@ -75,7 +75,7 @@ def open_pairs(
 
 
 def open_lines(file: str | Path) -> Iterator[str]:
-    """The lines of one text file; the first bad one raises."""
+    """Yield the lines of a text file. The first bad line raises."""
     with closing(read_lines(Path(file))) as lines:
         for line in lines:
             if isinstance(line, BadLine):
@@ -88,5 +88,5 @@ def form(path: Path) -> str:
 
 
 def text_suffix(path: Path) -> str:
-    """The suffix under a .gz, if there is one."""
+    """Return the suffix, ignoring .gz."""
     return Path(path.stem).suffix if path.suffix == ".gz" else path.suffix

@@ -1,4 +1,4 @@
-"""Two aligned text files: line n of one is the translation of line n of the other."""
+"""Reader of two aligned text files: line n of one is the translation of line n of the other."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from dragoman.data.readers.bad_line import BadLine, OnBad
 from dragoman.data.readers.lines import read_lines
 from dragoman.errors import DataError
 
-CHEAP = 1_000_000  # lines that the detector reads in seconds
+CHEAP = 1_000_000  # lines that the drift detector reads in seconds
 
 
 def read_plain(src: Path, tgt: Path, on_bad: OnBad) -> Iterator[Pair]:
-    """Unequal counts always raise, at the end: which pairs are wrong is not known line by line."""
+    """Yield pairs. Unequal numbers of lines always raise, at the end: the bad pairs are not known."""
     with closing(read_lines(src)) as sources, closing(read_lines(tgt)) as targets:
         sides = zip_longest(sources, targets)
         for line, (source, target) in enumerate(sides, start=1):
@@ -35,12 +35,12 @@ def read_plain(src: Path, tgt: Path, on_bad: OnBad) -> Iterator[Pair]:
 
 def unequal(src: Path, tgt: Path, src_count: int, tgt_count: int) -> DataError:
     drift = find_drift(src, tgt, tgt_count - src_count) if src_count < CHEAP else None
-    about = f"; first apart about line {drift.first:,}: {quoted(drift.pair)}" if drift else ""
+    about = f"; misaligned from about line {drift.first:,}: {quoted(drift.pair)}" if drift else ""
     return DataError(
         "The two files do not have the same number of lines.",
         where=f"{src} {src_count:,}   {tgt} {tgt_count:,}{about}",
         expected="line n of one file is the translation of line n of the other",
-        hint=f"{'Mend the lines there' if drift else 'Make them line up'}, then: dragoman check {src} {tgt}",
+        hint=f"{'Fix the lines there' if drift else 'Align the files'}, then: dragoman check {src} {tgt}",
     )
 
 

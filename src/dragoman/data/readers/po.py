@@ -1,4 +1,4 @@
-"""PO, the format of gettext: msgid and msgstr of each entry, with their plurals."""
+"""Reader of PO, the gettext format: msgid and msgstr of each entry, with plurals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Entry:
         return any(name.startswith("msgstr") for name in self.fields)
 
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """The singular is with the first form, the plural with the last."""
+        """Yield pairs: the singular with the first form, the plural with the last."""
         forms = sorted(name for name in self.fields if name.startswith("msgstr["))
         if not forms:
             yield self.field("msgid"), self.field("msgstr")
@@ -43,7 +43,7 @@ class Entry:
 
 
 def read_po(file: Path, on_bad: OnBad) -> Iterator[Pair]:
-    """Without the header, and without what is fuzzy, obsolete or not translated."""
+    """Yield pairs, except the header and fuzzy, obsolete or untranslated entries."""
     entry, field, last = Entry(), "", 0  # the last line that was part of an entry
     with closing(read_lines(file)) as lines:
         for number, line in enumerate(lines, start=1):
@@ -69,14 +69,14 @@ def read_po(file: Path, on_bad: OnBad) -> Iterator[Pair]:
                 on_bad(no_field(file, number))
                 continue
             entry.size += len(text)
-            if entry.size > LIMIT:  # no tool writes it, and to look for its end takes time
+            if entry.size > LIMIT:  # no tool writes such an entry, and finding its end takes time
                 raise too_long(file, entry.line).error
             entry.fields.setdefault(field, []).append(unescaped(text[1:-1]))
     yield from checked_pair(file, entry, on_bad)
 
 
 def checked_pair(file: Path, entry: Entry, on_bad: OnBad) -> Iterator[Pair]:
-    if not entry.is_translated or not entry.field("msgid"):  # nothing, or the header
+    if not entry.is_translated or not entry.field("msgid"):  # empty, or the header
         return
     if entry.is_fuzzy:
         on_bad(bad_line("fuzzy", file, entry.line, "This entry is fuzzy.", hint=""))
@@ -94,10 +94,10 @@ def unescaped(text: str) -> str:
 
 def no_entries(file: Path, line: int) -> DataError:
     return DataError(
-        f"More than {MOST_BETWEEN:,} lines are no part of an entry.",
+        f"More than {MOST_BETWEEN:,} lines are not part of an entry.",
         where=f"{file}:{line}",
         expected='msgid "…" and msgstr "…", as gettext writes them',
-        hint=f"msgfmt --check {file} -o /dev/null says what is wrong.",
+        hint=f"Find the fault with msgfmt --check {file} -o /dev/null",
     )
 
 
@@ -106,7 +106,7 @@ def no_field(file: Path, line: int) -> BadLine:
         "po",
         file,
         line,
-        "This line is no part of a PO file.",
-        expected='msgid "…", msgstr "…", or a comment behind #',
-        hint=f"msgfmt --check {file} -o /dev/null says what is wrong.",
+        "This line is not valid in a PO file.",
+        expected='msgid "…", msgstr "…", or a comment after #',
+        hint=f"Find the fault with msgfmt --check {file} -o /dev/null",
     )

@@ -1,4 +1,4 @@
-"""TMX, the format of translation memories: <tu> has a <tuv xml:lang="…"><seg>…</seg></tuv> per language."""
+"""Reader of TMX translation memories: <tu> has a <tuv xml:lang="…"><seg>…</seg></tuv> per language."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from dragoman.data.readers.inline import Inline, too_long
 from dragoman.data.readers.lines import LIMIT
 from dragoman.data.readers.markup import Start, Text, read_xml
 from dragoman.errors import DataError
-from dragoman.text.languages import Languages, code, place_of, speaks, which
+from dragoman.text.languages import Languages, code, index_of, language_error, matches_language
 
 MOST_LANGUAGES = 1000
 LONGEST_UNIT = 8 * LIMIT  # characters, in all its languages
-CODES = frozenset({"bpt", "ept", "it", "ph", "ut"})  # what a tool wrote of the format, not of the text
+CODES = frozenset({"bpt", "ept", "it", "ph", "ut"})  # contain native codes of a tool, not text
 
 
 def read_tmx(file: Path, on_bad: OnBad, languages: Languages | None = None) -> Iterator[Pair]:
-    """Without `languages`, the source is the one that the header names, or the first, and the target the
-    other one."""
+    """Yield pairs. Without `languages`, the source language is that of the header, or the first one, and the
+    target language is the other one."""
     seg, unit, language, line, header = Inline(CODES, file), dict[str, str](), "", 0, ""
-    heard: dict[str, None] = {}  # the languages of the file, in order
-    for event in read_xml(file):  # no `match`: it is slower by half, and memories have millions of units
+    seen: dict[str, None] = {}  # the languages of the file, in order of occurrence
+    for event in read_xml(file):  # no `match`: it takes 50% longer, and memories have millions of units
         if isinstance(event, Text):
             seg.take(event)
         elif isinstance(event, Start):
@@ -40,42 +40,42 @@ def read_tmx(file: Path, on_bad: OnBad, languages: Languages | None = None) -> I
                     seg.take(event)
         elif event.name == "seg":
             unit.setdefault(language, seg.close())
-            heard[language] = None
-            if len(heard) > MOST_LANGUAGES or sum(map(len, unit.values())) > LONGEST_UNIT:
+            seen[language] = None
+            if len(seen) > MOST_LANGUAGES or sum(map(len, unit.values())) > LONGEST_UNIT:
                 raise too_much(file, line)
         elif event.name == "tu":
             languages = languages or chosen(file, unit, header)
-            places = [place_of(tuple(unit), name) for name in languages or ()]
-            texts = [list(unit.values())[place] for place in places if place is not None]
+            indices = [index_of(tuple(unit), name) for name in languages or ()]
+            texts = [list(unit.values())[index] for index in indices if index is not None]
             if seg.is_too_long(*(texts or unit.values())):
                 on_bad(too_long(file, line))
             elif len(texts) < 2 or not all(texts):
-                on_bad(bad_line("untranslated", file, line, "This unit is in one language.", hint=""))
+                on_bad(bad_line("untranslated", file, line, "This unit has only one language.", hint=""))
             else:
                 yield Pair(texts[0], texts[1], line)
         else:
             seg.take(event)
-    if languages and None in [place_of(tuple(heard), name) for name in languages]:
-        raise which(file, list(heard), languages)
+    if languages and None in [index_of(tuple(seen), name) for name in languages]:
+        raise language_error(file, list(seen), languages)
 
 
 def chosen(file: Path, unit: dict[str, str], header: str) -> Languages | None:
-    """From the first unit that has two languages."""
+    """Return the languages of the first unit with two languages, None for other units."""
     names = tuple(unit)
     if len(names) < 2:
         return None
-    place = place_of(names, header) if code(header) != "*all*" else 0
-    src = names[place or 0]
-    others = [name for name in names if not speaks(name, src)]
+    index = index_of(names, header) if code(header) != "*all*" else 0
+    src = names[index or 0]
+    others = [name for name in names if not matches_language(name, src)]
     if len(others) != 1:
-        raise which(file, names, None)
+        raise language_error(file, names, None)
     return src, others[0]
 
 
 def too_much(file: Path, line: int) -> DataError:
     return DataError(
-        "This memory has more languages, or a unit more text, than any tool writes.",
+        "This memory has too many languages, or a unit has too much text.",
         where=f"{file}:{line}",
         expected=f"at most {MOST_LANGUAGES:,} languages, and {LONGEST_UNIT:,} characters in a unit",
-        hint="Export it again from the tool that it came from.",
+        hint="Export it again from the tool that created it.",
     )

@@ -1,4 +1,4 @@
-"""One file, two columns with one tab between them. No quoting: a quote is a quote."""
+"""Reader of TSV: two columns separated by a tab. Quotes are literal."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 from dragoman.data.pair import Pair
 from dragoman.data.readers.bad_line import BadLine, OnBad, bad_line
 from dragoman.data.readers.lines import read_lines
-from dragoman.text.languages import Languages, columns_of, is_heading, which
+from dragoman.text.languages import Languages, columns_of, is_heading, language_error
 
 
 def read_tsv(
     file: Path, on_bad: OnBad, languages: Languages | None = None, *, extra_columns: bool = False
 ) -> Iterator[Pair]:
-    """A first row that names the columns is a heading, and may name more than two.
+    """Yield pairs. The first row may be a header, with two or more columns.
 
-    With `extra_columns`, what follows a second tab is left out instead of refused.
+    With `extra_columns`, columns after the second are ignored instead of refused.
     """
     src, tgt, width = 0, 1, 2
     with closing(read_lines(file)) as lines:
@@ -30,7 +30,7 @@ def read_tsv(
                 (src, tgt), width = columns_of(file, columns, languages), len(columns)
                 on_bad(bad_line("heading", file, number, "This row names the columns.", hint=""))
             elif number == 1 and languages:
-                raise which(file, columns, languages)
+                raise language_error(file, columns, languages)
             elif len(columns) == width or (extra_columns and len(columns) > width):
                 yield Pair(columns[src], columns[tgt], number)
             else:
@@ -43,6 +43,6 @@ def wrong_columns(file: Path, line: int, found: int) -> BadLine:
         file,
         line,
         f"This line has {found} column{'' if found == 1 else 's'}.",
-        expected="2 columns, source and target, with one tab between them",
-        hint="Put one tab between the two." if found == 1 else f"cut -f1,2 {file} > two-columns.tsv",
+        expected="2 columns, source and target, separated by a tab",
+        hint="Put a tab between source and target." if found == 1 else f"cut -f1,2 {file} > two-columns.tsv",
     )

@@ -1,4 +1,4 @@
-"""The table of recipes, and the folder each makes. Another recipe is one more file and one line here."""
+"""The table of recipes, and the folder created for each. A new recipe is one file and one line here."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ RECIPES = {
 
 
 def make_recipe(name: str, folder: Path, *, force: bool = False) -> list[Path]:
-    """The recipe's data, its dragoman.toml and its README.md, in a folder of their own."""
+    """Write the data, dragoman.toml and README.md of a recipe to `folder`, and return the files."""
     if folder.is_file():
         raise UsageError(
-            "There is a file of that name.",
+            "A file of this name exists.",
             where=str(folder),
-            expected="a folder that is empty or not there yet",
+            expected="a folder that is empty or does not exist yet",
             hint=f"dragoman new {name} -o another-folder",
         )
     if folder.is_dir() and any(folder.iterdir()) and not force:
         raise UsageError(
             "The folder is not empty.",
             where=str(folder),
-            expected="a folder that is empty or not there yet",
-            hint=f"dragoman new {name} -o another-folder, or --force to write over the recipe's files in it.",
+            expected="a folder that is empty or does not exist yet",
+            hint=f"dragoman new {name} -o another-folder, or --force to overwrite the recipe's files in it.",
         )
     folder.mkdir(parents=True, exist_ok=True)
     recipe = RECIPES[name]

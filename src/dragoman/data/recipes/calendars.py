@@ -1,8 +1,7 @@
-"""How dates are written: for each language its month names, its weekdays and its forms.
+"""Date formats: the month names, weekdays and forms of each language.
 
-In a form, {d} is the day and {dd} the same with two digits, {nth} the day as an ordinal, {m} and {mm} the
-month as a number, {month} and {mon} its name in full and cut short, {y} the year, {weekday} the day of the
-week.
+In a form, {d} is the day, {dd} the day with two digits, {nth} the day as an ordinal, {m} and {mm} the number
+of the month, {month} and {mon} its full and abbreviated name, {y} the year, {weekday} the day of the week.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import NamedTuple
 
 
 class Calendar(NamedTuple):
-    months: str  # twelve names with blanks between
+    months: str  # twelve names separated by spaces
     short: str
     weekdays: str  # Monday first
     forms: tuple[str, ...]
@@ -22,7 +21,7 @@ NUMBERS = "1 2 3 4 5 6 7 8 9 10 11 12"
 
 
 def write(day: date, language: str, form: str) -> str:
-    """This date in this form of this language."""
+    """Return the date in a form of a language."""
     calendar = CALENDARS[language]
     return form.format(
         d=day.day,

@@ -13,47 +13,47 @@ FORMS = tuple((language, form) for language, calendar in CALENDARS.items() for f
 SIZES = {"train": 20_000, "valid": 500, "test": 1_000}
 
 SETTINGS = """\
-# Settings of this task. A line is  key = value  in a [section]; what follows # is for you alone.
-# What is not written here has its default. A run writes every setting it used to its own settings.toml.
-# To try another value once, name it on the command line:  dragoman train dates training.updates=500
+# Settings of this task. Each line is  key = value  in a [section]; text after # is a comment.
+# Settings that are not listed here have their defaults. A run writes all its settings to its settings.toml.
+# To try another value once, pass it on the command line:  dragoman train dates training.updates=500
 
 [data]
-train = "train.tsv"         # a date as people write it, a tab, the same date as 1987-03-03
-valid = "valid.tsv"         # watched while training, never learned from
-test = "test.tsv"           # kept for the end: dragoman score
+train = "train.tsv"         # a date in some notation, a tab, the same date as 1987-03-03
+valid = "valid.tsv"         # for validation during training, never trained on
+test = "test.tsv"           # for the final evaluation: dragoman score
 
 [text]
-kind = "char"               # read and write letter by letter; "bpe" would learn pieces of words
-joint = true                # one alphabet for both sides
+kind = "char"               # tokens are characters; "bpe" would learn subwords
+joint = true                # one vocabulary for both sides
 
 [model]
-# The encoder reads the source, the decoder writes the target and looks back at what was read.
-# dropout makes a model forget at random so that it cannot learn by heart; here it has no need to.
+# The encoder reads the source; the decoder writes the target and attends to the encoder's output.
+# Dropout prevents overfitting; this task does not need it.
 encoder = { kind = "transformer", layers = 2, width = 96, heads = 4, ffn = 192, dropout = 0.0 }
 decoder = { kind = "transformer", layers = 2, width = 96, heads = 4, ffn = 192, dropout = 0.0 }
 
 [training]
-updates = 1000              # how often the weights change
-batch_tokens = 2048         # letters read for one update, padding counted: about 100 dates
-precision = "fp32"          # so small a model gains nothing from shorter numbers
-label_smoothing = 0.0       # a date has one right answer, so the model may be sure of it
-lr = 3e-3                   # the learning rate: how far the weights move, at most
-warmup = 100                # updates in which it rises from zero; a cold start with big steps goes astray
-schedule = "cosine"         # then it falls along a cosine, to zero at the last update
-checkpoint_every = 250      # Ctrl-C saves too, and the same command resumes
+updates = 1000              # how many times the weights are updated
+batch_tokens = 2048         # characters per update, including padding: about 100 dates
+precision = "fp32"          # a model this small gains nothing from lower precision
+label_smoothing = 0.0       # a date has one right answer, so full confidence is fine
+lr = 3e-3                   # the peak learning rate
+warmup = 100                # updates in which it rises from zero; large steps at the start would diverge
+schedule = "cosine"         # then it decays along a cosine, to zero at the last update
+checkpoint_every = 250      # Ctrl-C also saves, and the same command resumes
 validate_every = 250
-valid_decode = 100          # dates of valid.tsv that are written out at each validation
-valid_metric = "exact_match"  # a date is right or wrong; there is no nearly
-average = 1                 # take the best weights as they are; 5 would average the last five saved
-seed = 1                    # another number, another beginning; the same number, the same model
+valid_decode = 100          # dates of valid.tsv that are decoded at each validation
+valid_metric = "exact_match"  # a date is right or wrong, with no partial credit
+average = 1                 # use the best weights as they are; 5 would average the last five checkpoints
+seed = 1                    # the same seed gives the same model
 
 [search]
-kind = "greedy"             # at each step the likeliest letter; "beam" keeps several drafts
-max_length = 16             # an ISO date has 10 letters
+kind = "greedy"             # the most likely character at each step; "beam" keeps several hypotheses
+max_length = 16             # an ISO date has 10 characters
 """
 
 README = """\
-# dates: however a date is written, say it in ISO
+# dates: convert dates to ISO format
 
     the 3rd of March 1987          → 1987-03-03
     Dienstag, 3. März 1987         → 1987-03-03
@@ -62,17 +62,17 @@ README = """\
     1987年3月3日                    → 1987-03-03
 
 Ten languages (Chinese, Dutch, English, French, German, Italian, Japanese, Polish, Portuguese, Spanish), FORMS
-ways of writing, the years 1900 to 2100, some dates in capitals and some without any. Forms that mean
-two days (3/4/1987) or two centuries (3 March 87) are left out, so every date has one right answer.
+forms, the years 1900 to 2100, some dates in upper case and some in lower case. Ambiguous forms, which
+may mean two days (3/4/1987) or two centuries (3 March 87), are left out, so every date has one right answer.
 
 | file | pairs | |
 |---|---|---|
-| train.tsv | 20,000 | to learn from |
-| valid.tsv | 500 | to watch while training |
-| test.tsv | 1,000 | to measure at the end |
+| train.tsv | 20,000 | for training |
+| valid.tsv | 500 | for validation during training |
+| test.tsv | 1,000 | for the final evaluation |
 
-Each day stands in one of the three files only, and once. So no date of the test was seen in training,
-in any language: a model that learned by heart would score 0.
+Each day occurs only once, in one of the three files. So no test date was seen in training in any
+language: a model that only memorised would score 0.
 
     dragoman train FOLDER
     dragoman run FOLDER "le 3 mars 1987"
@@ -80,16 +80,16 @@ in any language: a model that learned by heart would score 0.
 
 Expect about a minute on two CPU cores, and 99 of 100 test dates exactly right.
 
-Then change a line of dragoman.toml and see what it does: one layer instead of two, `kind = "rnn"`,
-dropout = 0.3, a tenth of the updates. Or ask for what it never learned: "3 mars 87", "31 February 2001",
-"3. marts 1987" (Danish).
+Then change a line of dragoman.toml and see the effect: one layer instead of two, `kind = "rnn"`,
+dropout = 0.3, a tenth of the updates. Or try input that it was not trained on: "3 mars 87",
+"31 February 2001", "3. marts 1987" (Danish).
 
-The data is made by a program from the calendar and is free of rights.
+The data is generated by a program and is free of copyright.
 """
 
 
 def splits(seed: int = 1) -> dict[str, list[tuple[str, str]]]:
-    """Each day stands in one split only and once, so a test date was never seen in any language."""
+    """Return the splits. Each day occurs once, in one split, so test dates are unseen in every language."""
     rng = random.Random(seed)
     numbers = iter(rng.sample(range((LAST - FIRST).days + 1), sum(SIZES.values())))
     return {

@@ -1,4 +1,4 @@
-"""Digits → their names, one after another: what one vector cannot hold, and attention need not."""
+"""Digits → their names: a task on which attention outperforms a single source vector."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ DIGITS = "0123456789"
 NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 SETTINGS = """\
-# Digits read aloud, 3 to 23 of them. The models of the lesson stand beside this file, each with its changes:
-# NAME.toml is this file with another [model].
+# Digits spelled as words, 3 to 23 per line. This folder has the settings of all models of the lesson:
+# NAME.toml is this file with another [model] and learning rate.
 
 [data]
 train = "train.tsv"
@@ -46,7 +46,7 @@ preset = "{preset}"
 encoder = {{ width = 128, layers = 1, embedding = 64, dropout = 0.0{backwards} }}
 decoder = {{ width = 128, layers = 1, embedding = 64, dropout = 0.0 }}
 """
-_BACKWARDS = ", reversed_source = true"  # a help to those without attention (Sutskever et al. 2014)
+_REVERSED = ", reversed_source = true"  # helps models without attention (Sutskever et al. 2014)
 _CONV = """\
 preset = "conv-small"
 encoder = { width = 128, layers = 2, embedding = 64, dropout = 0.0 }
@@ -58,34 +58,34 @@ encoder = { width = 64, layers = 1, heads = 4, ffn = 128, dropout = 0.0 }
 decoder = { width = 64, layers = 1, heads = 4, ffn = 128, dropout = 0.0 }
 """
 
-# In the order in which they were found.
+# In the order of publication.
 MODELS = {
-    "elman": _TWO.format(preset="elman", backwards=_BACKWARDS),
-    "cho2014": _TWO.format(preset="cho2014", backwards=_BACKWARDS),
-    "sutskever2014": _TWO.format(preset="sutskever2014", backwards=_BACKWARDS),
+    "elman": _TWO.format(preset="elman", backwards=_REVERSED),
+    "cho2014": _TWO.format(preset="cho2014", backwards=_REVERSED),
+    "sutskever2014": _TWO.format(preset="sutskever2014", backwards=_REVERSED),
     "bahdanau2015": _TWO.format(preset="bahdanau2015", backwards=""),
     "luong2015": _TWO.format(preset="luong2015", backwards=""),
     "convs2s2017": _CONV,
     "transformer": _TRANSFORMER,
 }
-RATES = {"elman": "1e-3", "bahdanau2015": "2e-3", "convs2s2017": "2e-3"}  # of the others 5e-3
+RATES = {"elman": "1e-3", "bahdanau2015": "2e-3", "convs2s2017": "2e-3"}  # 5e-3 for the others
 
 README = """\
-# From the RNN to attention, in one sitting
+# From the RNN to attention
 
     3 1 4 1 5 → three one four one five
 
-10,080 lines of 3 to 23 digits to learn from, 210 to watch, 630 to test. A network that has to put all
-digits into one vector before it writes the first word (elman, cho2014, sutskever2014) gets short lines
-right and loses its way in long ones. One that attends to each digit (bahdanau2015, luong2015, convs2s2017,
-transformer) does not care how many there are. That is the experiment that made attention famous, small
-enough for this machine.
+10,080 lines of 3 to 23 digits for training, 210 for validation, 630 for test. A network that encodes all
+digits in one vector before it writes the first word (elman, cho2014, sutskever2014) gets short lines right
+and fails on long ones. A network that attends to each digit (bahdanau2015, luong2015, convs2s2017,
+transformer) is right at any length. This is the experiment that made attention famous, small enough for a
+laptop.
 
     dragoman new from-rnn-to-attention --train
 
-trains the models of the lesson one after another, 600 updates each, and shows the share of words that are
-right, by length: as a table, and as a picture in comparison.svg. Each model is a settings file, so that one
-can be trained alone, or changed:
+trains the models of the lesson one after another, 600 updates each, and shows the share of correct words by
+length, as a table and as a chart in comparison.svg. Each model has a settings file, so that you can change it
+or train it alone:
 
     dragoman train FOLDER -c FOLDER/bahdanau2015.toml -o FOLDER/bahdanau2015
     dragoman score FOLDER/bahdanau2015 FOLDER/test.tsv
@@ -93,17 +93,17 @@ can be trained alone, or changed:
 
 
 def splits(seed: int = 1) -> dict[str, list[tuple[str, str]]]:
-    """All lengths are as frequent; no line comes twice."""
+    """Return the splits. All lengths are equally frequent, and no line is repeated."""
     rng = random.Random(seed)
     lines: dict[str, None] = {}
     while len(lines) < sum(SIZES.values()):
         length = SHORTEST + len(lines) % (LONGEST - SHORTEST + 1)
         lines["".join(rng.choices(DIGITS, k=length))] = None
     fresh = iter(lines)
-    return {name: [aloud(next(fresh)) for _ in range(size)] for name, size in SIZES.items()}
+    return {name: [spelled_out(next(fresh)) for _ in range(size)] for name, size in SIZES.items()}
 
 
-def aloud(line: str) -> tuple[str, str]:
+def spelled_out(line: str) -> tuple[str, str]:
     return " ".join(line), " ".join(NAMES[int(digit)] for digit in line)
 
 
@@ -112,7 +112,7 @@ def settings(name: str) -> str:
 
 
 RECIPE = Recipe(
-    "seven networks learn to read digits aloud: what attention is for, in ten minutes",
+    "seven networks learn to spell out digits: why attention helps, in ten minutes",
     settings("transformer"),
     README,
     splits,

@@ -1,4 +1,4 @@
-"""A recipe: a task that makes its own data, with the settings that learn it and a page that explains it."""
+"""A recipe: a task with generated data, the settings to train it and a README."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from typing import NamedTuple
 
 
 class Recipe(NamedTuple):
-    about: str  # one line for the list
+    about: str  # one line for the list of recipes
     settings: str  # dragoman.toml
     readme: str  # README.md
-    splits: Callable[
-        [], Mapping[str, Iterable[tuple[str, str]]]
-    ]  # name of the split → its (source, target) pairs
+    splits: Callable[[], Mapping[str, Iterable[tuple[str, str]]]]  # name → its (source, target) pairs
     lesson: Mapping[str, str] = {}  # models to compare, in order: name → its settings

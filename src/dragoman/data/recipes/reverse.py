@@ -1,4 +1,4 @@
-"""A word → its letters from the last to the first."""
+"""A word → its letters in reverse order."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 SIZES = {"train": 10_000, "valid": 200, "test": 500}
 
 SETTINGS = """\
-# Reverse the letters of a word: the smallest task on which attention can be watched at work.
-# Every setting not written here has its default; a run writes all of them to its own settings.toml.
+# Reverse the letters of a word: the smallest task that shows attention at work.
+# Settings that are not listed here have their defaults; a run writes all its settings to its settings.toml.
 
 [data]
-train = "train.tsv"       # source, a tab, target; one pair a line
+train = "train.tsv"       # source, a tab, target; one pair per line
 valid = "valid.tsv"
 test = "test.tsv"
 
 [text]
-kind = "char"             # the model reads and writes letter by letter
+kind = "char"             # tokens are characters
 
 [model]
 encoder = { kind = "transformer", layers = 1, width = 64, heads = 4, ffn = 128, dropout = 0.0 }
@@ -44,13 +44,13 @@ max_length = 16
 """
 
 README = """\
-# reverse: a word backwards
+# reverse: reverse the letters of a word
 
     banana → ananab
 
-10,000 made-up words of 3 to 8 letters to learn from, 200 to watch, 500 to test; no word stands twice.
-The first letter written needs the last one read, and so on: a task that nothing but attention solves,
-small enough to learn in seconds and to follow with the eye.
+10,000 random words of 3 to 8 letters for training, 200 for validation, 500 for test; no word is repeated.
+The first output letter is the last input letter, and so on: a task made for attention, small enough to train
+in seconds and easy to inspect.
 
     dragoman train FOLDER
     dragoman run FOLDER dragoman
@@ -59,7 +59,7 @@ small enough to learn in seconds and to follow with the eye.
 
 
 def splits(seed: int = 1) -> dict[str, list[tuple[str, str]]]:
-    """No word stands twice, in one split or in two."""
+    """Return the splits. No word is repeated, within a split or across splits."""
     rng = random.Random(seed)
     words: dict[str, None] = {}
     while len(words) < sum(SIZES.values()):
@@ -73,5 +73,5 @@ def backwards(word: str) -> tuple[str, str]:
 
 
 RECIPE = Recipe(
-    "reverse the letters of a word: learned in seconds, for a first look", SETTINGS, README, splits
+    "reverse the letters of a word: learned in seconds, for a first try", SETTINGS, README, splits
 )

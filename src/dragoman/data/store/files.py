@@ -1,4 +1,4 @@
-"""Many files as one long one, read in pieces. Plain reads, no mapping: mapped pages count as our memory."""
+"""Many files read as one. Plain reads, not memory maps: mapped pages would count as memory of the process."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 from dragoman.data.store.layout import File, damaged, sha256_of
 from dragoman.errors import DataError
 
-GAP = 1024  # bytes it is cheaper to read than to skip
+GAP = 1024  # bytes that are cheaper to read than to skip
 READ = os.O_RDONLY | getattr(os, "O_BINARY", 0)  # Windows would translate line ends
-HANDLES = 64  # files open at once, at most
+HANDLES = 64  # maximum number of open files
 
 Offsets = NDArray[np.int64]
 
 
 class StoreFiles:
-    """One may serve several threads."""
+    """The concatenated files of a store. Thread-safe."""
 
     def __init__(self, folder: Path, files: Sequence[File]) -> None:
         self.folder = folder
@@ -36,13 +36,13 @@ class StoreFiles:
             check_size(folder / file.name, file.bytes)
 
     def verify(self) -> None:
-        """Read every byte and compare it with what was written."""
+        """Raise if the SHA-256 of a file is not the one in the manifest."""
         for file in self.files:
             if sha256_of(self.folder / file.name) != file.sha256:
                 raise damaged(self.folder / file.name, "This file of the token store was changed.")
 
     def gather(self, starts: Offsets, ends: Offsets) -> tuple[bytes, Offsets]:
-        """The bytes of ascending ranges, neighbours in one read; and where in them each range begins."""
+        """Return the bytes of ascending ranges and the start of each. Adjacent ranges share a read."""
         number = np.searchsorted(self.starts, starts, side="right") - 1
         fresh = np.ones(len(starts), dtype=bool)
         fresh[1:] = (starts[1:] - ends[:-1] > GAP) | (np.diff(number) > 0)
@@ -54,7 +54,7 @@ class StoreFiles:
         return raw, starts + shift[np.cumsum(fresh) - 1]
 
     def read(self, numbers: Offsets, offsets: Offsets, sizes: Offsets) -> bytes:
-        """`sizes` bytes from `offsets` of the files `numbers`, one after another."""
+        """Return `sizes` bytes at `offsets` of the files `numbers`, concatenated."""
         pieces = []
         with self.lock:
             for number, offset, size in zip(numbers.tolist(), offsets.tolist(), sizes.tolist(), strict=True):
@@ -63,12 +63,12 @@ class StoreFiles:
                 except OSError as error:
                     raise unreadable(self.folder / self.files[number].name, error) from None
                 if len(piece) != size:
-                    raise damaged(self.folder / self.files[number].name, "This file ends too early.")
+                    raise damaged(self.folder / self.files[number].name, "This file is truncated.")
                 pieces.append(piece)
         return b"".join(pieces)
 
     def handle(self, number: int) -> int:
-        """An open file; the one unused for longest is closed when there are too many."""
+        """Return an open file; the least recently used one is closed when there are too many."""
         if number not in self.handles:
             if len(self.handles) >= HANDLES:
                 os.close(self.handles.popitem(last=False)[1])
@@ -86,7 +86,7 @@ class StoreFiles:
 
 
 def read_at(handle: int, size: int, offset: int) -> bytes:
-    """Whoever calls it holds the lock: where the system has no `pread`, the position is shared."""
+    """Read at an offset. The caller holds the lock: without `pread`, threads share the file position."""
     if hasattr(os, "pread"):
         return os.pread(handle, size, offset)
     os.lseek(handle, offset, os.SEEK_SET)

@@ -1,12 +1,12 @@
 """The token store on disk: numbered shards, each an index and its data, and a manifest written last.
 
-MANIFEST.json   counts, sizes and SHA-256 of every file, what the store was made from
-00000.index     a record per pair: where its ids begin, how many are source, how many target, and two CRC-32:
-                of the ids, and of the record itself
-00000.data      the ids: source then target of each pair, nothing between
+MANIFEST.json   counts, sizes and SHA-256 of every file, and the fingerprint of the sources
+00000.index     one record per pair: the offset of its ids, the numbers of source and target ids, and two
+                CRC-32, of the ids and of the record itself
+00000.data      the ids: source then target of each pair, without separators
 
-A store may be larger than anyone wants to hash before each start. So every record and every pair is compared
-with its CRC when it is read: a flipped bit is an error with the name of its file, never another token.
+A store may be too large to hash at every start. So every record and every pair is checked against its CRC
+when it is read: a flipped bit is an error that names the file, never another token.
 """
 
 from __future__ import annotations
@@ -26,9 +26,8 @@ from dragoman.errors import DataError
 FORMAT = "dragoman-store"
 VERSION = 2
 MANIFEST = "MANIFEST.json"
-RECORD = np.dtype(  # offset in bytes, lengths in ids
-    [("offset", "<u8"), ("src", "<u4"), ("tgt", "<u4"), ("ids_crc", "<u4"), ("crc", "<u4")]
-)
+# The offset is in bytes, the lengths are in ids.
+RECORD = np.dtype([("offset", "<u8"), ("src", "<u4"), ("tgt", "<u4"), ("ids_crc", "<u4"), ("crc", "<u4")])
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class Manifest:
 
 
 def record_crcs(records: bytes, starts: Iterable[int], rows: Iterable[int]) -> list[int]:
-    """Of the records that begin at `starts`. The row counts too: a record is right in its place only."""
+    """Return the CRCs of the records at `starts`. They cover the row, to detect misplaced records."""
     covered = RECORD.itemsize - 4
     return [
         zlib.crc32(records[start : start + covered], row & 0xFFFF_FFFF)
@@ -83,12 +82,12 @@ def digest(value: Any) -> str:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a whole store; DataError where there is none or it is not what was written."""
+    """Return the manifest of a complete store. Raise DataError if it is missing or damaged."""
     path = folder / MANIFEST
     try:
         body = json.loads(path.read_bytes())
     except FileNotFoundError:
-        raise damaged(path, "The token store is not complete: it has no manifest.") from None
+        raise damaged(path, "The token store is incomplete: it has no manifest.") from None
     except (ValueError, OSError, RecursionError) as error:
         raise damaged(path, f"The token store's manifest cannot be read: {error}.") from None
     if not isinstance(body, dict) or body.get("format") != FORMAT:
@@ -105,7 +104,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def fingerprint(sources: Sequence[str], vocabulary: Mapping[str, str], settings: Sequence[object]) -> str:
-    """What a store is made from: source files and vocabulary by content, and settings."""
+    """Return a hash of what a store is built from: source files and vocabulary by content, and settings."""
     return digest([list(sources), dict(vocabulary), list(settings)])
 
 

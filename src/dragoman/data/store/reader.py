@@ -12,14 +12,14 @@ from dragoman.data.store.files import StoreFiles
 from dragoman.data.store.layout import RECORD, damaged, ids_crcs, read_manifest, record_crcs
 from dragoman.errors import DataError
 
-SMALL = 32 << 20  # bytes of a store that is checked whole when it is opened
+SMALL = 32 << 20  # stores of at most this many bytes are verified when they are opened
 
 IdArray = NDArray[np.unsignedinteger[Any]]
 Rows = NDArray[np.int64]
 
 
 class StoreReader:
-    """The pairs of a store. Memory is that of the rows asked for; one reader may serve several threads."""
+    """The pairs of a store. Only the requested rows are in memory. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -34,34 +34,34 @@ class StoreReader:
         return self.manifest.pairs
 
     def verify(self) -> None:
-        """Read every byte and compare it with what was written."""
+        """Raise if the SHA-256 of a file is not the one in the manifest."""
         self.index.verify()
         self.data.verify()
 
     def lengths(self, rows: Rows) -> tuple[Rows, Rows]:
-        """How many ids the source and the target of each row have."""
+        """Return the number of source and target ids of each row."""
         order = np.argsort(rows, kind="stable")
         records = np.empty(len(rows), RECORD)
         records[order] = self.records(rows[order])
         return records["src"].astype(np.int64), records["tgt"].astype(np.int64)
 
     def read(self, rows: Rows) -> list[tuple[IdArray, IdArray]]:
-        """The source and target ids of each row."""
-        order = np.argsort(rows, kind="stable")  # the order of the disk
+        """Return the source and target ids of each row."""
+        order = np.argsort(rows, kind="stable")  # in the order on disk
         ids, starts, middles, ends = self.pieces(rows[order])
         out: list[Any] = [None] * len(rows)
-        for place, a, b, c in zip(
+        for number, a, b, c in zip(
             order.tolist(), starts.tolist(), middles.tolist(), ends.tolist(), strict=True
         ):
-            out[place] = ids[a:b], ids[b:c]
+            out[number] = ids[a:b], ids[b:c]
         return out
 
     def records(self, rows: Rows) -> NDArray[Any]:
-        """Index records of ascending rows."""
+        """Return the index records of ascending rows."""
         if not len(rows):
             return np.empty(0, RECORD)
         if rows[0] < 0 or rows[-1] >= len(self):
-            raise IndexError(f"rows must lie in range({len(self)})")
+            raise IndexError(f"rows must be in range({len(self)})")
         starts = rows * RECORD.itemsize
         raw, at = self.index.gather(starts, starts + RECORD.itemsize)
         records = np.frombuffer(raw, RECORD)[at // RECORD.itemsize]
@@ -69,7 +69,7 @@ class StoreReader:
         return records
 
     def pieces(self, rows: Rows) -> tuple[IdArray, Rows, Rows, Rows]:
-        """The ids of ascending rows, and where among them each source begins, ends, and each target ends."""
+        """Return the ids of ascending rows, and for each row the starts of source and target and the end."""
         if not len(rows):
             nothing = np.empty(0, np.int64)
             return np.empty(0, self.dtype), nothing, nothing, nothing
@@ -83,7 +83,7 @@ class StoreReader:
         return np.frombuffer(raw, self.dtype), begin, begin + src, begin + both
 
     def compare(self, files: StoreFiles, written: NDArray[Any], read: list[int], rows: Rows) -> None:
-        """What was read of ascending rows must have the CRCs that were written."""
+        """Raise if the CRCs of ascending rows are not those that were written."""
         wrong = written != read
         if wrong.any():
             row = int(rows[np.argmax(wrong)])
@@ -98,7 +98,7 @@ class StoreReader:
 
 
 def open_current(folder: Path, fingerprint: str) -> StoreReader | None:
-    """The store that stands here, if it is whole and made from just these sources."""
+    """Return the store in `folder` if it is complete and has this fingerprint."""
     try:
         reader = StoreReader(folder)
     except DataError:

@@ -1,4 +1,4 @@
-"""Pairs of ids → a token store. Memory stays bounded; a store is whole or absent."""
+"""A writer of token stores with bounded memory. A store is complete or absent."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ IdPair = tuple[IdRow, IdRow]
 
 
 class StoreWriter:
-    """Use as `with Writer(…) as writer: writer.extend(pairs)`; only a clean exit writes the manifest."""
+    """Use as `with StoreWriter(…) as writer: writer.extend(pairs)`; only a clean exit writes the manifest."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class StoreWriter:
         self.vocabulary = vocabulary
         self.shard_pairs = shard_pairs
         self.fingerprint = fingerprint
-        self.counts = counts  # filled while pairs are written
+        self.counts = counts  # updated while pairs are written
         self.dtype = id_dtype(vocabulary)
         self.shards: list[Shard] = []
         self.pairs = self.src_tokens = self.tgt_tokens = 0
@@ -56,7 +56,7 @@ class StoreWriter:
     def __enter__(self) -> StoreWriter:
         with explained(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
-            (self.folder / MANIFEST).unlink(missing_ok=True)  # first, so that what is left is no store
+            (self.folder / MANIFEST).unlink(missing_ok=True)  # first: without it, this is not a store
             sync(self.folder)
             for pattern in ("*.index", "*.data", "*.partial"):
                 for old in self.folder.glob(pattern):
@@ -64,7 +64,7 @@ class StoreWriter:
         return self
 
     def extend(self, pairs: Sequence[IdPair]) -> None:
-        """Append pairs; any number at once, some thousands are fast."""
+        """Append any number of pairs; some thousands per call are fast."""
         start = 0
         with explained(self.folder):
             while start < len(pairs):
@@ -82,7 +82,7 @@ class StoreWriter:
         lengths = np.fromiter(map(len, sides), np.int64, count=len(sides)).reshape(-1, 2)
         ids = np.concatenate([np.asarray(side, np.int32) for side in sides])
         if ids.size and (ids.min() < 0 or ids.max() >= self.vocabulary):
-            raise ValueError(f"an id lies outside of range({self.vocabulary})")
+            raise ValueError(f"an id is not in range({self.vocabulary})")
         shard.append(ids.astype(self.dtype), lengths)
         self.pairs += len(pairs)
         self.src_tokens += int(lengths[:, 0].sum())
@@ -124,7 +124,7 @@ class StoreWriter:
 
 
 class OpenShard:
-    """The index and the data file that are growing now."""
+    """The index and the data file of the shard that is being written."""
 
     def __init__(self, folder: Path, number: int, dtype: str, first_row: int) -> None:
         self.width = np.dtype(dtype).itemsize
@@ -157,7 +157,7 @@ class OpenShard:
 
 
 class Stream:
-    """A file that is hashed while it is written, and gets its name only when it is on the disk."""
+    """A file that is hashed while it is written, and renamed to its final name once it is on disk."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.path = folder / name
@@ -179,19 +179,19 @@ class Stream:
         return File(self.path.name, self.bytes, self.hash.hexdigest())
 
     def discard(self) -> None:
-        with suppress(OSError):  # the error that led here is the one to tell
+        with suppress(OSError):  # report the original error instead
             self.file.close()
             self.partial.unlink(missing_ok=True)
 
 
 @contextmanager
 def explained(folder: Path) -> Iterator[None]:
-    """Turns the system's refusal to write into words."""
+    """Convert an OSError to a DataError."""
     try:
         yield
     except OSError as error:
         raise DataError(
             f"The token store cannot be written: {error.strerror}.",
             where=str(error.filename or folder),
-            hint="Make room on the disk or choose another folder, then run the same command.",
+            hint="Free disk space or choose another folder, then run the same command.",
         ) from error

@@ -1,8 +1,7 @@
-"""A model → two graphs: from a source to the decoder's first state, and from a token and a state to log p and
-the next state. `state.json` names what a state is made of.
+"""The two ONNX graphs of a model: source → initial decoder state; token and state → log p and next state.
 
-A size that is read by `len` is no longer free in a graph; one that is read from `shape` is. Nor is one that
-is compared with the stride of an example, which must be contiguous for that reason.
+`state.json` names the tensors of a state. An axis stays dynamic in a graph only if its size is read from
+`shape`, not by `len`, and if the example inputs are contiguous, so that it is not compared with a stride.
 """
 
 from __future__ import annotations
@@ -29,24 +28,24 @@ from dragoman.shapes import Bool, Int, Tensor
 from dragoman.text.specials import EOS
 
 OPSET = 20
-B, S, W = "B", "S", "W"  # axes whose size is free
-ROWS, WIDTH, LENGTHS = 3, 2, (5, 7)  # of what is traced: different sizes, none of them 1
+B, S, W = "B", "S", "W"  # dynamic axes
+ROWS, WIDTH, LENGTHS = 3, 2, (5, 7)  # of the example inputs: different sizes, none of them 1
 
 Tensors = tuple[Tensor, ...]
 
 
 @dataclass(frozen=True)
 class Half:
-    """Half of a state as tensors in a row. Those without features are left out."""
+    """Half of a state as a flat list of tensors, without those that are empty."""
 
     name: str
     spec: TreeSpec
-    shapes: list[tuple[int, ...]]  # behind the rows
-    along: list[dict[int, str]]  # the axes that grow with the source
+    shapes: list[tuple[int, ...]]  # without the batch axis
+    along: list[dict[int, str]]  # the axes that depend on the source length
 
     @classmethod
     def of(cls, name: str, short: Any, long: Any) -> Half:
-        """From the states of a shorter and a longer source."""
+        """Create it from the states of a shorter and a longer source."""
         (leaves, spec), (others, _) = tree_flatten(short), tree_flatten(long)
         pairs = [(a.shape, b.shape) for a, b in zip(leaves, others, strict=True)]
         along = [{k: S for k in range(1, len(a)) if a[k] != b[k]} for a, b in pairs]
@@ -61,7 +60,7 @@ class Half:
         return [f"{self.name}_{number}" for number in range(len(self.full))]
 
     def axes(self, rows: dict[int, str]) -> tuple[dict[int, str], ...]:
-        """The free axes of each tensor, `rows` among them."""
+        """Return the dynamic axes of each tensor, including `rows`."""
         return tuple({**rows, **self.along[place]} for place in self.full)
 
     def flat(self, tree: Any) -> Tensors:
@@ -75,7 +74,7 @@ class Half:
 
 
 class Encoding(nn.Module):
-    """A source → the first state, one hypothesis a sentence."""
+    """A graph from a source to the initial state with one hypothesis per sentence."""
 
     def __init__(self, model: Seq2Seq, fixed: Half, moving: Half) -> None:
         super().__init__()
@@ -90,9 +89,9 @@ class Encoding(nn.Module):
 
 
 class Stepping(nn.Module):
-    """A token of each hypothesis and a state → log p, the next state, and where it looked.
+    """A graph from a token of each hypothesis and a state to log p, the next state and the attention.
 
-    Hypotheses have an axis of their own: what moves is B × W × …, so that both sizes are free.
+    Hypotheses have their own axis: moving tensors are B × W × …, so that both sizes are dynamic.
     """
 
     def __init__(self, model: Seq2Seq, fixed: Half, moving: Half) -> None:
@@ -115,16 +114,16 @@ class Stepping(nn.Module):
 
 @torch.no_grad()
 def write(model: Seq2Seq, longest: int, folder: Path) -> None:
-    """Both graphs, for sources of `longest` tokens at most, and the names of their state."""
+    """Write both graphs, for sources of at most `longest` tokens, and the names of their states."""
     source = torch.full((ROWS, LENGTHS[1]), EOS)
     keep = torch.ones_like(source, dtype=torch.bool)
     short, long = (model.start(source[:, :n], keep[:, :n], 1) for n in LENGTHS)
     fixed, moving = Half.of("fixed", short.fixed, long.fixed), Half.of("moving", short.moving, long.moving)
     looks = [] if model.step(source[:, 0], long).attention is None else ["attention"]
     nexts = [f"next_{number}" for number in range(len(moving.names))]
-    twin, free = traceable(model), {B: Dim(B), S: Dim(S, max=longest), W: Dim(W)}
+    traced, free = traceable(model), {B: Dim(B), S: Dim(S, max=longest), W: Dim(W)}
     trace(
-        Encoding(twin, fixed, moving),
+        Encoding(traced, fixed, moving),
         (source, keep),
         tree_map(free.__getitem__, ({0: B, 1: S}, {0: B, 1: S})),
         (["src", "keep"], [*fixed.names, *moving.names]),
@@ -132,7 +131,7 @@ def write(model: Seq2Seq, longest: int, folder: Path) -> None:
     )
     wide = tuple(x.unsqueeze(1).repeat_interleave(WIDTH, 1) for x in moving.flat(long.moving))
     trace(
-        Stepping(twin, fixed, moving),
+        Stepping(traced, fixed, moving),
         (source[:, :WIDTH].contiguous(), (*fixed.flat(long.fixed), *wide)),
         tree_map(free.__getitem__, ({0: B, 1: W}, (*fixed.axes({0: B}), *moving.axes({0: B, 1: W})))),
         (["y", *fixed.names, *moving.names], ["log_p", *nexts, *looks]),
@@ -166,7 +165,7 @@ def trace(
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """torch says which packages it does without, and that axes share names."""
+    """Suppress the warnings of torch about optional packages and shared axis names."""
     loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

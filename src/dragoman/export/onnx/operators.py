@@ -1,7 +1,7 @@
-"""Recurrent cells over a whole batch, as the operators that ONNX has for them: LSTM, GRU and RNN.
+"""Recurrent layers as the ONNX operators LSTM, GRU and RNN.
 
-ONNX wants time first, has a bias for W_h h too, reads backwards within each sentence's length by itself, and
-orders gates otherwise: i, o, f, ĉ in an LSTM and u, r, ĥ in a GRU.
+ONNX expects time as the first axis, has a second bias for W_h h, reverses each sentence within its length
+itself, and orders gates differently: i, o, f, ĉ in an LSTM and u, r, ĥ in a GRU.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from dragoman.shapes import Bool, Float, Tensor
 
 
 class Ran(NamedTuple):
-    """h of each token in each direction, and each direction's state after its last real token."""
+    """h of all tokens in each direction, and the state of each direction after its last real token."""
 
     h: list[Float[Tensor, "B S D"]]
     ends: list[CellState]
 
 
 class Recurrence(nn.Module):
-    """A cell that reads from the left, or two of a kind that read from both sides, from zero.
+    """A forward cell, or a forward and a backward cell of the same kind, starting from zero states.
 
-    It can be traced for ONNX, but not run by torch.
+    It can be traced for ONNX, but not run by PyTorch.
     """
 
     W: Tensor
@@ -78,11 +78,11 @@ def operator_of(cell: Cell) -> tuple[str, dict[str, int]]:
             return "GRU", {"linear_before_reset": 0}
         case ElmanCell():
             return "RNN", {}
-    raise TypeError(f"{type(cell).__name__} is no operator of ONNX")
+    raise TypeError(f"ONNX has no operator for {type(cell).__name__}")
 
 
 def weights_of(cell: Cell) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """W_x, W_h, both biases and the peepholes, in ONNX's order."""
+    """Return W_x, W_h, both biases and the peepholes, in the gate order of ONNX."""
     W, R, b = (in_order(cell, x.detach()) for x in (cell.W_x, cell.W_h, cell.b))
     p = cell.p.detach()[[0, 2, 1]].flatten() if isinstance(cell, PeepholeLSTMCell) else b.new_empty(0)
     return W, R, torch.cat((b, torch.zeros_like(b))), p

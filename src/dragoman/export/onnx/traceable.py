@@ -1,6 +1,7 @@
-"""What takes the place of our modules in a graph: the same equations, with no step that hangs on a value.
+"""Traceable counterparts of our modules: the same equations without data-dependent control flow.
 
-Cells over time are one operator, weight norm is multiplied out, characters of words become their rows.
+Recurrent layers become one operator, weight norm is folded into the weights, and character embeddings become
+tables.
 """
 
 from __future__ import annotations
@@ -28,28 +29,28 @@ from dragoman.shapes import Bool, Float, Int, Tensor
 
 
 def traceable(model: Seq2Seq) -> Seq2Seq:
-    """A copy of the model that can be traced."""
+    """Return a copy of the model that can be traced."""
     model = deepcopy(model).eval().requires_grad_(False)
     replace(model, lambda module: MultipliedOut(module) if isinstance(module, WeightNormed) else None)
     for module in model.modules():
         if isinstance(getattr(module, "matrix", None), CharacterCNN):
             spell_out(module)
     assert isinstance(model.encoder, nn.Module)
-    replace(model.encoder, twin_in_encoder)
+    replace(model.encoder, counterpart_in_encoder)
     if isinstance(model.encoder, ConvEncoder):
         model.encoder = MaskedConvEncoder(model.encoder)
     return model
 
 
-def replace(module: nn.Module, twin: Callable[[nn.Module], nn.Module | None]) -> None:
+def replace(module: nn.Module, counterpart: Callable[[nn.Module], nn.Module | None]) -> None:
     for name, child in module.named_children():
-        if (new := twin(child)) is not None:
+        if (new := counterpart(child)) is not None:
             setattr(module, name, new)
         else:
-            replace(child, twin)
+            replace(child, counterpart)
 
 
-def twin_in_encoder(module: nn.Module) -> nn.Module | None:
+def counterpart_in_encoder(module: nn.Module) -> nn.Module | None:
     match module:
         case BidirectionalLayer():
             return BothWays(module)
@@ -71,7 +72,7 @@ def spell_out(module: nn.Module) -> None:
 
 
 class MultipliedOut(nn.Module):
-    """The twin of WeightNormed: W = g v / ‖v‖ is a matrix like any other."""
+    """The counterpart of WeightNormed, with W = g v / ‖v‖ as an ordinary matrix."""
 
     def __init__(self, module: WeightNormed) -> None:
         super().__init__()
@@ -86,7 +87,7 @@ class MultipliedOut(nn.Module):
 
 
 class BothWays(nn.Module):
-    """The twin of BidirectionalLayer."""
+    """The counterpart of BidirectionalLayer."""
 
     def __init__(self, layer: BidirectionalLayer) -> None:
         super().__init__()
@@ -101,7 +102,7 @@ class BothWays(nn.Module):
 
 
 class OneWay(nn.Module):
-    """The twin of RecurrentLayer where it runs over a whole source."""
+    """The counterpart of RecurrentLayer over a whole source."""
 
     def __init__(self, layer: RecurrentLayer) -> None:
         super().__init__()
@@ -122,7 +123,7 @@ class OneWay(nn.Module):
 
 
 class MaskedConvEncoder(nn.Module):
-    """The twin of ConvEncoder: it takes for granted that something is padded."""
+    """The counterpart of ConvEncoder, which always assumes padding."""
 
     def __init__(self, encoder: ConvEncoder) -> None:
         super().__init__()
@@ -136,7 +137,7 @@ class MaskedConvEncoder(nn.Module):
 
 
 class SideBySide(nn.Module):
-    """The twin of GatedConvolution: the k inputs of a window are slices of one sequence."""
+    """The counterpart of GatedConvolution: the k inputs of a window are slices of one sequence."""
 
     def __init__(self, convolution: GatedConvolution) -> None:
         super().__init__()
@@ -152,9 +153,10 @@ class SideBySide(nn.Module):
 
 
 class AllColumns(nn.Module):
-    """The twin of SentenceModel: every kernel meets every sentence, and what is too short stays as it is.
+    """The counterpart of SentenceModel, which applies every kernel to every sentence.
 
-    No column is taken away, so that columns behind the real ones hold what no one reads.
+    Sentences that are too short for a kernel are unchanged. No column is removed, so columns after the real
+    ones hold values that are never read.
     """
 
     def __init__(self, model: SentenceModel) -> None:

@@ -1,4 +1,4 @@
-"""What a translator knows about its outputs: how long they may be, how sure it is, what to look at twice."""
+"""Checks of a model's outputs: their maximum length, confidence and flags."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from dragoman.text.tokenizer_pair import TokenizerPair
 
 
 class OutputChecker:
-    """`bounds` are those of the calibration, unless others are given. Without any, nothing is cut."""
+    """The length bounds, confidence and flags of a model's outputs.
+
+    `bounds` override those of the calibration. Without either, no output is cut.
+    """
 
     def __init__(
         self, text: TokenizerPair, calibration: Calibration | None, bounds: OutputBounds | None = None
@@ -34,25 +37,28 @@ class OutputChecker:
             self.limits = Limits(*limits, frozenset(calibration.muted))
 
     def loops(self, config: SearchConfig) -> LoopBounds | None:
-        """Those that the guard cuts."""
+        """Return the bounds of the loops that the guard cuts; None if it cuts none."""
         if not config.guard or self.bounds is None or self.bounds.turns is None:
             return None
         return LoopBounds(min_loop_tokens(self.text.tgt.kind), self.bounds.turns)
 
     def bounded(self, config: SearchConfig, source: int) -> SearchConfig:
-        """The search for so long a source: under the guard no output is far longer, unless it must."""
+        """Return `config` with max_length lowered to what the guard allows for `source` tokens."""
         longest = self.longest(config, source)
         return config.model_copy(update={"max_length": longest}) if longest < config.max_length else config
 
     def longest(self, config: SearchConfig, source: int) -> int:
-        """Tokens of an output for so long a source; all that may share a batch with it have one bound."""
+        """Return the maximum output length for a source of `source` tokens.
+
+        Sources that may share a batch have the same maximum.
+        """
         if not config.guard or self.bounds is None:
             return config.max_length
         longest = self.bounds.longest_output(longest_with_same_padding(source))
         return min(config.max_length, max(longest, config.min_length + 1))
 
     def confidence(self, best: Hypothesis) -> float | None:
-        """From what the search knows anyway; None before a calibration."""
+        """Return the confidence in a hypothesis, from its log p; None without a calibration."""
         tokens = len(best.tokens) + best.finished
         return self.calibration.confidence(best.log_p, tokens) if self.calibration else None
 
@@ -63,22 +69,25 @@ class OutputChecker:
         return compute_flags(FlagInput(source, output, truncated, turns, self.confidence(best)), self.limits)
 
     def turns(self, src: Sequence[int], tgt: Sequence[int]) -> tuple[int, int]:
-        """Of the longest loop of each side; the source is looked at where the target has one."""
+        """Return the repetitions of the longest loop in the source and in the target.
+
+        The source is searched only if the target has a loop.
+        """
         return repeats_of(src, tgt, *min_loop_tokens_of(self.text))
 
 
 def ran_away(config: SearchConfig, best: Hypothesis) -> bool:
-    """Whether the guard ended an output that nothing else would have ended there."""
+    """Return whether the length bound of the guard, and nothing else, ended this output."""
     return not best.finished and len(best.tokens) < config.max_length
 
 
 def min_loop_tokens_of(text: TokenizerPair) -> tuple[int, int]:
-    """How many tokens of each side make a loop."""
+    """Return the minimum length of a loop in tokens, for each side."""
     return min_loop_tokens(text.src.kind), min_loop_tokens(text.tgt.kind)
 
 
 def learn_output_bounds(
     text: TokenizerPair, ids: Sequence[tuple[Sequence[int], Sequence[int]]]
 ) -> OutputBounds:
-    """From the ids of sources and references, none of them empty."""
+    """Fit the bounds to the ids of sources and references, none of which is empty."""
     return fit_output_bounds(ids, *min_loop_tokens_of(text))

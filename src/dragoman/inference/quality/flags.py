@@ -1,4 +1,4 @@
-"""Flags: what a reader should look at twice. Rules on the texts alone, so they cost next to nothing."""
+"""Quality flags of outputs: rules on the texts alone, which cost almost nothing."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ FLAGS = (
     "placeholder_mismatch",
 )
 LENGTH_SLACK = 20  # characters by which short texts may differ in length
-MIN_COPY_WORDS = 4  # words that can be a copy: fewer may all be names
-COPY_SHARE = 0.8  # of the words that stand in the source too
-MAX_SPELT_DIGITS = 2  # digits of a number that may be written as a word
+MIN_COPY_WORDS = 4  # words of a copy at least: a shorter output may consist of names
+COPY_SHARE = 0.8  # share of the output's words that also appear in the source
+MAX_SPELT_DIGITS = 2  # digits of a number that may be spelt out
 MAX_LENGTH_RATIO = 2.5  # references of European pairs lie between 0.5 and 1.7
 WORD = re.compile(r"[^\W\d_]+")
 DIGIT = re.compile(r"\d")
-MARKS = re.compile(r"[<&%{\[`\\]|__|:[a-z]")  # all that a placeholder or tag can begin with
+MARKS = re.compile(r"[<&%{\[`\\]|__|:[a-z]")  # how a placeholder or tag can begin
 NUMBER = re.compile(r"\d(?:[.,:'’\u00a0\u202f]?\d)*")
 
 
 class Limits(NamedTuple):
-    """Where outputs become odd; what a calibration has learned of a task replaces these."""
+    """Thresholds of the flags; those of a calibration replace these defaults."""
 
     shortest: float = 1 / MAX_LENGTH_RATIO  # length of the output over that of the source
     longest: float = MAX_LENGTH_RATIO
     confidence: float = 0.0
-    muted: frozenset[str] = frozenset()  # flags that good references of this task raise, too
+    muted: frozenset[str] = frozenset()  # flags that references of this task also raise
 
 
 class FlagInput(NamedTuple):
-    """A source and its output, as much as the rules ask for; `turns` are those of each one's longest loop."""
+    """A source and its output, as the rules need them; `turns` are the repetitions of their longest loops."""
 
     source: str
     output: str
@@ -52,7 +52,7 @@ class FlagInput(NamedTuple):
 
 
 def compute_flags(seen: FlagInput, limits: Limits) -> tuple[str, ...]:
-    """The flags of an output, in the order of FLAGS."""
+    """Return the flags of an output, in the order of FLAGS."""
     ratio = length_ratio(seen.source, seen.output)
     found = {
         "truncated": seen.truncated,
@@ -68,12 +68,15 @@ def compute_flags(seen: FlagInput, limits: Limits) -> tuple[str, ...]:
 
 
 def is_repetition(source: int, output: int) -> bool:
-    """A loop that the source does not have as long itself."""
+    """Return whether the output has a loop with more repetitions than those of the source."""
     return output >= MAX_REPEATS and output > source
 
 
 def is_copy(source: str, output: str) -> bool:
-    """Nearly all words of the output stand in the source; a script without spaces must be the same text."""
+    """Return whether nearly all words of the output appear in the source.
+
+    An output of few words, as in a script without spaces, must be the same text.
+    """
     written = WORD.findall(output.casefold())
     if len(written) < MIN_COPY_WORDS:
         return len("".join(written)) > LENGTH_SLACK and source.casefold().split() == output.casefold().split()
@@ -82,7 +85,7 @@ def is_copy(source: str, output: str) -> bool:
 
 
 def length_ratio(source: str, output: str) -> float:
-    """Characters of the output over those of the source, both with some slack."""
+    """Return the characters of the output divided by those of the source, both with some slack."""
     return (len(output) + LENGTH_SLACK) / (len(source) + LENGTH_SLACK)
 
 
@@ -91,7 +94,10 @@ def is_empty(source: str, output: str) -> bool:
 
 
 def is_number_mismatch(source: str, output: str) -> bool:
-    """One number became another, or a long one is on one side only; short ones may be written as words."""
+    """Return whether one number became another, or a long one is on one side only.
+
+    Short numbers may be spelt out.
+    """
     if not (DIGIT.search(source) or DIGIT.search(output)):
         return False
     given, written = numbers(source), numbers(output)
@@ -100,14 +106,14 @@ def is_number_mismatch(source: str, output: str) -> bool:
 
 
 def numbers(text: str) -> Counter[str]:
-    """The numbers in digits, without what separates groups and decimals: 1,000.5 and 1.000,5 are the same."""
+    """Count the numbers in digits, without their separators: 1,000.5 and 1.000,5 are the same."""
     return Counter(
         "".join(str(unicodedata.decimal(c)) for c in found if c.isdecimal()) for found in NUMBER.findall(text)
     )
 
 
 def placeholders(text: str) -> Counter[str]:
-    """Placeholders and tags; a model without capitals writes them without."""
+    """Count the placeholders and tags, ignoring case, as a lowercase model writes them in lower case."""
     if not MARKS.search(text):
         return Counter()
     return Counter(folded(kept.literal) for kept in find_placeholders(text, ("tags", "placeholders")))

@@ -1,4 +1,4 @@
-"""What is known of an output beside its text: each token's probability, and where the model looked for it."""
+"""Details of an output: the probability and the attention of each token, and the word alignment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dragoman.text.tokenizer_pair import TokenizerPair
 
 
 class OutputAnalysis(NamedTuple):
-    """`alignment` is None of a decoder that looks nowhere."""
+    """The details of an output; `alignment` is None for a decoder without attention."""
 
     details: tuple[Token, ...]
     alignment: WordAlignment | None
@@ -42,8 +42,10 @@ def token_details(
     sources = [*token_spans(text.src, written.src[:-1], written.source), None]
     places = None if steps.attention is None else steps.attention.argmax(axis=1)
     nothing = [None] * len(written.tgt)
-    sure = calibration.token_confidence(steps.log_p) if calibration else nothing
-    facts = zip(steps.log_p, steps.entropy or nothing, sure, spans_with_end(text, written), strict=True)
+    confidences = calibration.token_confidence(steps.log_p) if calibration else nothing
+    facts = zip(
+        steps.log_p, steps.entropy or nothing, confidences, spans_with_end(text, written), strict=True
+    )
     return tuple(
         Token(text.tgt.piece(written.tgt[t]), *fact, None if places is None else sources[places[t]])
         for t, fact in enumerate(facts)
@@ -51,12 +53,12 @@ def token_details(
 
 
 def word_alignment(written: SourceAndOutput, steps: TokenScores, text: TokenizerPair) -> WordAlignment | None:
-    """For each word of the output the word of the source it looked at most, its tokens taken together.
+    """Align each output word with the source word that its tokens, taken together, attend to most.
 
-    A word that looked at the source's </s> more than at any word has no pair.
+    A word that attends to the source's </s> more than to any word is not aligned.
     """
-    looks = steps.attention
-    if looks is None:
+    attention_matrix = steps.attention
+    if attention_matrix is None:
         return None
     owner = word_of_token(token_spans(text.src, written.src[:-1], written.source), word_spans(written.source))
     writer = word_of_token(spans_with_end(text, written), word_spans(written.output))
@@ -64,7 +66,7 @@ def word_alignment(written: SourceAndOutput, steps: TokenScores, text: Tokenizer
     for word in range(len(word_spans(written.output))):
         mine = [t for t, of in enumerate(writer) if of == word]
         weights: dict[int | None, float] = {}
-        for weight, of in zip(looks[mine].sum(axis=0).tolist(), [*owner, None], strict=True):
+        for weight, of in zip(attention_matrix[mine].sum(axis=0).tolist(), [*owner, None], strict=True):
             weights[of] = weights.get(of, 0.0) + weight
         best = max(weights, key=lambda of: weights[of])
         if mine and best is not None:
@@ -73,14 +75,14 @@ def word_alignment(written: SourceAndOutput, steps: TokenScores, text: Tokenizer
 
 
 def spans_with_end(text: TokenizerPair, written: SourceAndOutput) -> list[CharSpan]:
-    """Of all tokens; </s> stands behind the last character."""
+    """Return the spans of all tokens; that of </s> is empty and after the last character."""
     end = len(written.output)
     places = token_spans(text.tgt, written.tgt, written.output)
     return [*places, *[(end, end)] * (len(written.tgt) - len(places))]
 
 
 def word_of_token(tokens: Sequence[CharSpan], words: Sequence[CharSpan]) -> list[int | None]:
-    """The word that each token is a part of."""
+    """Return the index of the word that each token is a part of."""
     return [
         next((number for number, word in enumerate(words) if token[0] < word[1] and token[1] > word[0]), None)
         for token in tokens

@@ -1,4 +1,4 @@
-"""What each runtime can: one table."""
+"""Capabilities of the runtimes, in one table."""
 
 from __future__ import annotations
 
@@ -17,34 +17,36 @@ class Request(NamedTuple):
 
     @property
     def beam(self) -> SearchConfig:
-        """The search, where it is a beam; else that of the defaults, which asks for nothing."""
+        """The search if it is a beam, otherwise the default settings, which request no capability."""
         return self.search if self.search.kind == "beam" else SearchConfig()
 
 
-STEPWISE: tuple[RuntimeName, ...] = ("torch", "onnx")  # those that our own search leads, step by step
+STEPWISE: tuple[RuntimeName, ...] = ("torch", "onnx")  # runtimes of Dragoman's own search, step by step
 
 
 class Capability(NamedTuple):
-    """What not every runtime can, when a call asks for it, and who can."""
+    """An option that only some runtimes support, and how to tell that a call requests it."""
 
-    words: str
-    is_asked: Callable[[Request], bool]
+    description: str
+    is_requested: Callable[[Request], bool]
     runtimes: tuple[RuntimeName, ...] = ("torch",)
 
 
 CAPABILITIES = (
     Capability("seeded samples (search.kind)", lambda call: call.search.kind in ("sample", "mbr")),
-    Capability("groups of a beam (search.groups)", lambda call: call.beam.groups > 1),
+    Capability("diverse beam groups (search.groups)", lambda call: call.beam.groups > 1),
     Capability(
-        "another end of a beam (search.stop)",
+        "this stopping rule of a beam (search.stop)",
         lambda call: call.beam.stop not in ("n_best", "heuristic"),
         STEPWISE,
     ),
-    Capability("GNMT's length norm (search.length_norm)", lambda call: call.search.length_norm != "power"),
-    Capability("a coverage penalty (search.coverage_penalty)", lambda call: call.beam.coverage_penalty > 0),
-    Capability("a shortest length (search.min_length)", lambda call: call.search.min_length > 0, STEPWISE),
     Capability(
-        "no n-gram twice (search.no_repeat_ngram)", lambda call: call.search.no_repeat_ngram > 0, STEPWISE
+        "GNMT length normalisation (search.length_norm)", lambda call: call.search.length_norm != "power"
+    ),
+    Capability("a coverage penalty (search.coverage_penalty)", lambda call: call.beam.coverage_penalty > 0),
+    Capability("a minimum length (search.min_length)", lambda call: call.search.min_length > 0, STEPWISE),
+    Capability(
+        "n-gram blocking (search.no_repeat_ngram)", lambda call: call.search.no_repeat_ngram > 0, STEPWISE
     ),
     Capability("a trace", lambda call: call.trace),
     Capability("a glossary", lambda call: bool(call.asked.get("glossary"))),
@@ -53,5 +55,9 @@ CAPABILITIES = (
 
 
 def unsupported(name: RuntimeName, call: Request) -> list[str]:
-    """What this call asks for and this runtime cannot, in words."""
-    return [can.words for can in CAPABILITIES if name not in can.runtimes and can.is_asked(call)]
+    """Return descriptions of the options of this call that this runtime does not support."""
+    return [
+        capability.description
+        for capability in CAPABILITIES
+        if name not in capability.runtimes and capability.is_requested(call)
+    ]

@@ -1,4 +1,4 @@
-"""The engine of CTranslate2: ids in, hypotheses out, by the same rules as our own search, without torch."""
+"""The CTranslate2 engine: ids to hypotheses, by the rules of Dragoman's own search, without PyTorch."""
 
 from __future__ import annotations
 
@@ -27,38 +27,38 @@ from dragoman.text.specials import EOS
 from dragoman.text.tokenizer import unique_token_names
 from dragoman.text.tokenizer_pair import TokenizerPair
 
-# CTranslate2 stops when `size` × this have ended: with twice as many, 99.7 % of the outputs are those of
-# search.stop = "heuristic"; with three times as many hardly one more, for a tenth of the time.
+# CTranslate2 stops when `size` × PATIENCE hypotheses have ended. With 2, 99.7 % of the outputs are those of
+# search.stop = "heuristic"; with 3, hardly any more are, and decoding takes a tenth longer.
 PATIENCE = 2.0
-POLL_SECONDS = 0.1  # seconds between two looks at a search that gives no more steps
-MAX_THREADS = 4  # threads, as CTranslate2 takes by default on however few cores
-MAX_SCORED_PAIRS = 32  # pairs at once: each token of them takes memory for the whole vocabulary
+POLL_SECONDS = 0.1  # between two checks of a search that yields no more steps
+MAX_THREADS = 4  # the default of CTranslate2, whatever the number of cores
+MAX_SCORED_PAIRS = 32  # pairs per batch: each token takes memory for the whole vocabulary
 
 
-MAX_SHUTDOWN_SECONDS = 10.0  # seconds that the end of the process waits for a step of a stream
+MAX_SHUTDOWN_SECONDS = 10.0  # that the exit of the process waits for a step of a stream
 
 OPEN_ENGINES: WeakSet[CTranslate2Engine] = WeakSet()
 
 
 class StepQueue:
-    """The steps of one output, from CTranslate2's thread to the one that reads them."""
+    """The steps of one output, passed from CTranslate2's thread to the one that reads them."""
 
     def __init__(self) -> None:
-        self._heard: SimpleQueue[Any] = SimpleQueue()
-        self.is_left = False
+        self._queue: SimpleQueue[Any] = SimpleQueue()
+        self.is_closed = False
 
-    def hear(self, step: Any) -> bool:
-        """True ends the search."""
-        self._heard.put(step)
-        return self.is_left
+    def on_step(self, step: Any) -> bool:
+        """Queue a step; the return value True ends the search."""
+        self._queue.put(step)
+        return self.is_closed
 
     def steps(self, job: Any) -> Iterator[Any]:
         while True:
             try:
-                step = self._heard.get(timeout=POLL_SECONDS)
+                step = self._queue.get(timeout=POLL_SECONDS)
             except Empty:
-                if job.done() and self._heard.empty():
-                    return  # it failed, which its result will say
+                if job.done() and self._queue.empty():
+                    return  # it failed: job.result() raises the error
                 continue
             yield step
             if step.is_last:
@@ -72,9 +72,9 @@ def end_streams() -> None:
 
 
 class CTranslate2Engine:
-    """A CTranslate2 directory, or the `files` of one that were read and checked before.
+    """The engine of a CTranslate2 directory, or of its `files`, if they have been read and checked before.
 
-    `threads` 0 takes what this process may use, four at most.
+    `threads` = 0 uses the cores available to this process, four at most.
     """
 
     name: RuntimeName = "ct2"
@@ -100,7 +100,7 @@ class CTranslate2Engine:
         config: SearchConfig,
         prefixes: Sequence[IdSequence] | None = None,
     ) -> list[list[Hypothesis]]:
-        """A beam, and greedy search beside it: the beam alone may stop early, or prune what is best."""
+        """Rank beam and greedy search together: the beam alone may stop early, or prune the best output."""
         greedy = self._found(sources, config.model_copy(update={"kind": "greedy", "n_best": 1}), prefixes)
         if config.kind == "greedy" or config.size == 1:
             return greedy
@@ -110,7 +110,11 @@ class CTranslate2Engine:
     def _found(
         self, sources: Sequence[IdSequence], config: SearchConfig, prefixes: Sequence[IdSequence] | None
     ) -> list[list[Hypothesis]]:
-        """A bare call of CTranslate2 cuts inputs at 1024 tokens and never gives an empty output; we may."""
+        """Return the hypotheses of one search.
+
+        By default CTranslate2 cuts inputs at 1024 tokens and never returns an empty output; here it does not
+        cut and may return one. An output without its end token was cut.
+        """
         found = self.translator.translate_batch(
             self._read(sources),
             None if prefixes is None else self._written(prefixes),
@@ -122,7 +126,7 @@ class CTranslate2Engine:
             max_decoding_length=config.max_length,
             max_input_length=0,
             max_batch_size=config.batch_sentences,
-            return_end_token=True,  # where it is missing the output was cut
+            return_end_token=True,
             return_scores=True,
         )
         alpha = config.length_penalty
@@ -133,7 +137,10 @@ class CTranslate2Engine:
         return every if prefixes is None else self._scored_whole(sources, every, config)
 
     def forced(self, sources: Sequence[IdSequence], outputs: Sequence[IdSequence]) -> list[list[float]]:
-        """CTranslate2 puts a </s> behind every output, whose log p is left out where the output was cut."""
+        """Return log p of each token.
+
+        CTranslate2 appends </s> to every output; its log p is left out where the output was cut.
+        """
         scored = self.translator.score_batch(
             self._read(sources),
             self._written([without_eos(output) for output in outputs]),
@@ -143,15 +150,18 @@ class CTranslate2Engine:
         return [list(one.log_probs[: len(output)]) for one, output in zip(scored, outputs, strict=True)]
 
     def steps(self, sources: Sequence[IdSequence], outputs: Sequence[IdSequence]) -> list[TokenScores]:
-        led = self._led(sources, [without_eos(output) for output in outputs])
-        return [token_scores(*pair) for pair in zip(led, outputs, strict=True)]
+        decoded = self._force_decode(sources, [without_eos(output) for output in outputs])
+        return [token_scores(*pair) for pair in zip(decoded, outputs, strict=True)]
 
     def after(self, sources: Sequence[IdSequence], prefixes: Sequence[IdSequence]) -> NDArray[np.float32]:
-        led = zip(self._led(sources, prefixes), prefixes, strict=True)
-        return log_softmax(np.stack([np.array(one.logits[0][len(prefix)]) for one, prefix in led]))
+        decoded = zip(self._force_decode(sources, prefixes), prefixes, strict=True)
+        return log_softmax(np.stack([np.array(one.logits[0][len(prefix)]) for one, prefix in decoded]))
 
-    def _led(self, sources: Sequence[IdSequence], prefixes: Sequence[IdSequence]) -> Iterator[Any]:
-        """One step of greedy search behind these beginnings, and what is known of each step up to it."""
+    def _force_decode(self, sources: Sequence[IdSequence], prefixes: Sequence[IdSequence]) -> Iterator[Any]:
+        """Yield the logits and attention of every step of these prefixes, and of one more greedy step.
+
+        CTranslate2 leaves out the attention of the end token unless it returns that token.
+        """
         for start in range(0, len(sources), MAX_SCORED_PAIRS):
             some = slice(start, start + MAX_SCORED_PAIRS)
             yield from self.translator.translate_batch(
@@ -163,11 +173,15 @@ class CTranslate2Engine:
                 max_input_length=0,
                 return_logits_vocab=True,
                 return_attention=True,
-                return_end_token=True,  # or its attention is left out
+                return_end_token=True,
             )
 
     def stream(self, source: IdSequence, config: SearchConfig, prefix: IdSequence = ()) -> Iterator[int]:
-        """Not by CTranslate2's generate_tokens: what that leaves running may abort the process at its end."""
+        """Yield the tokens of greedy search after the prefix, each as soon as it is known.
+
+        CTranslate2's generate_tokens is not used: a search that it leaves running may abort the process at
+        exit.
+        """
         stream = StepQueue()
         self._streams.add(stream)
         (job,) = self.translator.translate_batch(
@@ -178,7 +192,7 @@ class CTranslate2Engine:
             max_decoding_length=config.max_length,
             max_input_length=0,
             return_scores=True,
-            callback=stream.hear,
+            callback=stream.on_step,
             asynchronous=True,
         )
         try:
@@ -187,13 +201,13 @@ class CTranslate2Engine:
                 if step.step >= len(prefix):
                     yield self._ids[step.token]
         finally:
-            stream.is_left = True
+            stream.is_closed = True
             job.result()
 
     def end_streams(self) -> None:
-        """Nothing of CTranslate2 may still want Python when Python ends: std::terminate is its answer."""
+        """Stop all streams: a CTranslate2 thread that calls Python after its exit ends in std::terminate."""
         for stream in self._streams:
-            stream.is_left = True
+            stream.is_closed = True
         end = time.monotonic() + MAX_SHUTDOWN_SECONDS
         while self.translator.num_active_batches and time.monotonic() < end:
             time.sleep(0.001)
@@ -201,7 +215,7 @@ class CTranslate2Engine:
     def _scored_whole(
         self, sources: Sequence[IdSequence], found: list[list[Hypothesis]], config: SearchConfig
     ) -> list[list[Hypothesis]]:
-        """CTranslate2 leaves a prefix out of the scores, so that the whole beam is ranked anew."""
+        """Rescore and rerank the whole beam, as CTranslate2 leaves the prefix out of the scores."""
         rows = [(source, h) for source, best in zip(sources, found, strict=True) for h in best]
         log_p = iter(map(sum, self.forced([source for source, _ in rows], [with_eos(h) for _, h in rows])))
         ranked = []
@@ -237,12 +251,12 @@ def open_engine(folder: Path, read: Read, model: ModelConfig, text: TokenizerPai
 
 
 def without_eos(output: IdSequence) -> IdSequence:
-    """Without the </s> that CTranslate2 puts there itself."""
+    """Remove </s>, which CTranslate2 appends itself."""
     return output[:-1] if len(output) and output[-1] == EOS else output
 
 
 def with_eos(hypothesis: Hypothesis) -> list[int]:
-    """The tokens, with </s> where there is one."""
+    """Return the tokens, with </s> if the hypothesis is finished."""
     return [*hypothesis.tokens, EOS] if hypothesis.finished else list(hypothesis.tokens)
 
 
@@ -251,12 +265,15 @@ def rescored(hypothesis: Hypothesis, log_p: float, alpha: float) -> Hypothesis:
     return hypothesis._replace(log_p=log_p, score=log_p / float(length**alpha))
 
 
-def token_scores(led: Any, output: IdSequence) -> TokenScores:
-    """CTranslate2 leaves out the weight of the source's </s>, which is what is missing to 1."""
-    log_p = log_softmax(np.stack([np.array(row) for row in led.logits[0][: len(output)]]))
+def token_scores(decoded: Any, output: IdSequence) -> TokenScores:
+    """Return the scores of each token of an output.
+
+    CTranslate2 leaves out the attention to the source's </s>, which is 1 minus the rest.
+    """
+    log_p = log_softmax(np.stack([np.array(row) for row in decoded.logits[0][: len(output)]]))
     entropy = -(np.exp(log_p) * log_p).sum(axis=1, where=log_p > -np.inf)
-    looks = np.array(led.attention[0][: len(output)], np.float32)
-    attention = np.concatenate([looks, 1.0 - looks.sum(axis=1, keepdims=True)], axis=1)
+    attention_rows = np.array(decoded.attention[0][: len(output)], np.float32)
+    attention = np.concatenate([attention_rows, 1.0 - attention_rows.sum(axis=1, keepdims=True)], axis=1)
     return TokenScores(log_p[range(len(output)), list(output)].tolist(), entropy.tolist(), attention)
 
 

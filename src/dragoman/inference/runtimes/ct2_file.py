@@ -1,7 +1,7 @@
-"""The files of a CTranslate2 directory, compared with the settings before CTranslate2 sees them.
+"""Checks of the files of a CTranslate2 directory against the settings, before CTranslate2 loads them.
 
-Its parser trusts them: 0 heads end the process, and an embedding with fewer rows than the vocabulary is read
-beyond its end. So every name, shape and scalar of model.bin must be what the exporter writes for these
+Its parser trusts them: 0 heads abort the process, and an embedding with fewer rows than the vocabulary is
+read out of bounds. So every name, shape and scalar of model.bin must be what the exporter writes for these
 settings, and the vocabularies must be those in text/.
 """
 
@@ -27,23 +27,23 @@ VERSION, SPEC, REVISION = 6, "TransformerSpec", 7
 TYPES = ("f", "b", "h", "i", "e", "")  # float32, int8, int16, int32, float16; bfloat16 has no letter
 SIZES = (4, 1, 2, 4, 2, 2)  # bytes
 FLOAT32, INT8, FLOATS = 0, 1, (0, 4, 5)
-MIN_POSITIONS = 1024  # places that are written at least
+MIN_POSITIONS = 1024  # positions that the exporter writes at least
 BUCKETS, FARTHEST = 32, 128  # of relative positions
 ACTIVATIONS = {"relu": 0, "gelu": 3, "swish": 2, "swiglu": 2}
 MOST_VARIABLES, LONGEST_NAME, DEEPEST = 20_000, 200, 4
-MAX_NAME_BYTES = 1000  # bytes that stand beside the numbers of a variable, at most
+MAX_NAME_BYTES = 1000  # bytes of a variable in addition to its numbers, at most
 
 Shape = tuple[int, ...]
 
 
 class Variable(NamedTuple):
     shape: Shape
-    type: int  # a place in TYPES
+    type: int  # an index into TYPES
     value: int | float | None  # of a scalar
 
 
 def read_ct2(folder: Path, read: Read, model: ModelConfig, text: TokenizerPair) -> dict[str, bytes]:
-    """What CTranslate2 may read, by name; a ModelError where the files are not those of these settings."""
+    """Return the files that CTranslate2 may load; raise a ModelError if they do not fit the settings."""
     sources, targets = unique_token_names(text.src), unique_token_names(text.tgt)
     vocabularies = {"shared": sources} if sources == targets else {"source": sources, "target": targets}
     lists = {f"{side}_vocabulary.json": entries for side, entries in vocabularies.items()}
@@ -54,20 +54,20 @@ def read_ct2(folder: Path, read: Read, model: ModelConfig, text: TokenizerPair) 
         name = MODEL
         most = SIZES[FLOAT32] * sum(map(math.prod, arrays.values())) + MAX_NAME_BYTES * len(arrays | scalars)
         if (size := (folder / MODEL).stat().st_size) > most:
-            raise ValueError(f"it has {size:,} bytes, and {most:,} would do")
+            raise ValueError(f"it has {size:,} bytes, at most {most:,} are expected")
         files = {name: read(folder / name) for name in (MODEL, CONFIG, *lists)}
         for name, facts in {**lists, CONFIG: config_of(encoder)}.items():
             written = json.dumps(facts, sort_keys=True)
             if json.dumps(json.loads(files[name].decode("utf-8")), sort_keys=True) != written:
-                raise ValueError(f"it should be {written:.200}")
-            files[name] = written.encode()  # two readers of JSON may differ, and this one is ours
+                raise ValueError(f"expected {written:.200}")
+            files[name] = written.encode()  # two JSON parsers may disagree; this text is our own
         name = MODEL
         compare(read_variables(files[MODEL]), arrays, scalars)
     except (ValueError, struct.error, RecursionError) as error:
         raise ModelError(
-            f"{name} is not of the model that settings.toml describes: {error}.",
+            f"{name} does not belong to the model that settings.toml describes: {error}.",
             where=str(folder / name),
-            expected="the file as dragoman export wrote it; CTranslate2 was not given it",
+            expected="the file as dragoman export wrote it; CTranslate2 has not loaded it",
             hint="Export the model again: dragoman export MODEL --to ct2",
         ) from None
     return files
@@ -75,7 +75,7 @@ def read_ct2(folder: Path, read: Read, model: ModelConfig, text: TokenizerPair) 
 
 def transformers(model: ModelConfig) -> tuple[TransformerPart, TransformerPart]:
     if not isinstance(model.encoder, TransformerPart) or not isinstance(model.decoder, TransformerPart):
-        raise ValueError("CTranslate2 runs Transformers")
+        raise ValueError("CTranslate2 runs only Transformers")
     return model.encoder, model.decoder
 
 
@@ -95,7 +95,7 @@ def config_of(encoder: TransformerPart) -> dict[str, Any]:
 def expected(
     encoder: TransformerPart, decoder: TransformerPart, sources: int, targets: int
 ) -> tuple[dict[str, Shape], dict[str, int]]:
-    """The shape of each array that the exporter writes, and the value of each scalar."""
+    """Return the shape of each array that the exporter writes, and the value of each scalar."""
     arrays: dict[str, Shape] = {
         "encoder/embeddings_0/weight": (sources, encoder.width),
         "decoder/embeddings/weight": (targets, decoder.width),
@@ -183,7 +183,7 @@ def compare(found: dict[str, Variable], arrays: Mapping[str, Shape], scalars: Ma
     scales = {f"{name}_scale": v.shape[:1] for name, v in found.items() if v.type == INT8 and v.shape}
     shapes = {**arrays, **scales, **dict.fromkeys(scalars, ())}
     for name in sorted(found.keys() ^ shapes.keys()):
-        raise ValueError(f"{name[:80]} is {'not in it' if name in shapes else 'too many'}")
+        raise ValueError(f"{name[:80]} is {'missing from it' if name in shapes else 'not expected'}")
     for name, variable in found.items():
         if variable.shape != shapes[name]:
             raise ValueError(f"{name} has the shape {variable.shape}, not {shapes[name]}")
@@ -191,28 +191,28 @@ def compare(found: dict[str, Variable], arrays: Mapping[str, Shape], scalars: Ma
             raise ValueError(f"{name} is {variable.value:g}, not {scalars[name]:g}")
         fits = FLOATS if not name.endswith("/weight") else (*FLOATS, INT8)
         if name not in scalars and variable.type not in ((FLOAT32,) if name in scales else fits):
-            raise ValueError(f"{name} holds numbers of another type")
+            raise ValueError(f"{name} has an unexpected data type")
 
 
 class Bytes:
-    """What is left of the file, taken from its beginning; struct.error or ValueError behind its end."""
+    """A cursor over the file; reading past its end raises struct.error or ValueError."""
 
     def __init__(self, raw: bytes) -> None:
-        self.raw, self.place = raw, 0
+        self.raw, self.offset = raw, 0
 
     def number(self, form: str) -> int:
-        (value,) = struct.unpack_from(f"<{form}", self.raw, self.place)
-        self.place += struct.calcsize(f"<{form}")
+        (value,) = struct.unpack_from(f"<{form}", self.raw, self.offset)
+        self.offset += struct.calcsize(f"<{form}")
         return int(value)
 
     def take(self, size: int) -> memoryview:
-        if size > len(self.raw) - self.place:
-            raise ValueError("it is cut off")
-        self.place += size
-        return memoryview(self.raw)[self.place - size : self.place]
+        if size > len(self.raw) - self.offset:
+            raise ValueError("it is truncated")
+        self.offset += size
+        return memoryview(self.raw)[self.offset - size : self.offset]
 
     def text(self) -> str:
-        """With its length in front, and a 0 behind."""
+        """Read a string with its length before it and a zero byte after it."""
         size = self.number("H")
         if not 1 < size <= LONGEST_NAME:
             raise ValueError("a name in it is empty or too long")
@@ -220,10 +220,10 @@ class Bytes:
 
 
 def read_variables(raw: bytes) -> dict[str, Variable]:
-    """Each variable by its names; ValueError where the file is another one."""
+    """Return each variable by its name and its aliases; raise a ValueError for any other file."""
     left = Bytes(raw)
     if (left.number("I"), left.text(), left.number("I")) != (VERSION, SPEC, REVISION):
-        raise ValueError(f"it is no {SPEC} of revision {REVISION}")
+        raise ValueError(f"it is not a {SPEC} of revision {REVISION}")
     found: dict[str, Variable] = {}
     for _ in range(count(left)):
         add(found, left.text(), read_variable(left))
@@ -231,24 +231,24 @@ def read_variables(raw: bytes) -> dict[str, Variable]:
     for _ in range(count(left)):
         alias, name = left.text(), left.text()
         if name not in stored:
-            raise ValueError(f"{alias} stands for {name}, which is not in it")
+            raise ValueError(f"{alias} is an alias of {name}, which is missing from it")
         add(found, alias, stored[name])
-        if f"{name}_scale" in stored:  # which CTranslate2 finds by itself
+        if f"{name}_scale" in stored:  # CTranslate2 resolves the scale of an alias itself
             add(found, f"{alias}_scale", stored[f"{name}_scale"])
-    if left.place != len(raw):
-        raise ValueError("it goes on behind its end")
+    if left.offset != len(raw):
+        raise ValueError("it has extra bytes at its end")
     return found
 
 
 def count(left: Bytes) -> int:
     if (number := left.number("I")) > MOST_VARIABLES:
-        raise ValueError(f"it has {number:,} variables")
+        raise ValueError(f"it has too many variables: {number:,}")
     return number
 
 
 def add(found: dict[str, Variable], name: str, variable: Variable) -> None:
     if name in found:
-        raise ValueError(f"{name} is in it twice")
+        raise ValueError(f"{name} appears twice")
     found[name] = variable
 
 
@@ -257,7 +257,7 @@ def read_variable(left: Bytes) -> Variable:
     shape = tuple(left.number("I") for _ in range(min(axes, DEEPEST + 1)))
     type, size = left.number("B"), left.number("I")
     if axes > DEEPEST or type >= len(TYPES) or size != math.prod(shape) * SIZES[type]:
-        raise ValueError("a variable has other bytes than its shape")
+        raise ValueError("the size of a variable does not match its shape")
     raw = left.take(size)
     return Variable(
         shape, type, None if shape or not TYPES[type] else struct.unpack(f"<{TYPES[type]}", raw)[0]

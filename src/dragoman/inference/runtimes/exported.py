@@ -1,4 +1,4 @@
-"""The light runtime: texts to results without torch, over any engine."""
+"""The runtime of exports: texts to results with any engine, without PyTorch."""
 
 from __future__ import annotations
 
@@ -57,56 +57,56 @@ class ExportRuntime:
         trace: bool = False,
         **asked: Unpack[SteeringOptions],
     ) -> list[Result]:
-        """One result for each text, in order. A text without words becomes an empty one."""
+        """Return one result per text, in order; that of a text without words is empty."""
         config = self._limited(search)
         self._refuse(Request(config, asked, trace))
-        wanted = BasicPlan(texts, self.surfaces, asked) if any(asked.values()) else None
-        decode = partial(self._decode, config, wanted, details=details)
-        return make_results(texts, wanted, decode, self.text.tgt, self.judge, config)
+        plan = BasicPlan(texts, self.surfaces, asked) if any(asked.values()) else None
+        decode = partial(self._decode, config, plan, details=details)
+        return make_results(texts, plan, decode, self.text.tgt, self.judge, config)
 
     def _decode(
         self,
         config: SearchConfig,
-        wanted: BasicPlan | None,
+        plan: BasicPlan | None,
         texts: Sequence[str],
         *,
         details: bool,
-        look: bool = False,
+        with_attention: bool = False,
     ) -> list[DecodedSentence | None]:
-        """What is found for each text; None for one without words."""
+        """Return the decoded sentence of each text; None for one without words."""
         sources = self.text.read(texts)
-        places = [place for place, ids in enumerate(sources) if len(ids)]
+        indices = [index for index, ids in enumerate(sources) if len(ids)]
         decoded: list[DecodedSentence | None] = [None for _ in texts]
-        if not places:
+        if not indices:
             return decoded
-        rows = [sources[place][: self.longest_source].tolist() for place in places]
-        begun = None
-        if wanted and wanted.prefix:
-            openings = PrefixForcer([wanted.prefixes[place] for place in places], self.surfaces.tgt)
-            begun = openings.tokens(self.engine, rows)
-        found = GuardedSearch(self.engine, self.judge, config).search(rows, begun)
-        cut = [len(sources[place]) > self.longest_source for place in places]
+        rows = [sources[index][: self.longest_source].tolist() for index in indices]
+        prefix_ids = None
+        if plan and plan.prefix:
+            openings = PrefixForcer([plan.prefixes[index] for index in indices], self.surfaces.tgt)
+            prefix_ids = openings.tokens(self.engine, rows)
+        found = GuardedSearch(self.engine, self.judge, config).search(rows, prefix_ids)
+        cut = [len(sources[index]) > self.longest_source for index in indices]
         some = [DecodedSentence(*one) for one in zip(rows, found, [None] * len(rows), cut, strict=True)]
-        if details or look:
-            some = self._with_steps([texts[place] for place in places], some)
-        for place, one in zip(places, some, strict=True):
-            decoded[place] = one if details else one._replace(known=None)
+        if details or with_attention:
+            some = self._with_steps([texts[index] for index in indices], some)
+        for index, one in zip(indices, some, strict=True):
+            decoded[index] = one if details else one._replace(known=None)
         return decoded
 
     def _with_steps(self, texts: Sequence[str], found: Sequence[DecodedSentence]) -> list[DecodedSentence]:
-        """And what is known of each token, and where the model looked for it."""
+        """Add the details and the attention of each token."""
         outputs = [[*one.best.tokens, EOS] if one.best.finished else [*one.best.tokens] for one in found]
         steps = self.engine.steps([one.source for one in found], outputs)
-        told = []
+        detailed = []
         for text, one, output, step in zip(texts, found, outputs, steps, strict=True):
             written = SourceAndOutput(text, [*one.source, EOS], self.text.tgt.decode(output), output)
-            looks = None if step.attention is None else step.attention[: len(one.best.tokens), :-1]
+            attention_matrix = None if step.attention is None else step.attention[: len(one.best.tokens), :-1]
             about = analyse_output(written, step, self.text, self.judge.calibration)
-            told.append(one._replace(known=about, looks=looks))
-        return told
+            detailed.append(one._replace(known=about, attention_matrix=attention_matrix))
+        return detailed
 
     def stream(self, text: str, search: SearchConfig | None = None, *, prefix: str = "") -> Iterator[str]:
-        """The output of greedy search in parts, each as soon as it is known."""
+        """Yield the output of greedy search in parts, each as soon as it is known."""
         config = self._limited(search).model_copy(update={"kind": "greedy", "n_best": 1})
         self._refuse(Request(config, {}))
         source = self.text.read([text])[0][: self.longest_source].tolist()
@@ -128,6 +128,6 @@ class ExportRuntime:
             raise UsageError(
                 f"The runtime {self.name} cannot do this: {', '.join(lacks)}.",
                 where=f'runtime = "{self.name}"',
-                expected="greedy search or a beam, a prefix, and things to keep",
-                hint='The runtime torch can, with the whole model folder: pip install "dragoman[train]"',
+                expected="greedy or beam search, a prefix, and placeholders to keep",
+                hint='Use the runtime torch, with the whole model folder: pip install "dragoman[train]"',
             )

@@ -1,4 +1,4 @@
-"""Which engines can run a folder without torch: an export in it, and the package that runs it."""
+"""Engines that can run a folder without PyTorch: each needs an export and its package."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dragoman.text.build import load as load_text
 
 
 class RuntimePackage(NamedTuple):
-    """What runs an export; `module` has open_engine, which compares its files with the settings first."""
+    """The package that runs an export; `module` has open_engine, which checks the files first."""
 
     name: str
     module: str
@@ -32,12 +32,12 @@ PACKAGES: dict[RuntimeName, RuntimePackage] = {
 
 
 def find_export(folder: Path, name: RuntimeName) -> Path | None:
-    """Where the export is: in the model folder, or the folder itself, which can be copied alone."""
+    """Return the folder of an export: in the model folder, or `folder` itself, if it is an export."""
     return next((p for p in (folder / name, folder) if (p / EXPORTS[name]).is_file()), None)
 
 
 def pick_runtime(folder: Path) -> RuntimeName | None:
-    """The engine that runs this folder where none is asked for."""
+    """Return the default engine of this folder; None if no export can be run."""
     return next(
         (name for name in PACKAGES if find_export(folder, name) and is_installed(PACKAGES[name].name)), None
     )
@@ -53,12 +53,12 @@ def open_export_runtime(folder: Path, name: RuntimeName) -> ExportRuntime:
             f'There is no runtime "{name}".',
             where="runtime",
             expected="one of " + ", ".join([*PACKAGES, "torch"]),
-            hint="Leave it out: the model folder knows what can run it.",
+            hint="Leave it out to use the default of the model folder.",
         )
     home, package = find_export(folder, name), PACKAGES[name]
     if home is None:
         raise UsageError(
-            f"This folder holds no export that {name} runs.",
+            f"This folder has no export for {name}.",
             where=str(folder),
             expected=str(folder / name / EXPORTS[name]),
             hint=f"dragoman export {folder} --to {name}",
@@ -74,13 +74,14 @@ def open_export_runtime(folder: Path, name: RuntimeName) -> ExportRuntime:
     config = load_written(home / SETTINGS, export.read)
     text = load_text(home / TEXT, export.read)
     engine: Engine = import_module(package.module).open_engine(home, export.read, config.model, text)
+    # The model's own calibration may be newer than the one in its export.
     calibration = load_calibration(model) or load_calibration(export)
     export.verify()
     return ExportRuntime(engine, config, text, calibration)
 
 
 def load_calibration(manifest: Manifest) -> Calibration | None:
-    """The model's own calibration may be newer than the one in its export."""
+    """Return the calibration in this folder, if there is one."""
     if CALIBRATION not in manifest:
         return None
     return read_calibration(manifest.folder / CALIBRATION, manifest.read)

@@ -1,4 +1,4 @@
-"""The engine of ONNX Runtime: ids in, hypotheses out, by the same rules as our own search, without torch."""
+"""The ONNX Runtime engine: ids to hypotheses, by the rules of Dragoman's own search, without PyTorch."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from dragoman.search.stopping import StopRule
 from dragoman.text.specials import BOS, PAD
 from dragoman.text.tokenizer_pair import TokenizerPair
 
-MAX_SCORED_PAIRS = 32  # pairs at once: each token of them takes memory for the whole vocabulary
+MAX_SCORED_PAIRS = 32  # pairs per batch: each token takes memory for the whole vocabulary
 
 
 def open_engine(folder: Path, read: Read, model: ModelConfig, text: TokenizerPair) -> OnnxEngine:
@@ -51,7 +51,7 @@ class OnnxStep(NamedTuple):
 
 
 class OnnxStepper:
-    """Both graphs of a model, as a stepper over arrays."""
+    """The two graphs of a model, as a stepper over NumPy arrays."""
 
     def __init__(self, folder: Path, threads: int, read: Read, entries: int | None) -> None:
         (self.fixed, self.moving, self.attends), files = read_onnx(folder, read, entries)
@@ -63,10 +63,10 @@ class OnnxStepper:
         return ArrayState(found[:count], [x[:, None] for x in found[count:]])
 
     def step(self, y: Ints, state: ArrayState) -> tuple[Floats, ArrayState]:
-        return self.look(y, state, attends=False)[:2]
+        return self.full_step(y, state, attends=False)[:2]
 
-    def look(self, y: Ints, state: ArrayState, *, attends: bool = True) -> OnnxStep:
-        """The same, and where each hypothesis looked, if it looks anywhere."""
+    def full_step(self, y: Ints, state: ArrayState, *, attends: bool = True) -> OnnxStep:
+        """Return the same step with the attention of each hypothesis, if the model has attention."""
         given = zip((*self.fixed, *self.moving), (*state.fixed, *state.moving), strict=True)
         attends = attends and self.attends
         outputs = ["log_p", *self.moving.values(), *["attention"] * attends]
@@ -76,9 +76,9 @@ class OnnxStepper:
 
 
 class OnnxEngine:
-    """An ONNX directory. `threads` 0 takes what this process may use.
+    """The engine of an ONNX directory; `threads` = 0 uses the cores available to this process.
 
-    `read` gives its files; `entries` is the size of the target's vocabulary, where that is to be checked.
+    `read` reads its files; `entries` is the size of the target vocabulary, if that is to be checked.
     """
 
     name: RuntimeName = "onnx"
@@ -98,67 +98,67 @@ class OnnxEngine:
         found: dict[int, list[Hypothesis]] = {}
         batches, every = partial(self._batches, sources, config, prefixes), range(len(sources))
         if config.kind == "greedy" or config.size == 1:
-            for places, batch, rules in batches(every):
+            for indices, batch, rules in batches(every):
                 best = greedy(
                     self.graphs, *batch, max_length=config.max_length, normalise=normalise, rules=rules
                 )
-                found.update(zip(places, best, strict=True))
-            return [found[place] for place in every]
+                found.update(zip(indices, best, strict=True))
+            return [found[index] for index in every]
         rule = StopRule(config.stop, config.size, config.n_best, config.max_length, normalise)
         lost: list[int] = []
-        for places, batch, rules in batches(every):
+        for indices, batch, rules in batches(every):
             rows: list[int] = []
-            found.update(zip(places, beam(self.graphs, *batch, rule, rules, rows), strict=True))
-            lost += [places[row] for row in rows]
-        for places, batch, rules in batches(lost):
-            for place, other in zip(places, beam(self.graphs, *batch, of_one(rule), rules), strict=True):
-                found[place] = best_of(found[place], other, size=config.size)
-        return [found[place][: config.n_best] for place in every]
+            found.update(zip(indices, beam(self.graphs, *batch, rule, rules, rows), strict=True))
+            lost += [indices[row] for row in rows]
+        for indices, batch, rules in batches(lost):
+            for index, other in zip(indices, beam(self.graphs, *batch, of_one(rule), rules), strict=True):
+                found[index] = best_of(found[index], other, size=config.size)
+        return [found[index][: config.n_best] for index in every]
 
     def _batches(
         self,
         sources: Sequence[IdSequence],
         config: SearchConfig,
         prefixes: Sequence[IdSequence] | None,
-        places: Sequence[int],
+        indices: Sequence[int],
     ) -> Iterator[tuple[list[int], tuple[Ints, Bools], list[Processor]]]:
-        for part in length_batches([len(sources[place]) for place in places], config.batch_sentences):
-            mine = [places[i] for i in part]
-            begins = None if prefixes is None else [prefixes[place] for place in mine]
-            yield mine, pad([sources[place] for place in mine]), processors_of(config, begins)
+        for part in length_batches([len(sources[index]) for index in indices], config.batch_sentences):
+            mine = [indices[i] for i in part]
+            begins = None if prefixes is None else [prefixes[index] for index in mine]
+            yield mine, pad([sources[index] for index in mine]), processors_of(config, begins)
 
     def forced(self, sources: Sequence[IdSequence], outputs: Sequence[IdSequence]) -> list[list[float]]:
         return [list(steps.log_p) for steps in self.steps(sources, outputs)]
 
     def steps(self, sources: Sequence[IdSequence], outputs: Sequence[IdSequence]) -> list[TokenScores]:
         found: dict[int, TokenScores] = {}
-        for places in length_batches(list(map(len, outputs)), MAX_SCORED_PAIRS):
-            src, keep = pad([sources[place] for place in places])
-            rows = [outputs[place] for place in places]
+        for indices in length_batches(list(map(len, outputs)), MAX_SCORED_PAIRS):
+            src, keep = pad([sources[index] for index in indices])
+            rows = [outputs[index] for index in indices]
             y = pad_outputs(rows)
             log_p, entropy = (np.zeros(y.shape, np.float32) for _ in range(2))
-            looks = np.zeros((*y.shape, src.shape[1]), np.float32)
-            for t, look in enumerate(self._along(src, keep, y)):
-                here = look.log_p[:, 0]
+            attention_matrix = np.zeros((*y.shape, src.shape[1]), np.float32)
+            for t, full_step in enumerate(self._forced_steps(src, keep, y)):
+                here = full_step.log_p[:, 0]
                 log_p[:, t] = np.take_along_axis(here, y[:, t : t + 1], axis=1)[:, 0]
                 entropy[:, t] = -(np.exp(here) * here).sum(axis=1, where=here > -np.inf)
-                attends = look.attention is not None and look.attention.shape[2] == src.shape[1]
-                if look.attention is not None and attends:
-                    looks[:, t] = look.attention[:, 0]
-            for row, (place, output) in enumerate(zip(places, rows, strict=True)):
-                T, S = len(output), len(sources[place]) + 1
-                seen = looks[row, :T, :S] if attends else None
-                found[place] = TokenScores(log_p[row, :T].tolist(), entropy[row, :T].tolist(), seen)
-        return [found[place] for place in range(len(outputs))]
+                attends = full_step.attention is not None and full_step.attention.shape[2] == src.shape[1]
+                if full_step.attention is not None and attends:
+                    attention_matrix[:, t] = full_step.attention[:, 0]
+            for row, (index, output) in enumerate(zip(indices, rows, strict=True)):
+                T, S = len(output), len(sources[index]) + 1
+                seen = attention_matrix[row, :T, :S] if attends else None
+                found[index] = TokenScores(log_p[row, :T].tolist(), entropy[row, :T].tolist(), seen)
+        return [found[index] for index in range(len(outputs))]
 
     def after(self, sources: Sequence[IdSequence], prefixes: Sequence[IdSequence]) -> NDArray[np.float32]:
         src, keep = pad(sources)
         y = pad_outputs([[*prefix, PAD] for prefix in prefixes])
         rows: list[Any] = [None for _ in prefixes]
-        for t, look in enumerate(self._along(src, keep, y)):
+        for t, full_step in enumerate(self._forced_steps(src, keep, y)):
             for row, prefix in enumerate(prefixes):
                 if len(prefix) == t:
-                    rows[row] = look.log_p[row, 0]
+                    rows[row] = full_step.log_p[row, 0]
         return np.stack(rows)
 
     def stream(self, source: IdSequence, config: SearchConfig, prefix: IdSequence = ()) -> Iterator[int]:
@@ -168,13 +168,13 @@ class OnnxEngine:
             if number >= len(prefix):
                 yield int(y[0])
 
-    def _along(self, src: Ints, keep: Bools, y: Ints) -> Iterator[OnnxStep]:
-        """The step before each column of y."""
+    def _forced_steps(self, src: Ints, keep: Bools, y: Ints) -> Iterator[OnnxStep]:
+        """Yield the step that predicts each column of y."""
         state, previous = self.graphs.start(src, keep), np.full((len(y), 1), BOS)
         for t in range(y.shape[1]):
-            look = self.graphs.look(previous, state)
-            yield look
-            state, previous = look.state, y[:, t : t + 1]
+            full_step = self.graphs.full_step(previous, state)
+            yield full_step
+            state, previous = full_step.state, y[:, t : t + 1]
 
 
 def session(graph: bytes, file: Path, threads: int) -> Any:
@@ -184,7 +184,7 @@ def session(graph: bytes, file: Path, threads: int) -> Any:
     options.log_severity_level = 3
     try:
         return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # ONNX Runtime has a class for each kind of fault, and no base of them
+    except Exception as error:  # the exceptions of ONNX Runtime have no common base class
         reason, _, _ = str(error).partition("\n")
         raise ModelError(
             f"ONNX Runtime cannot read the graph: {reason}.",
@@ -205,13 +205,13 @@ def processors_of(config: SearchConfig, prefixes: Sequence[IdSequence] | None) -
 
 
 def length_batches(lengths: Sequence[int], size: int) -> Iterator[list[int]]:
-    """Places of rows of about one length, `size` at most."""
-    order = sorted(range(len(lengths)), key=lambda place: lengths[place])
+    """Yield the indices of rows of similar length, `size` at most."""
+    order = sorted(range(len(lengths)), key=lambda index: lengths[index])
     yield from (order[k : k + size] for k in range(0, len(order), size))
 
 
 def pad_outputs(rows: Sequence[IdSequence]) -> Ints:
-    """Outputs as rows of one length, filled up with <pad>."""
+    """Return the outputs as rows of one length, padded with <pad>."""
     y = np.full((len(rows), max(map(len, rows))), PAD)
     for row, output in zip(y, rows, strict=True):
         row[: len(output)] = output

@@ -1,7 +1,7 @@
-"""The graphs of an ONNX directory, looked through before ONNX Runtime sees them.
+"""Checks of the graphs of an ONNX directory, before ONNX Runtime loads them.
 
-Each must hold all its weights itself, use no operators but those of ONNX, have no graphs within, and read and
-give what state.json and the vocabulary say. What its operators do with it is left to ONNX Runtime.
+Each graph must contain all its weights, use only standard ONNX operators, have no subgraphs, and have the
+inputs and outputs that state.json and the vocabulary require. What its operators compute is not checked.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from dragoman.protobuf import Field, fields, varints
 ENCODER, STEP, STATE = "encoder.onnx", "step.onnx", "state.json"
 FORMAT = 1
 MOST_NODES, DEEPEST = 100_000, 8
-# Numbers of fields in onnx.proto, and of its types: how many bytes a number has.
+# Field numbers of onnx.proto, and the bytes per number of its data types.
 GRAPH, OPSET, FUNCTIONS, TRAINING = 7, 8, 25, 20
 NODE, TENSOR, INPUT, OUTPUT, SPARSE = 1, 5, 11, 12, 15
 SIZES = {1: 4, 2: 1, 3: 1, 6: 4, 7: 8, 9: 1, 10: 2, 11: 8, 16: 2}
-OWN = ("", "ai.onnx")  # names of ONNX's own operators
+OWN = ("", "ai.onnx")  # domains of the standard ONNX operators
 
 
 class State(NamedTuple):
-    """The names of its tensors: what stays, what moves and becomes what; and whether there is attention."""
+    """The names of the state tensors: constant ones, and the output that replaces each changing one."""
 
     fixed: list[str]
     moving: dict[str, str]
@@ -35,9 +35,9 @@ class State(NamedTuple):
 
 
 def read_onnx(folder: Path, read: Read, entries: int | None) -> tuple[State, dict[str, bytes]]:
-    """What a state is made of, and both graphs; a ModelError where they are not what the exporter writes.
+    """Return the state and both graphs; raise a ModelError if they are not as the exporter writes them.
 
-    `entries` are those of the target's vocabulary, where they are known.
+    `entries` is the size of the target vocabulary, if it is known.
     """
     files = {name: read(folder / name) for name in (STATE, ENCODER, STEP)}
     try:
@@ -50,12 +50,12 @@ def read_onnx(folder: Path, read: Read, entries: int | None) -> tuple[State, dic
         name = STEP
         found = refuse_other_graph(files[STEP], ["y", *tensors], outputs)
         if entries is not None and found["log_p"][-1:] != [entries]:
-            raise ValueError(f"log_p has the shape {found['log_p']}, and the vocabulary {entries:,} entries")
+            raise ValueError(f"log_p has the shape {found['log_p']}, but the vocabulary {entries:,} entries")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ModelError(
             f"{name} is not as dragoman export writes it: {error}.",
             where=str(folder / name),
-            expected="a graph of this model; ONNX Runtime was not given it",
+            expected="a graph of this model; ONNX Runtime has not loaded it",
             hint="Export the model again: dragoman export MODEL --to onnx",
         ) from None
     return state, {name: files[name] for name in (ENCODER, STEP)}
@@ -65,21 +65,21 @@ def state_of(facts: Any) -> State:
     fixed, moving = facts["fixed"], facts["moving"]
     words = [*fixed, *moving, *moving.values()]
     if facts["format"] != FORMAT or not isinstance(fixed, list) or type(facts["attention"]) is not bool:
-        raise ValueError("it has another format")
+        raise ValueError("its format is not supported")
     if len(set(words)) < len(words) or not all(isinstance(word, str) for word in words):
-        raise ValueError("a name of a tensor is none, or stands twice")
+        raise ValueError("a tensor name is not a string or appears twice")
     return State(fixed, moving, facts["attention"])
 
 
 def refuse_other_graph(
     raw: bytes, inputs: Iterable[str], outputs: Iterable[str]
 ) -> dict[str, list[int | None]]:
-    """The shape of each input and output; None is a size that is free."""
+    """Return the shape of each input and output; None is a dynamic size."""
     graphs = []
     for field in fields(raw):
         match field.number:
             case number if number in (FUNCTIONS, TRAINING):
-                raise ValueError("it holds functions of its own")
+                raise ValueError("it defines functions of its own")
             case number if number == OPSET and domain(field, 1) not in OWN:
                 raise ValueError(f"it needs the operators of {domain(field, 1)[:40]}")
             case number if number == GRAPH:
@@ -95,13 +95,15 @@ def refuse_other_graph(
         elif field.number == TENSOR:
             refuse_other_tensor(field)
         elif field.number == SPARSE or nodes > MOST_NODES:
-            raise ValueError("it holds sparse weights, or too many nodes")
+            raise ValueError("it has sparse weights or too many nodes")
         elif field.number in names:
             name, shape = value_of(field)
             names[field.number].append(name)
             given[name] = shape
     if (names[INPUT], names[OUTPUT]) != ([*inputs], [*outputs]):
-        raise ValueError(f"it reads {', '.join(names[INPUT])[:80]} and gives {', '.join(names[OUTPUT])[:80]}")
+        raise ValueError(
+            f"its inputs are {', '.join(names[INPUT])[:80]}, its outputs {', '.join(names[OUTPUT])[:80]}"
+        )
     return given
 
 
@@ -116,14 +118,14 @@ def refuse_other_node(node: Field) -> None:
         if field.number == 5:  # an attribute
             for inner in fields(field.inner):
                 if inner.number in (6, 11, 22, 23):
-                    raise ValueError("it holds graphs within its graph, or sparse weights")
+                    raise ValueError("it has subgraphs or sparse weights")
                 if inner.number in (5, 10):
                     refuse_other_tensor(inner)
 
 
 def refuse_other_tensor(tensor: Field) -> None:
     shape: list[int] = []
-    kind, size, name = 0, 0, ""  # of weights as raw bytes, which is how they are written
+    kind, size, name = 0, 0, ""  # the exporter writes weights as raw bytes
     for field in fields(tensor.inner):
         match field.number, field.value:
             case 1, int() as one:
@@ -139,11 +141,11 @@ def refuse_other_tensor(tensor: Field) -> None:
             case 9, _:
                 size = len(field.inner)
     if kind not in SIZES or len(shape) > DEEPEST or size != math.prod(shape) * SIZES[kind]:
-        raise ValueError(f"{name[:80] or 'a tensor'} has {size:,} bytes, which do not make its shape")
+        raise ValueError(f"{name[:80] or 'a tensor'} has {size:,} bytes, which do not match its shape")
 
 
 def value_of(field: Field) -> tuple[str, list[int | None]]:
-    """The name and the shape of an input or output, which must be a tensor."""
+    """Return the name and the shape of an input or output, which must be a tensor."""
     name, shape = "", None
     for inner in fields(field.inner):
         if inner.number == 1:
@@ -151,7 +153,7 @@ def value_of(field: Field) -> tuple[str, list[int | None]]:
         elif inner.number == 2:
             shape = list(shape_of(inner))
     if not name or shape is None:
-        raise ValueError("an input or output is no tensor")
+        raise ValueError("an input or output is not a tensor")
     return name, shape
 
 

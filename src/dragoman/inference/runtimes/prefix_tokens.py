@@ -1,6 +1,6 @@
-"""A prefix in tokens, for an engine that can only be given tokens.
+"""Conversion of a prefix to tokens, for engines that accept only tokens.
 
-The words before the last are written in their pieces; of the last, which may end within a piece, each token
+The words before the last are tokenised as usual. The last word may end within a piece, so each of its tokens
 is the most probable of those that agree with it.
 """
 
@@ -14,7 +14,7 @@ from dragoman.steering.token_bytes import TokenBytes
 
 
 class PrefixForcer:
-    """The beginnings of some outputs."""
+    """The prefixes of a list of outputs."""
 
     def __init__(self, prefixes: Sequence[str], surface: TokenBytes) -> None:
         self.prefixes = prefixes
@@ -22,14 +22,14 @@ class PrefixForcer:
         self.automaton = ForcedPrefix(prefixes, surface)
 
     def tokens(self, engine: Engine, sources: Sequence[IdSequence]) -> list[list[int]]:
-        """One beginning for each source."""
-        states = [self.automaton.start(place) for place in range(len(sources))]
+        """Return the tokens of the prefix of each source."""
+        states = [self.automaton.start(index) for index in range(len(sources))]
         written: list[list[int]] = [[] for _ in sources]
-        while open_places := [place for place, state in enumerate(states) if state]:
-            chosen = self._next(engine, sources, written, states, open_places)
-            for place, token in zip(open_places, chosen, strict=True):
-                written[place].append(token)
-                states[place] = self.automaton.after(states[place], token)
+        while incomplete := [index for index, state in enumerate(states) if state]:
+            chosen = self._next(engine, sources, written, states, incomplete)
+            for index, token in zip(incomplete, chosen, strict=True):
+                written[index].append(token)
+                states[index] = self.automaton.after(states[index], token)
         return written
 
     def _next(
@@ -38,21 +38,21 @@ class PrefixForcer:
         sources: Sequence[IdSequence],
         written: Sequence[IdSequence],
         states: Sequence[int],
-        places: Sequence[int],
+        indices: Sequence[int],
     ) -> list[int]:
-        """A token for each place; the engine is asked only where there is a choice."""
-        choices = {place: self.automaton.choice(states[place]).ids for place in places}
-        unsure = [place for place in places if len(choices[place]) > 1]
-        chosen = {place: choices[place][0] for place in places if place not in unsure}
-        if unsure:
-            log_p = engine.after([sources[n] for n in unsure], [written[n] for n in unsure])
-            for place, row in zip(unsure, log_p, strict=True):
-                chosen[place] = max(choices[place], key=row.__getitem__)
-        return [chosen[place] for place in places]
+        """Return the next token at each index; the engine is called only where there is a choice."""
+        choices = {index: self.automaton.choice(states[index]).ids for index in indices}
+        ambiguous = [index for index in indices if len(choices[index]) > 1]
+        chosen = {index: choices[index][0] for index in indices if index not in ambiguous}
+        if ambiguous:
+            log_p = engine.after([sources[n] for n in ambiguous], [written[n] for n in ambiguous])
+            for index, row in zip(ambiguous, log_p, strict=True):
+                chosen[index] = max(choices[index], key=row.__getitem__)
+        return [chosen[index] for index in indices]
 
-    def text(self, place: int, tokens: IdSequence) -> str:
-        """What an output says: the prefix as it was typed, then the rest."""
-        if not self.prefixes[place]:
+    def text(self, index: int, tokens: IdSequence) -> str:
+        """Return the text of an output: the prefix as it was typed, then the rest."""
+        if not self.prefixes[index]:
             return self.surface.tokenizer.decode(tokens)
-        size = self.automaton.openings[place].size(self.surface)
-        return self.prefixes[place] + self.surface.read(self.surface.spell(tokens)[size:])
+        size = self.automaton.openings[index].size(self.surface)
+        return self.prefixes[index] + self.surface.read(self.surface.spell(tokens)[size:])

@@ -1,5 +1,7 @@
-"""The two seams of running a model: an Engine takes ids and gives hypotheses, a Runtime takes texts and gives
-results. Plain Python and numpy: nothing here knows torch."""
+"""The two interfaces for running a model: an Engine maps ids to hypotheses, a Runtime texts to results.
+
+Plain Python and NumPy, without PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +23,19 @@ IdSequence = Sequence[int]
 
 
 class TokenScores(NamedTuple):
-    """How each token of an output came to be; None is what an engine does not tell."""
+    """Scores of the tokens of an output; None for what an engine does not report."""
 
     log_p: Sequence[float]
     entropy: Sequence[float] | None = None
-    attention: NDArray[np.float32] | None = None  # [T S], to each token of the source and to its </s>
+    attention: NDArray[np.float32] | None = None  # [T S], to each source token, including </s>
 
 
 @runtime_checkable
 class Engine(Protocol):
-    """A model that something else than torch runs.
+    """A model that is run without PyTorch.
 
-    Sources stand without </s>, and none is empty. An engine knows no text, no guard and no flags: those are
-    the light runtime's, the same for every engine.
+    Sources have no </s>, and none is empty. Text, guard and flags are not part of an engine: ExportRuntime
+    handles them, in the same way for every engine.
     """
 
     @property
@@ -45,29 +47,29 @@ class Engine(Protocol):
         config: SearchConfig,
         prefixes: Sequence[IdSequence] | None = None,
     ) -> list[list[Hypothesis]]:
-        """config.n_best hypotheses of each source, best first.
+        """Return config.n_best hypotheses of each source, best first.
 
-        Greedy or a beam, with the length penalty, the longest length and the batch size of `config`; what
-        else an engine can do stands in the table of abilities. With `prefixes` (one for each source)
-        outputs begin so, and their log p counts it.
+        Every engine supports greedy and beam search with the length penalty, maximum length and batch size of
+        `config`; CAPABILITIES lists other options. `prefixes`, one per source, are forced beginnings of the
+        outputs, included in their log p.
         """
 
     def forced(self, sources: Sequence[IdSequence], outputs: Sequence[IdSequence]) -> list[list[float]]:
-        """log p of each token of given outputs, which stand with </s> where they end."""
+        """Return log p of each token of the outputs, which include </s> if they are finished."""
 
     def steps(self, sources: Sequence[IdSequence], outputs: Sequence[IdSequence]) -> list[TokenScores]:
-        """The same, and what else is known of each token."""
+        """Return the same, with the other scores of each token."""
 
     def after(self, sources: Sequence[IdSequence], prefixes: Sequence[IdSequence]) -> NDArray[np.float32]:
-        """log p of every token [B V] that may come next behind these beginnings of outputs."""
+        """Return log p [B V] of every token that may follow these prefixes."""
 
     def stream(self, source: IdSequence, config: SearchConfig, prefix: IdSequence = ()) -> Iterator[int]:
-        """The tokens of greedy search behind the prefix, each as soon as it is known; </s> where it ends."""
+        """Yield the tokens of greedy search after the prefix as they are known, including </s>."""
 
 
 @runtime_checkable
 class Runtime(Protocol):
-    """What stands behind a model folder, whatever runs it."""
+    """The interface of a model folder, whichever engine runs it."""
 
     @property
     def name(self) -> RuntimeName: ...
@@ -77,7 +79,7 @@ class Runtime(Protocol):
 
     @property
     def search(self) -> SearchConfig:
-        """The model's own."""
+        """The search settings of the model."""
 
     def __call__(
         self,
@@ -88,27 +90,27 @@ class Runtime(Protocol):
         trace: bool = False,
         **asked: Unpack[SteeringOptions],
     ) -> list[Result]:
-        """One result for each text, in order."""
+        """Return one result per text, in order."""
 
     def stream(self, text: str, search: SearchConfig | None = None, *, prefix: str = "") -> Iterator[str]:
-        """The output of greedy search in parts, each as soon as it is known."""
+        """Yield the output of greedy search in parts, each as soon as it is known."""
 
 
-HALF = "\ufffd"  # what a part of a character looks like
+REPLACEMENT = "\ufffd"  # what an incomplete character is decoded to
 
 
 def text_deltas(
     tokens: Iterable[int], text: Callable[[Sequence[int]], str], begun: Sequence[int] = ()
 ) -> Iterator[str]:
-    """What each token adds to the text of those before it; a character in several tokens comes whole."""
-    written, said = list(begun), ""
+    """Yield what each token adds to the text; a character of several tokens is yielded whole."""
+    written, yielded = list(begun), ""
     for token in tokens:
         if token == EOS:
             break
         written.append(token)
         now = text(written)
-        if now.startswith(said) and now != said and not now.endswith(HALF):
-            yield now[len(said) :]
-            said = now
-    if rest := text(written)[len(said) :]:
+        if now.startswith(yielded) and now != yielded and not now.endswith(REPLACEMENT):
+            yield now[len(yielded) :]
+            yielded = now
+    if rest := text(written)[len(yielded) :]:
         yield rest

@@ -1,6 +1,6 @@
-"""Several processes that decode in torch, each with a model and a core of its own.
+"""Worker processes that decode in PyTorch, each with its own model and its share of the cores.
 
-A step of a small model is over before a second core could help with it; a second batch keeps that core busy.
+A step of a small model is too short to be split between cores; a second batch keeps a second core busy.
 """
 
 from __future__ import annotations
@@ -23,18 +23,17 @@ from dragoman.config.search import SearchConfig
 from dragoman.cores import threads
 from dragoman.inference.result import EMPTY, Result
 from dragoman.inference.runtimes.torch import TorchRuntime, load_torch_runtime
-from dragoman.inference.runtimes.torch import length_batches as of_like_length
+from dragoman.inference.runtimes.torch import length_batches as batches_by_length
 from dragoman.models.bundle import Bundle
 from dragoman.steering.options import SteeringOptions
 
-CHUNKS_PER_WORKER = (
-    2  # for each worker, if there are as many batches: the last of them end at about the same time
-)
-MAX_ATTEMPTS = 2  # with workers, before this process decodes what they could not
+# If there are enough batches, several chunks per worker let all workers finish at about the same time.
+CHUNKS_PER_WORKER = 2
+MAX_ATTEMPTS = 2  # with workers, before this process decodes the rest
 
 
 class ModelPaths(NamedTuple):
-    """The folders that a translator is made of."""
+    """The folders of the models of a translator."""
 
     folder: Path
     ensemble: tuple[Path, ...]
@@ -42,10 +41,11 @@ class ModelPaths(NamedTuple):
 
 
 class TranslatorPool(TorchRuntime):
-    """A translator whose texts go to whichever worker is free, some batches at a time.
+    """A translator that distributes its texts over worker processes, some batches at a time.
 
-    What is asked of single outputs, and what is one share, it decodes alone. Where a worker dies (the system
-    kills one when memory is short), new workers try once again; what fails with them is decoded alone, too.
+    It decodes calls with constraints, and calls that make a single share, in its own process. If a worker
+    dies (the system kills one when memory is short), new workers try once more; what fails again is decoded
+    in this process, too.
     """
 
     def __init__(
@@ -76,18 +76,18 @@ class TranslatorPool(TorchRuntime):
             return super().__call__(texts, config, details=details, trace=trace, **asked)
         work = partial(decode, self.models, search=config, details=details, trace=trace)
         results = [EMPTY for _ in texts]
-        batches = [[texts[place] for place in share] for share in shares]
+        batches = [[texts[index] for index in share] for share in shares]
         for share, batch, answer in zip(shares, batches, self.shared(work, batches), strict=True):
             if answer is None:
                 answer = super().__call__(batch, config, details=details, trace=trace)
-            for place, result in zip(share, answer, strict=True):
-                results[place] = result
+            for index, result in zip(share, answer, strict=True):
+                results[index] = result
         return results
 
     def shared(
         self, work: Callable[[list[str]], list[Result]], batches: Sequence[list[str]]
     ) -> list[list[Result] | None]:
-        """What the workers make of each batch; None where they died at each try."""
+        """Return the results of the workers for each batch; None where they died at every attempt."""
         answers: list[list[Result] | None] = [None for _ in batches]
         for _ in range(MAX_ATTEMPTS):
             left = [number for number, answer in enumerate(answers) if answer is None]
@@ -103,16 +103,16 @@ class TranslatorPool(TorchRuntime):
         return answers
 
     def shares(self, texts: Sequence[str], size: int) -> list[list[int]]:
-        """The places of each, longest first."""
+        """Return the indices of the texts of each share, longest texts first."""
         lengths = [min(len(source), self.longest_source) for source in self.text.read(texts)]
         batches = max(len(texts) // (size * self.workers * CHUNKS_PER_WORKER), 1)
-        return list(of_like_length(lengths, size * batches))[::-1]
+        return list(batches_by_length(lengths, size * batches))[::-1]
 
 
 def load_pool(
     workers: int, folder: Path, ensemble: Sequence[Path] = (), reverse: Path | None = None
 ) -> TorchRuntime:
-    """Workers begin when there is work for them, and end with this process."""
+    """Return a translator with workers, which start with the first work and end with this process."""
     models = ModelPaths(folder, tuple(ensemble), reverse)
     share = max(min(torch.get_num_threads(), threads()) // workers, 1)
     # A fork would copy the locks of torch's threads, held or not.
@@ -121,7 +121,7 @@ def load_pool(
 
 
 def init_worker(share: int, models: ModelPaths) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that was started
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process handles Ctrl-C
     Thread(target=end_with_parent, daemon=True).start()
     keep_freed_memory()
     torch.set_num_threads(share)
@@ -143,5 +143,5 @@ def process_translator(models: ModelPaths) -> TorchRuntime:
 def decode(
     models: ModelPaths, texts: Sequence[str], search: SearchConfig, *, details: bool, trace: bool
 ) -> list[Result]:
-    """In a worker."""
+    """Decode texts in a worker."""
     return process_translator(models)(texts, search, details=details, trace=trace)

@@ -1,7 +1,7 @@
-"""The output layer and its loss in slices of rows, so that no more than a slice of logits ever exists.
+"""The output layer and its loss in slices of rows, so that only one slice of logits exists at a time.
 
-The fast twin of `cross_entropy.output_loss`. The gradient of softmax cross-entropy, p − target, is known
-as soon as the logits are, so it is multiplied out in the forward pass and only scaled in the backward pass.
+The fast equivalent of `cross_entropy.output_loss`. The gradient of softmax cross-entropy, p − target, is
+known as soon as the logits are, so it is computed in the forward pass and only scaled in the backward pass.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from dragoman.losses.cross_entropy import cross_entropy
 from dragoman.protocols import LossSum
 from dragoman.shapes import Float, Int, Tensor
 
-_SLICE = 512  # rows: the logits of a slice stay near the caches
+_SLICE = 512  # rows, so that the logits of a slice fit into the caches
 _TINY = 1e-30
 
 
 def slices(rows: int) -> Iterator[slice]:
-    """Slices of 512 rows, then of 256, 128 …: few sizes, for oneDNN compiles a kernel for each."""
+    """Yield slices of 512 rows, then of 256, 128 …: few sizes, because oneDNN compiles a kernel for each."""
     start, size = 0, _SLICE
     while start < rows:
         while size > rows - start:
@@ -31,22 +31,22 @@ def slices(rows: int) -> Iterator[slice]:
 
 
 def add_product(total: Float[Tensor, "N M"], A: Float[Tensor, "N K"], B: Float[Tensor, "K M"]) -> None:
-    """total += A B, by one kernel where all three are of one type."""
+    """Compute total += A B, with one kernel if all three have the same type."""
     if A.dtype == total.dtype:
         total.addmm_(A, B)
     else:
         total += A @ B
 
 
-def beside(x: Float[Tensor, "N D"], column: Float[Tensor, " N"]) -> Float[Tensor, "N K"]:
-    """[x, column, 0 …], as wide as a multiple of 16: the bias becomes a part of the product."""
+def append_column(x: Float[Tensor, "N D"], column: Float[Tensor, " N"]) -> Float[Tensor, "N K"]:
+    """Return [x, column, 0 …], padded to a multiple of 16, so that the bias is part of the matrix product."""
     wide = F.pad(x, (0, 16 - x.shape[1] % 16))
     wide[:, x.shape[1]] = column
     return wide
 
 
 def log_at(p: Float[Tensor, "N V"], z: Float[Tensor, "N V"], y: Int[Tensor, "N 1"]) -> Float[Tensor, "N 1"]:
-    """log p_y of p = softmax(z), also where p_y is too small to be taken from p."""
+    """Return log p_y of p = softmax(z), accurate even if p_y is too small to take from p."""
     p_y = p.gather(1, y)
     log_p_y = p_y.log()
     lost = (p_y < _TINY).squeeze(1)
@@ -60,7 +60,7 @@ class _OutputLoss(torch.autograd.Function):
     def forward(
         ctx: Any, h: Tensor, W: Tensor, b: Tensor, y: Tensor, smoothing: float
     ) -> tuple[Tensor, Tensor]:
-        h_1, W_b = beside(h, h.new_ones(len(h))), beside(W, b)
+        h_1, W_b = append_column(h, h.new_ones(len(h))), append_column(W, b)
         dh, dW_b = torch.empty_like(h), torch.zeros_like(W_b, dtype=torch.float32)
         nll, log_Z = h.new_zeros((), dtype=torch.float32), h.new_zeros((), dtype=torch.float32)
         for rows in slices(len(h)):
@@ -70,13 +70,13 @@ class _OutputLoss(torch.autograd.Function):
             log_p_y = log_at(g, z, y_r)
             nll -= log_p_y.sum()
             log_Z += (z.gather(1, y_r) - log_p_y).sum()
-            # d loss / d logits = p − target, but for the target's even share
+            # d loss / d logits = p − target, without the uniform part of the target
             g = g.scatter_add_(1, y_r, torch.full_like(y_r, smoothing - 1.0, dtype=g.dtype)).to(h.dtype)
             torch.mm(g, W, out=dh[rows])
             add_product(dW_b, g.t(), h_1[rows])
-        ctx.save_for_backward(*even_share(smoothing / len(W), h_1, W_b, dh, dW_b))
+        ctx.save_for_backward(*subtract_uniform(smoothing / len(W), h_1, W_b, dh, dW_b))
         ctx.mark_non_differentiable(nll)
-        logits = h_1.sum(dim=0, dtype=torch.float32) @ W_b.sum(dim=0, dtype=torch.float32)  # all, summed
+        logits = h_1.sum(dim=0, dtype=torch.float32) @ W_b.sum(dim=0, dtype=torch.float32)  # summed
         return (1.0 - smoothing) * nll + smoothing * (log_Z - logits / len(W)), nll
 
     @staticmethod
@@ -85,8 +85,8 @@ class _OutputLoss(torch.autograd.Function):
         return dh * grad, dW * grad, db * grad, None, None
 
 
-def even_share(share: float, h_1: Tensor, W_b: Tensor, dh: Tensor, dW_b: Tensor) -> tuple[Tensor, ...]:
-    """What smoothing takes from every row and column alike, subtracted once; then dh, dW and db."""
+def subtract_uniform(share: float, h_1: Tensor, W_b: Tensor, dh: Tensor, dW_b: Tensor) -> tuple[Tensor, ...]:
+    """Subtract the uniform part of label smoothing, the same for all rows; return dh, dW and db."""
     size = dh.shape[1]
     dh -= share * W_b[:, :size].sum(dim=0)
     dW_b -= share * h_1.sum(dim=0, dtype=torch.float32)

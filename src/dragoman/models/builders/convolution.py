@@ -1,4 +1,4 @@
-"""Settings of kind "conv" → encoder and decoder; of kind "kalchbrenner" → encoder."""
+"""Build encoder and decoder of kind "conv", and the encoder of kind "kalchbrenner"."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ def leave(part: ConvPart) -> WeightNormed:
 
 
 def sizes(part: ConvPart) -> list[tuple[int, int, int]]:
-    """Of each block: the width below, its own, its kernel."""
+    """Return the input width, the output width and the kernel size of each block."""
     steps = pairwise((part.widths[0], *part.widths))
     return [(below, width, kernel) for (below, width), kernel in zip(steps, part.kernels, strict=True)]
 
 
 def carry(below: int, width: int) -> nn.Module:
-    """Nothing where the widths agree, else a projection."""
+    """Return the identity if the widths are equal, else a projection."""
     return nn.Identity() if below == width else WeightNormed(below, width)

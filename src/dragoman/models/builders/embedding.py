@@ -1,4 +1,4 @@
-"""Settings of [model.src_embedding] and [model.tgt_embedding] → what gives a vector for each token."""
+"""Build the embedding matrices from [model.src_embedding] and [model.tgt_embedding]."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dragoman.config.parts.embedding import CharacterEmbeddingPart, TableEmbeddi
 from dragoman.nn.characters import CharacterCNN
 from dragoman.nn.embedding import Matrix, embedding_matrix
 
-Spelling = Sequence[Sequence[int]]  # the characters of each entry of a vocabulary
+Spelling = Sequence[Sequence[int]]  # the characters of each vocabulary entry
 
 
 def build_embedding(

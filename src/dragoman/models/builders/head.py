@@ -1,4 +1,4 @@
-"""Settings of [model.head] → head."""
+"""Build the head from [model.head]."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def build_head(config: ModelConfig, words: int, tgt_matrix: Matrix, smoothing: f
 
 
 def refuse_empty_clusters(part: AdaptiveHeadPart, words: int) -> None:
-    """A vocabulary may turn out smaller than the settings allow."""
+    """Raise ConfigError if the vocabulary turned out too small for the cutoffs."""
     if part.cutoffs[-1] >= words:
         raise ConfigError(
             f"model.head.cutoffs reaches {part.cutoffs[-1]}, and the target vocabulary has {words} entries.",
             where="model.head.cutoffs",
             expected=f"numbers below {words}",
-            hint="Give smaller cutoffs, or model.head.kind=softmax.",
+            hint="Set smaller cutoffs, or model.head.kind=softmax.",
         )

@@ -1,4 +1,4 @@
-"""Settings of kind "rnn" → encoder and decoder."""
+"""Build encoder and decoder of kind "rnn"."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ CELLS: dict[str, type[ElmanCell | GatedCell]] = {
 
 
 def build_encoder(part: RNNEncoderPart, matrix: Matrix, *, hands_on: bool) -> Encoder:
-    """`hands_on`: the decoder begins in the states that the layers, which are one-way then, end in."""
+    """Return the encoder. If `hands_on`, it is unidirectional and also returns the final states."""
     embed, drop = PlainEmbedding(matrix, 0.0), dropout(part)
     reads = (part.embedding, *part.gives)
 
@@ -92,7 +92,7 @@ def build_decoder(part: RNNDecoderPart, matrix: Matrix, memory: int) -> Decoder:
 
 
 def share_cells(encoder: Encoder, decoder: Decoder) -> None:
-    """The decoder's cells are the encoder's own."""
+    """Make the decoder use the cells of the encoder."""
     assert isinstance(encoder, nn.Module)
     assert isinstance(decoder, nn.Module)
     cells = [module for module in encoder.modules() if isinstance(module, Cell)]
@@ -158,7 +158,7 @@ def dropout(part: RNNPart) -> Dropout:
 
 
 def output(part: RNNDecoderPart) -> nn.Module:
-    """From the state to what the output layer reads."""
+    """Return the projection from the top state to the width of the output layer."""
     top, size = part.widths[-1], part.embedding
     return nn.Identity() if top == size else nn.Linear(top, size, bias=False)
 

@@ -1,4 +1,4 @@
-"""Settings of kind "transformer" → encoder and decoder."""
+"""Build encoder and decoder of kind "transformer"."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import nn
 from dragoman.config.parts.transformer import TransformerPart
 from dragoman.models.decoders.transformer import TransformerDecoder
 from dragoman.models.encoders.transformer import TransformerEncoder
-from dragoman.nn.attention.multihead import CrossAttention, SelfAttention
+from dragoman.nn.attention.multi_head import CrossAttention, SelfAttention
 from dragoman.nn.attention.window import WindowedSelfAttention
 from dragoman.nn.embedding import Matrix, PositionedEmbedding, ScaledEmbedding
 from dragoman.nn.norm import LayerNorm, RMSNorm
@@ -44,26 +44,26 @@ FEED_FORWARDS: dict[str, Callable[[int, int, float], FFN]] = {
 
 
 def build_encoder(part: TransformerPart, matrix: Matrix) -> TransformerEncoder:
-    places = relation(part, ahead=True)
-    layers = [encoder_layer(part, places, skip_rate(part, layer)) for layer in range(part.layers)]
+    shared = relation(part, ahead=True)
+    layers = [encoder_layer(part, shared, skip_rate(part, layer)) for layer in range(part.layers)]
     embed = embedding(part, matrix)
     return TransformerEncoder(embed, layers, last_norm(part), part.layer_drop, reads_end=part.reads_end)
 
 
 def build_decoder(part: TransformerPart, matrix: Matrix, memory: int) -> TransformerDecoder:
-    places = relation(part, ahead=False)
-    layers = [decoder_layer(part, places, memory, skip_rate(part, layer)) for layer in range(part.layers)]
+    shared = relation(part, ahead=False)
+    layers = [decoder_layer(part, shared, memory, skip_rate(part, layer)) for layer in range(part.layers)]
     return TransformerDecoder(embedding(part, matrix), layers, last_norm(part), part.layer_drop)
 
 
-def encoder_layer(part: TransformerPart, places: RelativePositions, skip: float) -> EncoderLayer:
-    attention = self_attention(part, places, ahead=True)
+def encoder_layer(part: TransformerPart, shared: RelativePositions, skip: float) -> EncoderLayer:
+    attention = self_attention(part, shared, ahead=True)
     return EncoderLayer(attention, feed_forward(part), residual(part), residual(part), skip)
 
 
-def decoder_layer(part: TransformerPart, places: RelativePositions, memory: int, skip: float) -> DecoderLayer:
+def decoder_layer(part: TransformerPart, shared: RelativePositions, memory: int, skip: float) -> DecoderLayer:
     cross = CrossAttention(part.width, memory, part.heads, attention_dropout(part), kv_heads=part.kv_heads)
-    attention = self_attention(part, places, ahead=False)
+    attention = self_attention(part, shared, ahead=False)
     around = (residual(part), residual(part), residual(part))
     return DecoderLayer(attention, cross, feed_forward(part), around, skip)
 
@@ -77,7 +77,7 @@ def embedding(part: TransformerPart, matrix: Matrix) -> PositionedEmbedding | Sc
 
 
 def relation(part: TransformerPart, *, ahead: bool) -> RelativePositions:
-    """One for all layers of a side."""
+    """Return the relative positions, shared by all layers of an encoder or decoder."""
     match part.positions:
         case "rotary":
             return Rotary(part.max_positions, part.width // part.heads)
@@ -87,13 +87,13 @@ def relation(part: TransformerPart, *, ahead: bool) -> RelativePositions:
             return NoRelativePositions()
 
 
-def self_attention(part: TransformerPart, places: RelativePositions, *, ahead: bool) -> SelfAttention:
+def self_attention(part: TransformerPart, shared: RelativePositions, *, ahead: bool) -> SelfAttention:
     size = (part.width, part.heads, attention_dropout(part))
     if part.window is None:
-        return SelfAttention(*size, kv_heads=part.kv_heads, relation=places)
+        return SelfAttention(*size, kv_heads=part.kv_heads, relation=shared)
     after = part.window if ahead else 0
     return WindowedSelfAttention(
-        *size, before=part.window, after=after, kv_heads=part.kv_heads, relation=places
+        *size, before=part.window, after=after, kv_heads=part.kv_heads, relation=shared
     )
 
 
@@ -111,10 +111,10 @@ def residual(part: TransformerPart) -> PreNorm | PostNorm:
 
 
 def skip_rate(part: TransformerPart, layer: int) -> float:
-    """Deeper layers are skipped more often (Huang et al. 2016, eq. 4)."""
+    """Return the skip rate of a layer; deeper layers are skipped more often (Huang et al. 2016, eq. 4)."""
     return part.stochastic_depth * (layer + 1) / part.layers
 
 
 def last_norm(part: TransformerPart) -> nn.Module:
-    """Pre-norm layers leave their sum as it is, so the top norms it once; post-norm ones have done it."""
+    """Return the norm after the top layer, which only pre-norm layers need: their sum is not normalised."""
     return NORMS[part.norm_kind](part.width, eps=part.norm_eps) if part.norm == "pre" else nn.Identity()

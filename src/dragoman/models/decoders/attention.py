@@ -13,7 +13,7 @@ from dragoman.shapes import Float, Tensor
 
 
 class ProjectedMemory(NamedTuple):
-    """What stays the same while a sentence is decoded."""
+    """Keys, values and padding bias, which do not change while a sentence is decoded."""
 
     keys: Float[Tensor, "B S A"]
     values: Float[Tensor, "B S M"]
@@ -30,16 +30,16 @@ class DecoderAttention(nn.Module):
         return ProjectedMemory(self.score.keys(memory.states), memory.states, bias)
 
     def forward(
-        self, s: Float[Tensor, "B T Q"], looked: ProjectedMemory
+        self, s: Float[Tensor, "B T Q"], projected: ProjectedMemory
     ) -> tuple[Float[Tensor, "B T M"], Float[Tensor, "B T S"]]:
-        """A context for each query of a sentence, and where it looked."""
-        return attend(self.score.score(s, looked.keys) + looked.bias, looked.values)
+        """Return a context for each query of a sentence, and the attention weights."""
+        return attend(self.score.score(s, projected.keys) + projected.bias, projected.values)
 
     def together(
-        self, s: Float[Tensor, "N Q"], looked: ProjectedMemory
+        self, s: Float[Tensor, "N Q"], projected: ProjectedMemory
     ) -> tuple[Float[Tensor, "N M"], Float[Tensor, "N S"]]:
-        """The W hypotheses of a sentence look at its memory as W queries."""
-        c, alpha = self(s.view(looked.values.shape[0], -1, s.shape[1]), looked)
+        """Return the same for N hypotheses; the W hypotheses of a sentence are W queries of its memory."""
+        c, alpha = self(s.view(projected.values.shape[0], -1, s.shape[1]), projected)
         return c.flatten(0, 1), alpha.flatten(0, 1)
 
     if TYPE_CHECKING:

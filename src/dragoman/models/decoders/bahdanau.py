@@ -1,4 +1,4 @@
-"""The decoder of Bahdanau et al. 2015: it looks before it steps, and what it found enters the cell.
+"""The decoder of Bahdanau et al. 2015: it attends before it steps, and the context enters the cell.
 
 α = softmax(score(s_{t−1}, h_i))    c_t = Σ α_i h_i    s_t = cell([y_{t−1}; c_t], s_{t−1})
 t = maxout(s_t, y_{t−1}, c_t)
@@ -16,11 +16,11 @@ from dragoman.models.decoders.recurrent_stack import RecurrentStack
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.recurrent.maxout import MaxoutOutput
 from dragoman.protocols import Memory, State
-from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.shapes import Float, Int, Tensor
 
 
 class BahdanauDecoder(nn.Module):
-    """Of several layers the top one asks, and the bottom one hears the answer."""
+    """Bahdanau decoder. Of several layers, the top one is the query and the bottom one reads the context."""
 
     def __init__(
         self, trunk: RecurrentStack, look: DecoderAttention, output: MaxoutOutput, dropout: Dropout
@@ -31,14 +31,12 @@ class BahdanauDecoder(nn.Module):
         self.output = output
         self.dropout = dropout
 
-    def forward(
-        self, memory: Memory, tgt: Int[Tensor, "B T"], keep: Bool[Tensor, "B T"]
-    ) -> Float[Tensor, "B T D"]:
+    def forward(self, memory: Memory, tgt: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
         y = self.trunk.tokens(tgt)
-        looked, states = self.look.at(memory), self.trunk.begin(memory, 1)
+        projected, states = self.look.at(memory), self.trunk.begin(memory, 1)
         ss, cs = [], []
         for token in self.trunk.one_by_one(y):
-            c, _ = self.look.together(states[-1].h, looked)
+            c, _ = self.look.together(states[-1].h, projected)
             s, states = self.trunk.step(token, states, c)
             ss.append(s)
             cs.append(c)

@@ -14,11 +14,11 @@ from dragoman.models.decoders.recurrent_stack import RecurrentStack
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.recurrent.maxout import MaxoutOutput
 from dragoman.protocols import Memory, State
-from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.shapes import Float, Int, Tensor
 
 
 class ChoDecoder(nn.Module):
-    """The first state is made of c too: s⁰ = tanh(V′ c)."""
+    """Cho decoder. The initial state depends on c too: s⁰ = tanh(V′ c)."""
 
     def __init__(self, trunk: RecurrentStack, V: nn.Linear, output: MaxoutOutput, dropout: Dropout) -> None:
         super().__init__()
@@ -27,17 +27,15 @@ class ChoDecoder(nn.Module):
         self.output = output
         self.dropout = dropout
 
-    def forward(
-        self, memory: Memory, tgt: Int[Tensor, "B T"], keep: Bool[Tensor, "B T"]
-    ) -> Float[Tensor, "B T D"]:
-        memory = self._summed_up(memory)
+    def forward(self, memory: Memory, tgt: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
+        memory = self._with_context(memory)
         y = self.trunk.tokens(tgt)
         c = memory.summary.unsqueeze(1).expand(-1, y.shape[1], -1)
         s = self.trunk.run(y, self.trunk.begin(memory, 1), c)
         return self.dropout(self.output(s, y, c))
 
     def start(self, memory: Memory, width: int) -> State:
-        memory = self._summed_up(memory)
+        memory = self._with_context(memory)
         return State(memory.summary, self.trunk.begin(memory, width))
 
     def step(self, y: Int[Tensor, " N"], state: State) -> tuple[Float[Tensor, "N D"], State, None]:
@@ -46,7 +44,7 @@ class ChoDecoder(nn.Module):
         s, states = self.trunk.step(token, state.moving, c)
         return self.dropout(self.output(s, token.x, c)), State(state.fixed, states), None
 
-    def _summed_up(self, memory: Memory) -> Memory:
+    def _with_context(self, memory: Memory) -> Memory:
         return memory._replace(summary=torch.tanh(self.V(memory.summary)))
 
     if TYPE_CHECKING:

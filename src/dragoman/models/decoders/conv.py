@@ -1,4 +1,4 @@
-"""The decoder of ConvS2S (Gehring et al. 2017): convolutions that see no future, attention in each block."""
+"""The decoder of ConvS2S (Gehring et al. 2017): causal convolutions, and attention in each block."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from dragoman.nn.dropout import Dropout
 from dragoman.nn.module_list import TypedModuleList
 from dragoman.nn.token_rows import from_rows, to_rows
 from dragoman.protocols import Memory, State
-from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.shapes import Float, Int, Tensor
 
 
 class ConvDecoderCache(NamedTuple):
-    """How many tokens each hypothesis has, and the last k − 1 inputs of each block."""
+    """The number of tokens of each hypothesis, and the last k − 1 inputs of each block."""
 
     place: Int[Tensor, " N"]
     windows: list[Float[Tensor, "N P X"]]
@@ -43,23 +43,22 @@ class ConvDecoder(nn.Module):
         self.enter = enter
         self.blocks = TypedModuleList(blocks)
         self.leave = leave
-        self.fit = fit  # the memory to the width of the embeddings, where its width is another
+        self.fit = fit  # projects the memory to the width of the embeddings, if they differ
         self.dropout = Dropout(dropout)
 
     def look_at(self, memory: Memory) -> Source:
-        """Keys z, values z + e. Each block sends z a gradient twice, as key and as value: z takes the mean.
+        """Return keys z and values z + e.
 
-        Without it the encoder learns too fast; e, as in section 3.4, is left as it is.
+        z receives two gradients per block, as key and as value, and takes their mean; otherwise the encoder
+        learns too fast. The gradient of e is not scaled, as in section 3.4.
         """
         z = self.fit(scale_gradient(memory.states, 1.0 / (2 * len(self.blocks))))
         values = z if memory.embedded is None else scaled_sum(z, self.fit(memory.embedded))
         root = memory.keep.sum(dim=1).to(z.dtype).sqrt().view(-1, 1, 1)
         return Source(z, values, padding_bias(memory.keep, z.dtype), root)
 
-    def forward(
-        self, memory: Memory, tgt: Int[Tensor, "B T"], keep: Bool[Tensor, "B T"]
-    ) -> Float[Tensor, "B T D"]:
-        # Padding stands behind the real tokens, where no window of theirs reaches.
+    def forward(self, memory: Memory, tgt: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
+        # Padding comes after the real tokens, whose causal windows do not reach it.
         shape = (tgt.shape[0], tgt.shape[1])
         source, g = self.look_at(memory), to_rows(self.embed(tgt))
         x = self.enter(g)
@@ -76,7 +75,7 @@ class ConvDecoder(nn.Module):
     def step(
         self, y: Int[Tensor, " N"], state: State
     ) -> tuple[Float[Tensor, "N D"], State, Float[Tensor, "N S"]]:
-        """Where it looked is the mean of all blocks (section 4.3)."""
+        """Do one step; the attention weights are the mean over all blocks (section 4.3)."""
         g = self.embed.at(y, state.moving.place)
         x = self.enter(g)
         windows, weights = [], []

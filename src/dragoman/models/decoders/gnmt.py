@@ -1,4 +1,4 @@
-"""The decoder of Wu et al. 2016 (GNMT): the bottom layer looks, and every layer hears what it found.
+"""The decoder of Wu et al. 2016 (GNMT): the bottom layer attends, and every layer reads the context.
 
 α = softmax(score(s¹_{t−1}, h_i))    c_t = Σ α_i h_i    sˡ_t = cell([yˡ⁻¹_t; c_t], sˡ_{t−1})
 """
@@ -13,11 +13,11 @@ from torch import nn
 from dragoman.models.decoders.attention import DecoderAttention
 from dragoman.models.decoders.recurrent_stack import RecurrentStack
 from dragoman.protocols import Memory, State
-from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.shapes import Float, Int, Tensor
 
 
 class GNMTDecoder(nn.Module):
-    """Only the bottom layer goes step by step; then all contexts are known, and the others run fused."""
+    """GNMT decoder. Only the bottom layer runs step by step; the others know all contexts and run fused."""
 
     def __init__(self, trunk: RecurrentStack, look: DecoderAttention, output: nn.Module) -> None:
         super().__init__()
@@ -25,16 +25,14 @@ class GNMTDecoder(nn.Module):
         self.look = look
         self.output = output
 
-    def forward(
-        self, memory: Memory, tgt: Int[Tensor, "B T"], keep: Bool[Tensor, "B T"]
-    ) -> Float[Tensor, "B T D"]:
-        looked, (state, *above) = self.look.at(memory), self.trunk.begin(memory, 1)
+    def forward(self, memory: Memory, tgt: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
+        projected, (state, *above) = self.look.at(memory), self.trunk.begin(memory, 1)
         bottom, *layers = self.trunk.layers
         x = self.trunk.tokens(tgt)
         steps = (x, bottom.read(x), bottom.masks(x.shape[0], x.shape[1]))
         ys, cs = [], []
         for x_t, a, mask in zip(*(each.unbind(dim=1) for each in steps), strict=True):
-            c, _ = self.look.together(state.h, looked)
+            c, _ = self.look.together(state.h, projected)
             y_t, state = bottom.step(x_t, a, state, c, mask)
             ys.append(y_t)
             cs.append(c)

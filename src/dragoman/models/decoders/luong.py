@@ -1,4 +1,4 @@
-"""The decoders of Luong et al. 2015: they step before they look, and predict from what both say.
+"""The decoders of Luong et al. 2015: they step before they attend, and predict from state and context.
 
 s_t = cell(y_{t−1}, s_{t−1})    α = softmax(score(s_t, h_i))    c_t = Σ α_i h_i    h̃_t = tanh(W_c [c_t; s_t])
 """
@@ -15,7 +15,7 @@ from dragoman.models.decoders.recurrent_stack import RecurrentStack
 from dragoman.nn.cells.cell import CellState
 from dragoman.nn.dropout import Dropout
 from dragoman.protocols import Memory, State
-from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.shapes import Float, Int, Tensor
 
 
 class AttentionalVector(nn.Module):
@@ -33,7 +33,7 @@ class AttentionalVector(nn.Module):
 
 
 class LuongDecoder(nn.Module):
-    """Nothing feeds back, so a whole target runs through the fused cell and attends in one product."""
+    """Luong decoder without input feeding: the whole target is one fused run and one attention product."""
 
     def __init__(
         self, trunk: RecurrentStack, look: DecoderAttention, attentional: AttentionalVector, dropout: Dropout
@@ -44,9 +44,7 @@ class LuongDecoder(nn.Module):
         self.attentional = attentional
         self.dropout = dropout
 
-    def forward(
-        self, memory: Memory, tgt: Int[Tensor, "B T"], keep: Bool[Tensor, "B T"]
-    ) -> Float[Tensor, "B T D"]:
+    def forward(self, memory: Memory, tgt: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
         s = self.trunk.run(self.trunk.tokens(tgt), self.trunk.begin(memory, 1), None)
         c, _ = self.look(s, self.look.at(memory))
         return self.dropout(self.attentional(c, s))
@@ -66,7 +64,7 @@ class LuongDecoder(nn.Module):
 
 
 class InputFeedingDecoder(nn.Module):
-    """h̃_{t−1} enters the first cell beside the token (Luong et al. 2015, section 3.3)."""
+    """h̃_{t−1} enters the first cell with the token (Luong et al. 2015, section 3.3)."""
 
     def __init__(
         self, trunk: RecurrentStack, look: DecoderAttention, attentional: AttentionalVector, dropout: Dropout
@@ -77,15 +75,13 @@ class InputFeedingDecoder(nn.Module):
         self.attentional = attentional
         self.dropout = dropout
 
-    def forward(
-        self, memory: Memory, tgt: Int[Tensor, "B T"], keep: Bool[Tensor, "B T"]
-    ) -> Float[Tensor, "B T D"]:
-        looked, (states, h) = self.look.at(memory), self._begin(memory, 1)
+    def forward(self, memory: Memory, tgt: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
+        projected, (states, h) = self.look.at(memory), self._begin(memory, 1)
         masks = self.dropout(h.new_ones(*tgt.shape, h.shape[1])).unbind(dim=1)
         hs = []
         for token, mask in zip(self.trunk.one_by_one(self.trunk.tokens(tgt)), masks, strict=True):
             s, states = self.trunk.step(token, states, h)
-            h = self.attentional(self.look.together(s, looked)[0], s) * mask
+            h = self.attentional(self.look.together(s, projected)[0], s) * mask
             hs.append(h)
         return torch.stack(hs, dim=1)
 

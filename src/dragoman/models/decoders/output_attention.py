@@ -1,4 +1,4 @@
-"""The plainest decoder with attention: the context only joins the state before the output.
+"""The simplest decoder with attention: the context joins the state only before the output.
 
 s_t = cell(y_{t−1}, s_{t−1})    α = softmax(score(s_t, h_i))    c_t = Σ α_i h_i    o_t = W [c_t; s_t]
 """
@@ -13,7 +13,7 @@ from torch import nn
 from dragoman.models.decoders.attention import DecoderAttention
 from dragoman.models.decoders.recurrent_stack import RecurrentStack
 from dragoman.protocols import Memory, State
-from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.shapes import Float, Int, Tensor
 
 
 class OutputAttentionDecoder(nn.Module):
@@ -23,9 +23,7 @@ class OutputAttentionDecoder(nn.Module):
         self.look = look
         self.W = W
 
-    def forward(
-        self, memory: Memory, tgt: Int[Tensor, "B T"], keep: Bool[Tensor, "B T"]
-    ) -> Float[Tensor, "B T D"]:
+    def forward(self, memory: Memory, tgt: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
         s = self.trunk.run(self.trunk.tokens(tgt), self.trunk.begin(memory, 1), None)
         c, _ = self.look(s, self.look.at(memory))
         return self.W(torch.cat((c, s), dim=2))

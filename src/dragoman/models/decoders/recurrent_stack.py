@@ -1,4 +1,4 @@
-"""What every recurrent decoder has: the target's tokens, a stack of cells over them, and its first state."""
+"""The common part of all recurrent decoders: target embedding, recurrent layers, and initial state."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dragoman.shapes import Float, Int, Tensor
 
 
 class StepInput(NamedTuple):
-    """One step of the target: its vector, what the first cell reads of it, what was drawn for each layer."""
+    """One target step: its embedding, its projection in the first cell, the dropout mask of each layer."""
 
     x: Float[Tensor, "N E"]
     a: Float[Tensor, "N G"]
@@ -43,20 +43,20 @@ class RecurrentStack(nn.Module):
         return self.dropout(self.embed(y))
 
     def begin(self, memory: Memory, width: int) -> list[CellState]:
-        """Each layer's first state, once for every hypothesis."""
+        """Return the initial state of each layer, repeated for every hypothesis."""
         states = self.bridge(memory, [layer.cell for layer in self.layers])
         return [CellState(*(x.repeat_interleave(width, dim=0) for x in state)) for state in states]
 
     def run(
         self, x: Float[Tensor, "B T E"], states: Sequence[CellState], beside: Float[Tensor, "B T Z"] | None
     ) -> Float[Tensor, "B T Q"]:
-        """The whole target; `beside` enters the first layer with the tokens."""
+        """Return the outputs of the whole target; `beside` enters the first layer with the tokens."""
         for layer, state in zip(self.layers, states, strict=True):
             x, beside = layer(x, state, beside), None
         return x
 
     def one_by_one(self, x: Float[Tensor, "B T E"]) -> Iterator[StepInput]:
-        """The same target in steps, for decoders whose next step hangs on what this one found."""
+        """Yield the target step by step, for decoders whose next step depends on the result of this one."""
         a = self.layers[0].read(x)
         drawn = [layer.masks(x.shape[0], x.shape[1]) for layer in self.layers]
         # unbind, because the gradient of x[:, t] is as large as x.
@@ -70,7 +70,7 @@ class RecurrentStack(nn.Module):
     def step(
         self, token: StepInput, states: Sequence[CellState], beside: Float[Tensor, "N Z"] | None
     ) -> tuple[Float[Tensor, "N Q"], list[CellState]]:
-        """One step up through the layers."""
+        """Do one step through all layers."""
         first, *rest = self.layers
         x, state = first.step(token.x, token.a, states[0], beside, token.masks[0])
         new = [state]

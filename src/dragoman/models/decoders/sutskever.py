@@ -1,4 +1,4 @@
-"""The decoder of Sutskever et al. 2014: s_t = cell(y_{t−1}, s_{t−1}); all it knows of the source is s⁰."""
+"""The decoder of Sutskever et al. 2014: s_t = cell(y_{t−1}, s_{t−1}); it sees the source only through s⁰."""
 
 from __future__ import annotations
 
@@ -8,20 +8,18 @@ from torch import nn
 
 from dragoman.models.decoders.recurrent_stack import RecurrentStack
 from dragoman.protocols import Memory, State
-from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.shapes import Float, Int, Tensor
 
 
 class SutskeverDecoder(nn.Module):
-    """`output` makes the state as wide as the output layer reads it."""
+    """Sutskever decoder. `output` projects the state to the width of the output layer."""
 
     def __init__(self, trunk: RecurrentStack, output: nn.Module) -> None:
         super().__init__()
         self.trunk = trunk
         self.output = output
 
-    def forward(
-        self, memory: Memory, tgt: Int[Tensor, "B T"], keep: Bool[Tensor, "B T"]
-    ) -> Float[Tensor, "B T D"]:
+    def forward(self, memory: Memory, tgt: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
         return self.output(self.trunk.run(self.trunk.tokens(tgt), self.trunk.begin(memory, 1), None))
 
     def start(self, memory: Memory, width: int) -> State:

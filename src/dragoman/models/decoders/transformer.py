@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from dragoman.nn.attention.attend import padding_bias
-from dragoman.nn.attention.multihead import KeyValue
+from dragoman.nn.attention.multi_head import KeyValue
 from dragoman.nn.embedding import PositionedEmbedding, ScaledEmbedding
 from dragoman.nn.fast.decode_step import rows_of_heads
 from dragoman.nn.module_list import TypedModuleList
@@ -17,13 +17,14 @@ from dragoman.nn.token_rows import from_rows, to_rows
 from dragoman.nn.transformer.decoder_layer import DecoderLayer
 from dragoman.nn.transformer.depth import LayerDrop
 from dragoman.protocols import Memory, State
-from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.shapes import Float, Int, Tensor
 
 
 class TransformerDecoderCache(NamedTuple):
-    """How many tokens stand already, the same number in each row, and their keys and values in each layer.
+    """The number of tokens so far, equal in all rows, and their keys and values in each layer.
 
-    `rows` of the past go on, if not all. A step copies it anyway: they are taken only then.
+    `rows` are the rows of the past to continue, or None for all. The next step selects them, because it
+    copies the past anyway.
     """
 
     place: Int[Tensor, " N"]
@@ -49,10 +50,8 @@ class TransformerDecoder(nn.Module):
         self.norm = norm
         self.layer_drop = LayerDrop(layer_drop)
 
-    def forward(
-        self, memory: Memory, tgt: Int[Tensor, "B T"], keep: Bool[Tensor, "B T"]
-    ) -> Float[Tensor, "B T D"]:
-        # Padding stands behind the real tokens, where the causal mask already hides it.
+    def forward(self, memory: Memory, tgt: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
+        # Padding comes after the real tokens, so the causal mask already hides it.
         shape, source = (tgt.shape[0], tgt.shape[1]), (memory.keep.shape[0], memory.keep.shape[1])
         x, m = to_rows(self.embed(tgt)), to_rows(memory.states)
         causal = self.layers[0].attention.hide_future(x, tgt.shape[1])
@@ -75,17 +74,17 @@ class TransformerDecoder(nn.Module):
     def step(
         self, y: Int[Tensor, " N"], state: State
     ) -> tuple[Float[Tensor, "N D"], State, Float[Tensor, "N S"]]:
-        (kv, bias), written = state
-        place = int(written.place[0])
+        (kv, bias), cache = state
+        place = int(cache.place[0])
         x = self.embed(y.unsqueeze(1), start=place).squeeze(1)
         seen = []
-        rows = None if written.rows is None else rows_of_heads(written.rows, written.past[0].k.shape[1])
-        for layer, (k, v, _), memory in zip(self.layers, written.past, kv, strict=True):
+        rows = None if cache.rows is None else rows_of_heads(cache.rows, cache.past[0].k.shape[1])
+        for layer, (k, v, _), memory in zip(self.layers, cache.past, kv, strict=True):
             past = KeyValue(k, v, rows)
             x, now, alpha = layer.step(x, past, place, memory, bias)
             seen.append(now)
-        attention = alpha.mean(dim=1).flatten(0, 1)  # of the last layer's heads
-        return self.norm(x), State(state.fixed, TransformerDecoderCache(written.place + 1, seen)), attention
+        attention = alpha.mean(dim=1).flatten(0, 1)  # over the heads of the last layer
+        return self.norm(x), State(state.fixed, TransformerDecoderCache(cache.place + 1, seen)), attention
 
     if TYPE_CHECKING:
         __call__ = forward

@@ -1,4 +1,4 @@
-"""The encoder of ConvS2S (Gehring et al. 2017): blocks of gated convolutions, all tokens at once."""
+"""The encoder of ConvS2S (Gehring et al. 2017): blocks of gated convolutions, over all tokens in parallel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dragoman.shapes import Bool, Int, Tensor
 
 
 class ConvEncoder(nn.Module):
-    """The states are z, as wide as the embeddings e, which stand beside them."""
+    """ConvS2S encoder. The memory holds the states z, and the embeddings e, which have the same width."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class ConvEncoder(nn.Module):
         return self.read(src, keep, is_padded=not bool(keep.all()))
 
     def read(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], *, is_padded: bool) -> Memory:
-        """Padding counts as nothing, which costs a product a block where there is any."""
+        """Return the memory. Padding counts as zero, at the cost of one multiplication per block."""
         shape = (src.shape[0], src.shape[1])
         e = self.embed(src)
         x = self.enter(to_rows(e))

@@ -1,4 +1,4 @@
-"""An encoder that shrinks a sentence to one vector by convolutions (Kalchbrenner & Blunsom 2013)."""
+"""An encoder that reduces a sentence to one vector by convolutions (Kalchbrenner & Blunsom 2013)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dragoman.shapes import Bool, Int, Tensor
 
 
 class ConvSentenceEncoder(nn.Module):
-    """The summary is the sentence. For decoders that attend, it stands before the map it was made of."""
+    """The summary is the sentence vector. For attention, the states are this vector, then its feature map."""
 
     def __init__(self, embed: PlainEmbedding, shrink: SentenceModel) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Recurrent encoders: a stack of layers read from the left, from both sides, or from the right alone."""
+"""Recurrent encoders: a stack of layers, left to right, bidirectional, or right to left."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dragoman.shapes import Bool, Int, Tensor
 
 
 class RNNEncoder(nn.Module):
-    """y_1 … y_S of the top layer, and its h after the last real token, of both sides where it reads both."""
+    """y_1 … y_S of the top layer, and its final h, of both directions if it is bidirectional."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class RNNEncoder(nn.Module):
 
 
 class FinalStatesRNNEncoder(nn.Module):
-    """All layers read from the left, and each hands on the whole state that it ends in, which costs more."""
+    """Left-to-right encoder that also returns the full final state of each layer, at a higher cost."""
 
     def __init__(self, embed: PlainEmbedding, dropout: Dropout, layers: Sequence[RecurrentLayer]) -> None:
         super().__init__()
@@ -63,16 +63,19 @@ class FinalStatesRNNEncoder(nn.Module):
 
 
 class ReversedEncoder(nn.Module):
-    """Reads x_S … x_1, so that the first words of both sides meet (Sutskever et al. 2014, section 3.3)."""
+    """Encoder of the reversed source x_S … x_1   (Sutskever et al. 2014, section 3.3).
+
+    The first words of both sides are then close to each other.
+    """
 
     def __init__(self, reader: RNNEncoder | FinalStatesRNNEncoder) -> None:
         super().__init__()
         self.reader = reader
 
     def forward(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory:
-        places = reversal(keep)
-        memory = self.reader(src.gather(1, places), keep)
-        return memory._replace(states=reorder(memory.states, places))
+        order = reversal(keep)
+        memory = self.reader(src.gather(1, order), keep)
+        return memory._replace(states=reorder(memory.states, order))
 
     if TYPE_CHECKING:
         __call__ = forward

@@ -37,9 +37,10 @@ class TransformerEncoder(nn.Module):
 
     def forward(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory:
         shape = (src.shape[0], src.shape[1])
-        keep = keep if self.reads_end else keep & (src != EOS)  # it is last, so hidden is as good as absent
+        # </s> is last, so masking it is the same as omitting it.
+        keep = keep if self.reads_end else keep & (src != EOS)
         x = to_rows(self.embed(src))
-        # Only training may ask: an output must not depend on whether others in the batch are padded.
+        # Only training may omit the mask: an output must not depend on the padding of others in the batch.
         bias = None if self.training and bool(keep.all()) else padding_bias(keep, x.dtype)
         for layer in self.layer_drop(self.layers):
             x = layer(x, shape, bias)
@@ -51,6 +52,6 @@ class TransformerEncoder(nn.Module):
 
 
 def mean(x: Float[Tensor, "B S D"], keep: Bool[Tensor, "B S"]) -> Float[Tensor, "B D"]:
-    """The mean of the real tokens: a summary for decoders that start from one vector."""
+    """Return the mean of the real tokens, a summary for decoders that start from one vector."""
     weight = keep.to(x.dtype) / keep.sum(dim=1, keepdim=True)
     return (weight.unsqueeze(1) @ x).squeeze(1)

@@ -1,4 +1,4 @@
-"""Adaptive softmax: little work for frequent words, fewer features for rare ones (Grave et al. 2017)."""
+"""Adaptive softmax: fast for frequent words, with fewer features for rare ones (Grave et al. 2017)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dragoman.shapes import Float, Int, Tensor
 
 
 class Softmax(nn.Module):
-    """log softmax(U P h + b): P brings h down to the features of a cluster."""
+    """log softmax(U P h + b): P projects h to the features of a cluster."""
 
     def __init__(self, P: nn.Module, features: int, words: int) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Softmax(nn.Module):
 
 
 class AdaptiveHead(nn.Module):
-    """Words are numbered by frequency and cut at c₁ < c₂ < … < V; those from cᵢ on are cluster i.
+    """Words are numbered by frequency and split at c₁ < c₂ < … < V; cluster i begins at cᵢ.
 
     log p(w | h) = log p₀(w | h)                            for w < c₁
     log p(w | h) = log p₀(cluster i | h) + log pᵢ(w | h)    for w in cluster i
@@ -65,7 +65,7 @@ class AdaptiveHead(nn.Module):
         return torch.cat((words, *rare), dim=1)
 
     def loss(self, h: Float[Tensor, "N D"], y: Int[Tensor, " N"]) -> LossSum:
-        """Each row pays for p₀, and for pᵢ only where its word is in cluster i."""
+        """Return the sum of the losses: p₀ for each row, and pᵢ for rows whose word is in cluster i."""
         cluster = torch.bucketize(y, y.new_tensor(self.starts), right=True)
         choice = torch.where(cluster == 0, y, self.starts[0] + cluster - 1)
         sums = [self.frequent.loss(h, choice, self.smoothing)]

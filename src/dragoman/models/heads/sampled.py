@@ -1,8 +1,8 @@
-"""A softmax that is normalised over a vocabulary V′ of the batch while training (Jean et al. 2015).
+"""A softmax that is normalised over a vocabulary V′ of the batch in training (Jean et al. 2015).
 
 p(y | h) ≈ exp(w_yᵀh + b_y) / Σ_{v ∈ V′} exp(w_vᵀh + b_v)
 
-V′ holds the batch's target words and others drawn at random until it has τ words. The proposal Q is uniform
+V′ holds the target words of the batch and random other words, τ in total. The proposal Q is uniform
 over V′, so the correction −log Q of importance sampling is the same for each word and cancels.
 """
 
@@ -19,7 +19,7 @@ from dragoman.shapes import Float, Int, Tensor
 
 
 class SampledHead(TokenHead):
-    """`size` is τ. Evaluation and search see the whole vocabulary."""
+    """Sampled softmax, where `size` is τ. Evaluation and search use the whole vocabulary."""
 
     def __init__(self, W: nn.Parameter, size: int, smoothing: float) -> None:
         super().__init__(W, smoothing)
@@ -28,17 +28,17 @@ class SampledHead(TokenHead):
     def loss(self, h: Float[Tensor, "N D"], y: Int[Tensor, " N"]) -> LossSum:
         if not self.training:
             return super().loss(h, y)
-        words, places = batch_vocabulary(y, self.W.shape[0], self.size)
+        words, indices = batch_vocabulary(y, self.W.shape[0], self.size)
         W, b = self.W.index_select(0, words), self.b.index_select(0, words)
-        return output_loss(h, W, b, places, self.smoothing)
+        return output_loss(h, W, b, indices, self.smoothing)
 
 
 def batch_vocabulary(
     y: Int[Tensor, " N"], total: int, size: int
 ) -> tuple[Int[Tensor, " M"], Int[Tensor, " N"]]:
-    """V′ and where each y stands in it: targets first, then others until there are `size` words.
+    """Return V′ and the index of each y in it: targets first, then other words, `size` in total.
 
-    Its size is the same for each batch, unless the targets alone are more: kernels are compiled by size.
+    All batches have the same size, unless there are more targets, because kernels are compiled per size.
     """
     is_target = torch.zeros(total, dtype=torch.bool, device=y.device)
     is_target[y] = True

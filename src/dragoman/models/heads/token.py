@@ -1,4 +1,4 @@
-"""log p(y | h) = log_softmax(W h + b): one token of a vocabulary. W may be an embedding matrix."""
+"""log p(y | h) = log_softmax(W h + b): a softmax over the vocabulary. W may be an embedding matrix."""
 
 from __future__ import annotations
 

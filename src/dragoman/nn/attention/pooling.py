@@ -1,4 +1,4 @@
-"""One vector of a whole sequence, for classification: attention that nobody asks but a learned weight."""
+"""Attention pooling: one vector for a whole sequence, for classification, with learned queries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Pooled = tuple[Float[Tensor, "B M"], Float[Tensor, "B S"]]
 class LearnedQuery(nn.Module):
     """α = softmax(e(q, h)), c = Σ α_i v_i, with a trained q (Yang et al. 2016, eq. 6 and 7).
 
-    Keys are what the score makes of the states; values are the states, or `W_v` of them.
+    The score computes the keys from the states; the values are the states, or a projection of them.
     """
 
     def __init__(self, score: Score, query_size: int, values: nn.Module | None = None) -> None:
@@ -27,7 +27,7 @@ class LearnedQuery(nn.Module):
         self.values = values or nn.Identity()
 
     def forward(self, h: Float[Tensor, "B S D"], keep: Bool[Tensor, "B S"]) -> Pooled:
-        """c and α."""
+        """Return c and α."""
         e = self.score.score(self.q.expand(len(h), 1, -1), self.score.keys(h))
         return pool(e, self.values(h), keep)
 
@@ -36,10 +36,10 @@ class LearnedQuery(nn.Module):
 
 
 class PositionBiasPooling(nn.Module):
-    """e_i = tanh(wᵀ h_i + b_i): a weight a feature and one a place, so for sequences of one length only.
+    """e_i = tanh(wᵀ h_i + b_i): one weight per feature and one per position, so for a fixed length only.
 
-    The smallest attention that a textbook puts on a recurrent net: over 20 steps of 2 features it has
-    20 + 2 weights.
+    The smallest attention that textbooks add to a recurrent network: 20 + 2 weights for 20 steps of
+    2 features.
     """
 
     def __init__(self, length: int, size: int) -> None:

@@ -1,7 +1,7 @@
-"""e(s, h): how well a source state h answers a query s. One class a formula, on one screen.
+"""Attention scores e(s, h) of a query s and a source state h, one class per formula.
 
-Each is used in two halves, because keys stay the same while a sentence is decoded:
-`keys(h)` once, then `score(s, keys)` at each step.
+Each score has two parts, because the keys do not change while a sentence is decoded:
+`keys(h)` is called once, `score(s, keys)` at each step.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Score(Protocol):
 
 
 class Dot(nn.Module):
-    """e = sᵀ h   (Luong et al. 2015, "dot"): query and memory must be equally wide."""
+    """e = sᵀ h   (Luong et al. 2015, "dot"). Query and memory must have the same width."""
 
     def keys(self, h: Float[Tensor, "B S Q"]) -> Float[Tensor, "B S Q"]:
         return h
@@ -33,7 +33,7 @@ class Dot(nn.Module):
 
 
 class ScaledDot(nn.Module):
-    """e = sᵀ h / √d   (Vaswani et al. 2017, eq. 1): as large for wide states as for narrow ones."""
+    """e = sᵀ h / √d   (Vaswani et al. 2017, eq. 1). The scale does not depend on the width."""
 
     def keys(self, h: Float[Tensor, "B S Q"]) -> Float[Tensor, "B S Q"]:
         return h * h.shape[2] ** -0.5
@@ -45,7 +45,7 @@ class ScaledDot(nn.Module):
 class Cosine(nn.Module):
     """e = β cos(s, h)   (Graves et al. 2014, eq. 5 and 6).
 
-    A cosine ends at 1, so that alone it can never look at one place only: β is learned, from 1.
+    A cosine is at most 1, too little for attention to focus on one position: β is learned, starting at 1.
     """
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class Additive(nn.Module):
 class Concat(nn.Module):
     """e = vᵀ tanh(W₁ [s; h])   (Luong et al. 2015, "concat").
 
-    The key half of W₁ meets each state once; what is left for a step is the query half.
+    The key half of W₁ is applied to each state once; each step applies only the query half.
     """
 
     def __init__(self, query_size: int, key_size: int, size: int) -> None:
@@ -109,7 +109,7 @@ class Multiplicative(nn.Module):
 
 
 class ProjectedKeys(nn.Module):
-    """e(s, W_k h): any score of keys that are a projection of the states, as wide as it likes."""
+    """e(s, W_k h): any score, applied to states that are first projected to `size` features."""
 
     def __init__(self, score: Score, key_size: int, size: int) -> None:
         super().__init__()

@@ -1,11 +1,11 @@
-"""Restricted self-attention (Vaswani et al. 2017, section 4): a token sees its neighbours only."""
+"""Restricted self-attention (Vaswani et al. 2017, section 4): a token sees only its neighbours."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from dragoman.nn.attention.attend import window_bias
-from dragoman.nn.attention.multihead import (
+from dragoman.nn.attention.multi_head import (
     KeyValue,
     SelfAttention,
     Shape,
@@ -21,7 +21,10 @@ Hidden = Float[Tensor, "b 1 T"] | None
 
 
 class WindowedSelfAttention(SelfAttention):
-    """From `before` tokens back to `after` ahead, which is none in a decoder: r · n scores instead of n²."""
+    """Self-attention to `before` tokens back and `after` tokens ahead (0 in a decoder).
+
+    It computes r · n scores instead of n².
+    """
 
     def __init__(
         self,
@@ -44,7 +47,7 @@ class WindowedSelfAttention(SelfAttention):
         return self.W_o(merge_heads((self.by_blocks if faster else self.by_mask)(q, kv, bias)))
 
     def by_mask(self, q: Float[Tensor, "B H T K"], kv: KeyValue, hidden: Hidden) -> Float[Tensor, "B H T K"]:
-        """The definition: all n² scores, most of them hidden."""
+        """Return the contexts by definition: all n² scores, most of them masked."""
         steps = q.shape[2]
         hidden = q.new_zeros(1, 1, steps) if hidden is None else hidden
         window = window_bias(hidden, steps, 0, self.before, self.after)
@@ -53,7 +56,7 @@ class WindowedSelfAttention(SelfAttention):
     def by_blocks(
         self, q: Float[Tensor, "B H T K"], kv: KeyValue, hidden: Hidden
     ) -> Float[Tensor, "B H T K"]:
-        """Its twin: only the scores that the window may show."""
+        """Return the same contexts in blocks, which compute few scores outside the window."""
         blocks = cut(q, kv.k, kv.v, hidden, self.before, self.after)
         related = self.relation.bias(blocks.q.shape[2], blocks.k.shape[2], self.before)
         c = attend_heads(
@@ -64,12 +67,12 @@ class WindowedSelfAttention(SelfAttention):
     def step(
         self, x: Float[Tensor, "N D"], past: KeyValue, place: int
     ) -> tuple[Float[Tensor, "N D"], KeyValue]:
-        """The past is only as long as the window."""
+        """Do one step, keeping only as much of the past as the window covers."""
         c, seen = super().step(x, past, place)
         return c, seen.last(self.before)
 
     def hide_future(self, x: Float[Tensor, "N D"], steps: int) -> None:
-        """The window of a decoder ends at each token itself."""
+        """Return None: the window of a decoder ends at the token itself."""
 
     if TYPE_CHECKING:
         __call__ = forward

@@ -1,4 +1,4 @@
-"""What every recurrent cell has: W_x for the input, W_h for the last state, b; and a state with h in it."""
+"""The base class of recurrent cells: W_x for the input, W_h for the previous state, b; and their state."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from dragoman.shapes import Float, Tensor
 
 
 class CellState(NamedTuple):
-    """h is what the cell shows; c is what it keeps to itself, empty where it has nothing of the kind."""
+    """The output h and the internal cell state c, which is empty for cells without one."""
 
     h: Float[Tensor, "B D"]
     c: Float[Tensor, "B C"]
 
 
 class Cell(nn.Module, ABC):
-    """The gates' matrices stand on top of each other, so each of W_x and W_h is one product."""
+    """A recurrent cell. The matrices of the gates are stacked, so each of W_x and W_h is one product."""
 
     def __init__(self, input_size: int, size: int, gates: int) -> None:
         super().__init__()
@@ -34,11 +34,11 @@ class Cell(nn.Module, ABC):
 
     @abstractmethod
     def begin(self, h: Float[Tensor, "B D"]) -> CellState:
-        """A first state that shows h."""
+        """Return an initial state with output h."""
 
     @abstractmethod
     def gate(self, a: Float[Tensor, "B G"], state: CellState) -> CellState:
-        """The step for an input that has already been multiplied: a = W_x x + b."""
+        """Return the next state, given the projected input a = W_x x + b."""
 
     def zero(self, rows: int) -> CellState:
         return self.begin(self.b.new_zeros(rows, self.size))

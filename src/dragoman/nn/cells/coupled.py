@@ -1,4 +1,4 @@
-"""The LSTM cell that writes as much as it forgets, i = 1 − f (Greff et al. 2017): a quarter fewer parameters.
+"""The LSTM cell with coupled gates, i = 1 − f (Greff et al. 2017), and a quarter fewer parameters.
 
 f, o = σ(W_x x + W_h h + b)        ĉ = tanh(W_x x + W_h h + b)
 c' = f ⊙ c + (1 − f) ⊙ ĉ           h' = o ⊙ tanh(c')
@@ -15,11 +15,11 @@ from dragoman.shapes import Float, Tensor
 
 
 class CoupledLSTMCell(Cell):
-    """The gates stand in the LSTM's order: f, ĉ, o."""
+    """LSTM cell with coupled gates, in the order of the LSTM: f, ĉ, o."""
 
     def __init__(self, input_size: int, size: int) -> None:
         super().__init__(input_size, size, gates=3)
-        nn.init.ones_(self.b[:size])  # start by remembering (Jozefowicz et al. 2015)
+        nn.init.ones_(self.b[:size])  # forget little at the start (Jozefowicz et al. 2015)
 
     def begin(self, h: Float[Tensor, "B D"]) -> CellState:
         return CellState(h, torch.zeros_like(h))

@@ -1,4 +1,4 @@
-"""The GRU cell (Cho et al. 2014) in its two forms: r closes h after W_h, or before it.
+"""The GRU cell (Cho et al. 2014) in its two forms: the reset gate r is applied after W_h, or before it.
 
 u, r = σ(W_x x + W_h h + b)    ĥ = tanh(W_x x + b + r ⊙ W_h h), or tanh(W_x x + b + W_h (r ⊙ h))
 h' = u ⊙ h + (1 − u) ⊙ ĥ
@@ -13,7 +13,7 @@ from dragoman.shapes import Float, Tensor
 
 
 class GRUCell(Cell):
-    """r after W_h, as in torch and cuDNN. The gates stand in their order: r, u, ĥ, with one bias each."""
+    """GRU cell with r after W_h, as in torch and cuDNN. Gates in their order, r, u, ĥ, with one bias each."""
 
     def __init__(self, input_size: int, size: int) -> None:
         super().__init__(input_size, size, gates=3)
@@ -30,7 +30,7 @@ class GRUCell(Cell):
 
 
 class ResetFirstGRUCell(Cell):
-    """r before W_h, as Cho et al. print it. The gates stand in the same order: r, u, ĥ."""
+    """GRU cell with r before W_h, as in Cho et al. The gates are in the same order: r, u, ĥ."""
 
     def __init__(self, input_size: int, size: int) -> None:
         super().__init__(input_size, size, gates=3)

@@ -15,11 +15,11 @@ from dragoman.shapes import Float, Tensor
 
 
 class LSTMCell(Cell):
-    """The gates stand in torch's order: i, f, ĉ, o. One bias a gate, as in the equations."""
+    """LSTM cell. The gates are in torch's order, i, f, ĉ, o, with one bias each, as in the equations."""
 
     def __init__(self, input_size: int, size: int) -> None:
         super().__init__(input_size, size, gates=4)
-        nn.init.ones_(self.b[size : 2 * size])  # start by remembering (Jozefowicz et al. 2015)
+        nn.init.ones_(self.b[size : 2 * size])  # forget little at the start (Jozefowicz et al. 2015)
 
     def begin(self, h: Float[Tensor, "B D"]) -> CellState:
         return CellState(h, torch.zeros_like(h))

@@ -1,4 +1,4 @@
-"""The LSTM cell whose gates look into it (Gers & Schmidhuber 2000): p has a weight a feature.
+"""The LSTM cell with peephole connections (Gers & Schmidhuber 2000): p has one weight per feature.
 
 i, f = σ(W_x x + W_h h + p ⊙ c + b)    ĉ = tanh(W_x x + W_h h + b)
 c' = f ⊙ c + i ⊙ ĉ
@@ -16,12 +16,12 @@ from dragoman.shapes import Float, Tensor
 
 
 class PeepholeLSTMCell(Cell):
-    """The gates stand in the LSTM's order: i, f, ĉ, o. The rows of p are for i, f, o; at first they are 0."""
+    """Peephole LSTM cell. Gates in the LSTM's order, i, f, ĉ, o. The rows of p (i, f, o) start at 0."""
 
     def __init__(self, input_size: int, size: int) -> None:
         super().__init__(input_size, size, gates=4)
         self.p = nn.Parameter(torch.zeros(3, size))
-        nn.init.ones_(self.b[size : 2 * size])  # start by remembering (Jozefowicz et al. 2015)
+        nn.init.ones_(self.b[size : 2 * size])  # forget little at the start (Jozefowicz et al. 2015)
 
     def begin(self, h: Float[Tensor, "B D"]) -> CellState:
         return CellState(h, torch.zeros_like(h))

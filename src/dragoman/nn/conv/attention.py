@@ -1,4 +1,4 @@
-"""Attention in every layer of a decoder: many looks for one word (Gehring et al. 2017, section 3.3).
+"""Multi-step attention: one attention step in every decoder layer (Gehring et al. 2017, section 3.3).
 
 d_i = W_d h_i + b_d + g_i    a_i = softmax(d_i · z_j)    c_i = Σ_j a_ij (z_j + e_j)    h_i + c_i
 """
@@ -17,7 +17,7 @@ from dragoman.shapes import Float, Tensor
 
 
 class Source(NamedTuple):
-    """What all layers look at: z, z + e, where no token is, and √m of the m tokens that are."""
+    """What all layers attend to: keys z, values z + e, the padding bias, and √m for m real tokens."""
 
     keys: Float[Tensor, "B S E"]
     values: Float[Tensor, "B S E"]
@@ -26,7 +26,7 @@ class Source(NamedTuple):
 
 
 class MultiStepAttention(nn.Module):
-    """Every sum is joined by √0.5, and c is scaled by √m = m √(1/m), as if a were uniform (section 3.4)."""
+    """Attention with sums scaled by √0.5, and c by √m = m √(1/m), as if a were uniform (section 3.4)."""
 
     def __init__(self, size: int, embedding: int) -> None:
         super().__init__()
@@ -38,9 +38,8 @@ class MultiStepAttention(nn.Module):
     ) -> tuple[Float[Tensor, "N D"], Float[Tensor, "B T S"]]:
         d = from_rows(scaled_sum(self.W_d(h), g), shape)
         c, a = attend(d @ source.keys.transpose(1, 2) + source.bias, source.values)
-        return scaled_sum(
-            self.W_c(to_rows(c * source.root)[: h.shape[0]]), h
-        ), a  # a single step is not filled up
+        # `to_rows` may pad the rows, but the h of a single step is not padded.
+        return scaled_sum(self.W_c(to_rows(c * source.root)[: h.shape[0]]), h), a
 
     if TYPE_CHECKING:
         __call__ = forward

@@ -1,6 +1,6 @@
 """The blocks of a convolutional encoder and decoder (Gehring et al. 2017, section 3.2).
 
-`carry` brings the input of a block to its output: as it is, or by a projection where the width changes.
+`carry` is the residual path around a block: the identity, or a projection where the width changes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dragoman.shapes import Float, Tensor
 
 
 class EncoderBlock(nn.Module):
-    """h^l = v(W [h^{l−1} around i] + b) + h^{l−1}, where padding counts as nothing."""
+    """h^l = v(W [h^{l−1} around i] + b) + h^{l−1}, where padding counts as zero."""
 
     def __init__(self, convolution: GatedConvolution, carry: nn.Module) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class EncoderBlock(nn.Module):
     def forward(
         self, x: Float[Tensor, "N X"], shape: tuple[int, int], real: Float[Tensor, "N 1"] | None
     ) -> Float[Tensor, "N D"]:
-        """`real` is 1 at tokens and 0 at padding; None where nothing is padded."""
+        """Return h^l. `real` is 1 at tokens and 0 at padding, or None if nothing is padded."""
         return scaled_sum(self.convolution(x if real is None else x * real, shape), self.carry(x))
 
     if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class EncoderBlock(nn.Module):
 
 
 class DecoderBlock(nn.Module):
-    """h^l = v(W [h^{l−1} up to i] + b) + c + h^{l−1}: what was found tells the attention where to look."""
+    """h^l = v(W [h^{l−1} up to i] + b) + c + h^{l−1}: the convolution gives the query of the attention."""
 
     def __init__(
         self, convolution: GatedConvolution, attention: MultiStepAttention, carry: nn.Module
@@ -53,7 +53,7 @@ class DecoderBlock(nn.Module):
     def step(
         self, x: Float[Tensor, "N X"], g: Float[Tensor, "N E"], past: Float[Tensor, "N P X"], source: Source
     ) -> tuple[Float[Tensor, "N D"], Float[Tensor, "N P X"], Float[Tensor, "N S"]]:
-        """One target step. The W hypotheses of a sentence look at its memory together, as W queries."""
+        """Do one target step. The W hypotheses of a sentence attend to its memory together, as W queries."""
         h, past = self.convolution.step(x, past)
         sentences = source.keys.shape[0]
         h, a = self.attention(h, g, (sentences, x.shape[0] // sentences), source)

@@ -1,4 +1,4 @@
-"""e = w + p: a word and its place, both looked up (Gehring et al. 2017, section 3.1)."""
+"""e = w + p: the embeddings of a word and of its position (Gehring et al. 2017, section 3.1)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dragoman.nn.embedding import Matrix, rows
 from dragoman.nn.fp32_sums import embedding
 from dragoman.shapes import Float, Int, Tensor
 
-STD = 0.1  # of every embedding at the start (section 3.5)
+STD = 0.1  # standard deviation of every embedding at initialisation (section 3.5)
 
 
 class PositionalEmbedding(nn.Module):
@@ -26,7 +26,7 @@ class PositionalEmbedding(nn.Module):
         return self.dropout(rows(self.matrix, y) + self.places[: y.shape[1]])
 
     def at(self, y: Int[Tensor, " N"], place: Int[Tensor, " N"]) -> Float[Tensor, "N E"]:
-        """One token each, at the place where each stands."""
+        """Return the embeddings of single tokens at the given positions."""
         return self.dropout(rows(self.matrix, y.unsqueeze(1)).squeeze(1) + embedding(place, self.places))
 
     if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Gated convolutions (Dauphin et al. 2017): what a convolution finds, times how much of it may pass."""
+"""Gated convolutions (Dauphin et al. 2017): the output of a convolution times a learned gate."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from dragoman.shapes import Float, Tensor
 
 
 def glu(y: Float[Tensor, "N X"]) -> Float[Tensor, "N D"]:
-    """v([A B]) = A ⊗ σ(B)"""
+    """Return v([A B]) = A ⊗ σ(B)."""
     return F.glu(y, dim=1)
 
 
 class GatedConvolution(nn.Module):
     """v(W [x_{i−left}, …, x_{i−left+k−1}] + b)   (Gehring et al. 2017, section 3.2).
 
-    The window is centred with left = (k − 1) / 2, and sees no future with left = k − 1.
+    The window is centred if left = (k − 1) / 2, and causal if left = k − 1.
     """
 
     def __init__(self, input_size: int, size: int, kernel: int, left: int, dropout: float) -> None:
@@ -37,13 +37,13 @@ class GatedConvolution(nn.Module):
         return glu(self.W(windows(self.dropout(x), shape, self.kernel, self.left)))
 
     def before(self, rows: int) -> Float[Tensor, "N P X"]:
-        """The k − 1 inputs that stand before the first: zeros."""
+        """Return the k − 1 inputs before the first one, which are zeros."""
         return self.W.b.new_zeros(rows, self.kernel - 1, self.input_size)
 
     def step(
         self, x: Float[Tensor, "N X"], past: Float[Tensor, "N P X"]
     ) -> tuple[Float[Tensor, "N D"], Float[Tensor, "N P X"]]:
-        """One more input of N sequences, where no future is seen; and the k − 1 last ones."""
+        """Return the output of a causal window for one input of N sequences, and the last k − 1 inputs."""
         seen = torch.cat((past, self.dropout(x).unsqueeze(1)), dim=1)
         return glu(self.W(seen.flatten(1))), seen[:, 1:]
 

@@ -1,8 +1,8 @@
-"""The convolutional sentence model (Kalchbrenner & Blunsom 2013): a sentence shrinks to one vector.
+"""The convolutional sentence model (Kalchbrenner & Blunsom 2013): it reduces a sentence to one vector.
 
 E_i = tanh(E_{i−1} ∗ K^(i)) for i = 2, 3, …, where K^(i) is i columns wide and leaves i − 1 columns fewer,
-until the next kernel is wider than what is left; then e = tanh(E ∗ L^(m)) with the kernel that takes all m
-columns. Every feature has kernels of its own and is convolved by itself.
+until the next kernel is wider than the columns left; then e = tanh(E ∗ L^(m)) with the kernel that covers
+all m columns. Every feature has its own kernels and is convolved separately.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ Columns = TypeVar("Columns", int, Tensor)
 
 
 class SentenceModel(nn.Module):
-    """Kernels of 2 … r columns shrink N words to r columns at most, if r ≥ √(2N).
+    """Kernels of 2 … r columns, which reduce N words to r columns at most, if r ≥ √(2N).
 
-    They stand one below the other, a row for each column: those of long sentences are seldom used.
+    The kernels are stacked, one row per column. Those for long sentences are rarely used.
     """
 
     def __init__(self, size: int, widest: int) -> None:
@@ -33,7 +33,7 @@ class SentenceModel(nn.Module):
     def forward(
         self, x: Float[Tensor, "B S D"], keep: Bool[Tensor, "B S"]
     ) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B M D"], Bool[Tensor, "B M"]]:
-        """The sentence, and the map that it was made of with the columns that are real."""
+        """Return the sentence vector, the feature map it is computed from, and the mask of the map."""
         left = keep.sum(dim=1)
         for i in range(2, self.widest + 1):
             if i > x.shape[1]:
@@ -45,7 +45,7 @@ class SentenceModel(nn.Module):
     def shrink(
         self, x: Float[Tensor, "B S D"], left: Int[Tensor, " B"], i: int
     ) -> tuple[Float[Tensor, "B M D"], Int[Tensor, " B"]]:
-        """E_i of the sentences that have i columns left; the others stay as they are."""
+        """Return E_i of the sentences that have i columns left; the others are unchanged."""
         shrinks = left >= i
         left = torch.where(shrinks, left - (i - 1), left)
         columns = int(left.max())
@@ -56,7 +56,7 @@ class SentenceModel(nn.Module):
     def whole(
         self, x: Float[Tensor, "B M D"], left: Int[Tensor, " B"], real: Bool[Tensor, "B M"]
     ) -> Float[Tensor, "B D"]:
-        """e = tanh(Σ_j L^(m)_j ⊙ E_j); a single column is the sentence already."""
+        """Return e = tanh(Σ_j L^(m)_j ⊙ E_j); a single column already is the sentence vector."""
         row = first(left.unsqueeze(1)) + torch.arange(x.shape[1], device=x.device)
         L = self.L[torch.where(real, row, 0)] * real.unsqueeze(2)
         return torch.where(left.unsqueeze(1) == 1, x[:, 0], torch.tanh((L * x).sum(dim=1)))
@@ -66,16 +66,16 @@ class SentenceModel(nn.Module):
 
 
 def convolve_features(x: Float[Tensor, "B S D"], K: Float[Tensor, "i D"]) -> Float[Tensor, "B M D"]:
-    """y_t = Σ_j K_j ⊙ x_{t+j}, only where the whole kernel finds columns."""
+    """Return y_t = Σ_j K_j ⊙ x_{t+j}, without padding."""
     count = x.shape[1] - len(K) + 1
     return sum((K[j] * x[:, j : j + count] for j in range(1, len(K))), start=K[0] * x[:, :count])
 
 
 def kernels(size: int, widest: int) -> Float[Tensor, "N D"]:
-    """Of 2 … r columns, each drawn to keep the variance: N(0, √(1/i))."""
+    """Return kernels of 2 … r columns, drawn from N(0, √(1/i)) to preserve the variance."""
     return torch.cat([torch.randn(i, size) * i**-0.5 for i in range(2, widest + 1)])
 
 
 def first(i: Columns) -> Columns:
-    """The row where the kernel of i columns begins: 2 + 3 + … + (i − 1) rows stand above it."""
+    """Return the first row of the kernel of i columns, after 2 + 3 + … + (i − 1) rows."""
     return i * (i - 1) // 2 - 1

@@ -1,4 +1,4 @@
-"""A product whose rows have a length and a direction of their own (Salimans & Kingma 2016)."""
+"""A linear layer with weight normalisation (Salimans & Kingma 2016)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from dragoman.shapes import Float, Tensor
 
 
 class WeightNormed(nn.Module):
-    """W x + b with W = g v / ‖v‖ row by row: v is a direction, g its length.
+    """W x + b with W = g v / ‖v‖ for each row: v is the direction, g the length.
 
-    W starts with rows of N(0, √(p γ / n)), where n inputs are retained with probability p by the dropout in
-    front; the gain γ is 4 where a gated linear unit follows, which quarters the variance, and else 1
-    (Gehring et al. 2017, section 3.5). g starts as ‖v‖, so that v is drawn as W.
+    W is initialised from N(0, √(p γ / n)), where the dropout before it retains each of the n inputs with
+    probability p. The gain γ is 4 before a gated linear unit, which quarters the variance, and 1 otherwise
+    (Gehring et al. 2017, section 3.5). g starts as ‖v‖, so that the initial v is W.
     """
 
     def __init__(self, input_size: int, size: int, *, retain: float = 1.0, gain: float = 1.0) -> None:

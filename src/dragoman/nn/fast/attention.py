@@ -1,4 +1,4 @@
-"""Twins of `attend.scaled_dot`: torch's kernel for long sequences and GPUs, blocks for windows."""
+"""Fast equivalents of `attend.scaled_dot`: torch's kernel for long sequences and GPUs, blocks for windows."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from torch.nn.functional import scaled_dot_product_attention
 from dragoman.nn.attention.attend import window_bias
 from dragoman.shapes import Float, Tensor
 
-# On a CPU the written-out product wins below about this many scores a sentence and head; sentences have ~20².
+# On a CPU `scaled_dot` is faster below about this many scores per sentence and head; sentences have ~20².
 _LONG = 128 * 128
-# Blocks shorter than this are more overhead than product.
+# In blocks shorter than this, the overhead exceeds the cost of the product.
 _BLOCK = 16
 
 
@@ -31,7 +31,7 @@ def sdpa_is_faster(q: Float[Tensor, "B H T K"], k: Float[Tensor, "B G S K"]) -> 
 
 
 class Blocks(NamedTuple):
-    """A long sentence as N short ones: R queries each, with the keys from `before` them to `after` them."""
+    """Sentences cut into N blocks of R queries, with the keys from `before` to `after` these queries."""
 
     q: Float[Tensor, "N H R K"]
     k: Float[Tensor, "N G P K"]
@@ -47,7 +47,10 @@ def cut(
     before: int,
     after: int,
 ) -> Blocks:
-    """Attention under `window_bias` costs n · r in blocks: a query meets only keys of its neighbourhood."""
+    """Cut sentences into blocks, in which attention under `window_bias` costs n · r.
+
+    A query is compared only with the keys of its neighbourhood.
+    """
     size = block_size(before)
     fill = -q.shape[2] % size
     span = before + size + after

@@ -1,4 +1,4 @@
-"""Twins of one decoding step of attention: what a step of a small model costs is the number of its calls."""
+"""Fast equivalents of one decoding step of attention: in small models, the number of calls sets the cost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def self_step(
     past_v: Float[Tensor, "M H P K"],
     past_rows: Int[Tensor, " R"] | None = None,
 ) -> tuple[Float[Tensor, "N D"], Float[Tensor, "N H T K"], Float[Tensor, "N H T K"]]:
-    """Of N sequences that see themselves and their past; with all keys and values there are now."""
+    """Do one step of self-attention of N sequences; return the output and all keys and values so far."""
     rows, heads = len(x), past_k.shape[1]
     qkv = F.linear(x, W_qkv.weight, W_qkv.bias).view(rows, 3, heads, 1, -1).transpose(0, 1).contiguous()
     q, k, v = qkv.unbind(0)
@@ -28,23 +28,24 @@ def self_step(
 
 
 def rows_of_heads(rows: Int[Tensor, " N"], heads: int) -> Int[Tensor, " R"]:
-    """The rows of all heads, where a sequence has one for each."""
+    """Return the rows of all heads of the given sequences, where each sequence has one row per head."""
     return (rows.unsqueeze(1) * heads + torch.arange(heads, device=rows.device)).flatten()
 
 
 def append_step(
     past: Float[Tensor, "M H P K"], new: Float[Tensor, "N H 1 K"], rows: Int[Tensor, " R"] | None
 ) -> Float[Tensor, "N H T K"]:
-    """The past of the sequences that go on, and a new step: one copy, where a choice and `cat` make two.
+    """Return the past of the continued sequences with a new step appended.
 
-    `rows` are those of all heads, as of `rows_of_heads`; None is each sequence as it stands.
+    This takes one copy, where selection and `cat` take two. `rows` are the rows of all heads, as returned by
+    `rows_of_heads`; None continues every sequence in order.
     """
     if rows is None:
         return torch.cat((past, new), dim=2)
     N, H, _, K = new.shape
     P = past.shape[2]
     heads = past.flatten(2).flatten(0, 1)
-    if heads.requires_grad:  # `out` has no gradient
+    if heads.requires_grad:  # `out` does not support gradients
         return torch.cat((heads.index_select(0, rows).view(N, H, P, K), new), dim=2)
     seen = past.new_empty(N, H, P + 1, K)
     torch.index_select(heads, 0, rows, out=seen.flatten(2).flatten(0, 1)[:, : P * K])
@@ -60,7 +61,10 @@ def cross_step(
     v: Float[Tensor, "B H S K"],
     bias: Float[Tensor, "B H 1 S"],
 ) -> tuple[Float[Tensor, "N D"], Float[Tensor, "B H W S"]]:
-    """Of N hypotheses, W of each sentence, that look at its memory together; and where they looked."""
+    """Do one step of cross-attention of N hypotheses; return the output and the attention weights.
+
+    The W hypotheses of a sentence attend to its memory together.
+    """
     B, H, S, _ = k.shape
     W = len(x) // B
     q = F.linear(x, W_q.weight, W_q.bias).view(B, W, H, -1).transpose(1, 2).reshape(B * H, W, -1)
@@ -76,15 +80,17 @@ def attend_one(
     added: Float[Tensor, "*b"],
     beta: float,
 ) -> tuple[Float[Tensor, "B T K"], Float[Tensor, "B T S"]]:
-    """softmax(QKᵀ/√d_k + β · added) V of each head."""
+    """Return softmax(QKᵀ/√d_k + β · added) V of each head, and the weights."""
     e = torch.baddbmm(added, q, k.transpose(1, 2), beta=beta, alpha=q.shape[2] ** -0.5)
     alpha = softmax(e)
     return contexts(alpha, v), alpha
 
 
 def contexts(alpha: Float[Tensor, "B T S"], v: Float[Tensor, "B S K"]) -> Float[Tensor, "B T K"]:
-    """αV. On a CPU torch makes matrices of less than 400 products one number after the other. To scale the
-    rows of V and add them up takes half the time, in the same order where rows fill the vectors of a CPU.
+    """Return αV.
+
+    On a CPU, torch does not vectorise matrix products of fewer than 400 multiplications. Scaling the rows of
+    V and adding them takes half the time, in the same order of summation if the rows fill the CPU's vectors.
     """
     _, S, K = v.shape
     is_float = v.device.type == "cpu" and v.dtype in (torch.float32, torch.float64)

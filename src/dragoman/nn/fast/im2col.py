@@ -1,7 +1,8 @@
-"""The k tokens that each output of a convolution sees, side by side: one product is then the convolution.
+"""im2col: the k inputs of each output of a convolution, concatenated, so that one product computes it.
 
-The twin of `conv.convolve`. torch's conv1d wants features before time and, on a CPU, compiles a kernel for
-every new shape of a batch; here the rows are flat and their number is round, as in `nn/token_rows.py`.
+The fast equivalent of `conv.convolve`. torch's conv1d expects features before time and, on a CPU, compiles a
+kernel for every new batch shape; here the rows are flat and their number is rounded, as in
+`nn/token_rows.py`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dragoman.shapes import Float, Tensor
 
 
 def windows(x: Float[Tensor, "N D"], shape: tuple[int, int], kernel: int, left: int) -> Float[Tensor, "N X"]:
-    """[x_{i−left}; …; x_{i−left+k−1}] for every token i of B sentences of T tokens; zeros beyond the ends."""
+    """Return [x_{i−left}; …; x_{i−left+k−1}] for each token i of B zero-padded sentences of T tokens."""
     return x if kernel == 1 else _Windows.apply(x, shape, kernel, left)  # type: ignore[no-untyped-call]
 
 
@@ -25,23 +26,23 @@ class _Windows(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, shape: tuple[int, int], kernel: int, left: int) -> Tensor:
         ctx.shape, ctx.kernel, ctx.left = shape, kernel, left
         seen = x.new_zeros(x.shape[0], kernel * x.shape[1])
-        tokens, places = from_rows(x, shape), from_rows(seen, shape).unflatten(2, (kernel, -1))
+        tokens, columns = from_rows(x, shape), from_rows(seen, shape).unflatten(2, (kernel, -1))
         for j, here, there in overlaps(shape[1], kernel, left):
-            places[:, here, j] = tokens[:, there]
+            columns[:, here, j] = tokens[:, there]
         return seen
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        places = from_rows(grad, ctx.shape).unflatten(2, (ctx.kernel, -1))
-        total = grad.new_zeros(grad.shape[0], places.shape[3])
+        columns = from_rows(grad, ctx.shape).unflatten(2, (ctx.kernel, -1))
+        total = grad.new_zeros(grad.shape[0], columns.shape[3])
         tokens = from_rows(total, ctx.shape)
         for j, here, there in overlaps(ctx.shape[1], ctx.kernel, ctx.left):
-            tokens[:, there] += places[:, here, j]
+            tokens[:, there] += columns[:, here, j]
         return total, None, None, None
 
 
 def overlaps(count: int, kernel: int, left: int) -> Iterator[tuple[int, slice, slice]]:
-    """For each place j in a window: which outputs see a real token there, and which tokens those are."""
+    """Yield each index j in a window, the outputs that see a token there, and these tokens."""
     for j in range(kernel):
         shift = j - left
         first, last = max(0, -shift), min(count, count - shift)

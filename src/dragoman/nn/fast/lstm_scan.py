@@ -1,7 +1,7 @@
-"""The LSTM and variants that torch has no kernel for, swept over time with their gradient written by hand.
+"""The LSTM and its variants without a torch kernel, run over a sequence with a hand-written gradient.
 
-The twin of `cells.unroll`: W_x x + b is one product for the whole sequence, and so is the gradient of W_h;
-only what hangs on the last step stays in the loop, and nothing in it is remembered twice.
+A fast equivalent of `cells.unroll`: W_x x + b is one product for the whole sequence, and so is the gradient
+of W_h. Only what depends on the previous step is in the loop, and no intermediate result is stored twice.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _tanh_backward = torch.ops.aten.tanh_backward
 
 @runtime_checkable
 class Gates(Protocol):
-    """The elementwise half of a cell; `z` holds the gates of one step, o last, and p its peepholes."""
+    """The elementwise part of a cell. `z` holds the gates of one step, o last; `p` holds the peepholes."""
 
     def forwards(
         self, z: Float[Tensor, "B G"], c: Float[Tensor, "B D"], p: Float[Tensor, "P D"]
     ) -> Float[Tensor, "B D"]:
-        """c' from the last c. The sums in `z` become what the gates let through."""
+        """Return c' from the previous c, and apply the activations to `z` in place."""
 
     def backwards(
         self,
@@ -39,7 +39,7 @@ class Gates(Protocol):
         dc: Float[Tensor, "B D"],
         dz: Float[Tensor, "B G"],
     ) -> Float[Tensor, "B D"]:
-        """The gradient of the last c from that of c'; `dz`, which has that of o, is filled in."""
+        """Return the gradient of the previous c from that of c', and complete `dz`, which holds that of o."""
 
 
 class LSTMGates:
@@ -121,28 +121,28 @@ class CoupledGates:
 
 
 class _Sweep(torch.autograd.Function):
-    """h_1 … h_T and c_1 … c_T from a = W_x x + b, time first. h' = o ⊙ tanh(c') whatever the gates."""
+    """h_1 … h_T and c_1 … c_T from a = W_x x + b, time first. h' = o ⊙ tanh(c') for all gates."""
 
     @staticmethod
     def forward(
         ctx: Any, gates: Gates, a: Tensor, W_h: Tensor, p: Tensor, h: Tensor, c: Tensor
     ) -> tuple[Tensor, Tensor]:
         z, size = torch.empty_like(a), h.shape[1]
-        hs, cs, shown = (a.new_empty(*a.shape[:2], size) for _ in range(3))  # shown: tanh(c')
+        hs, cs, tanh_c = (a.new_empty(*a.shape[:2], size) for _ in range(3))
         first = (h, c)
         for t in range(a.shape[0]):
             torch.addmm(a[t], h, W_h.t(), out=z[t])
             c = cs[t].copy_(gates.forwards(z[t], c, p))
-            h = torch.mul(z[t, :, -size:], torch.tanh(c, out=shown[t]), out=hs[t])
+            h = torch.mul(z[t, :, -size:], torch.tanh(c, out=tanh_c[t]), out=hs[t])
         ctx.gates = gates
-        ctx.save_for_backward(W_h, p, *first, z, hs, cs, shown)
+        ctx.save_for_backward(W_h, p, *first, z, hs, cs, tanh_c)
         ctx.set_materialize_grads(False)
         return hs, cs
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_h: Tensor | None, grad_c: Tensor | None) -> tuple[Tensor | None, ...]:
-        W_h, p, h, c, z, hs, cs, shown = ctx.saved_tensors
+        W_h, p, h, c, z, hs, cs, tanh_c = ctx.saved_tensors
         dz, size = torch.empty_like(z), h.shape[1]
         dh, dc = torch.zeros_like(h), torch.zeros_like(c)
         for t in reversed(range(z.shape[0])):
@@ -151,8 +151,8 @@ class _Sweep(torch.autograd.Function):
             if grad_c is not None:
                 dc = dc.add_(grad_c[t])
             o = z[t, :, -size:]
-            _sigmoid_backward(dh * shown[t], o, grad_input=dz[t, :, -size:])
-            dc = dc.add_(_tanh_backward(dh * o, shown[t]))
+            _sigmoid_backward(dh * tanh_c[t], o, grad_input=dz[t, :, -size:])
+            dc = dc.add_(_tanh_backward(dh * o, tanh_c[t]))
             dc = ctx.gates.backwards(z[t], cs[t - 1] if t else c, p, dc, dz[t])
             dh = dz[t] @ W_h  # (B G) @ (G D) = (B D)
         before = torch.cat((h.unsqueeze(0), hs[:-1]))
@@ -173,7 +173,7 @@ def _peephole_gradient(
 def sweep(
     cell: LSTMCell | PeepholeLSTMCell | CoupledLSTMCell, x: Float[Tensor, "B T X"], state: CellState
 ) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B T D"]]:
-    """All h and all c of a sequence."""
+    """Return all h and all c of a sequence."""
     none = cell.b.new_empty(0, cell.size)
     gates: Gates
     match cell:

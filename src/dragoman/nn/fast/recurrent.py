@@ -1,7 +1,7 @@
-"""A cell over a whole sequence, fast: the twins of `cells.unroll`, with the same parameters.
+"""A cell over a whole sequence: fast equivalents of `cells.unroll`, with the same parameters.
 
-torch has fused kernels for Elman's cell, the LSTM and the GRU; `sweep` has the LSTM's variants, and the LSTM
-in bf16 on a CPU; for the GRU that resets first, at least W_x x + b is one product.
+torch has fused kernels for the Elman cell, the LSTM and the GRU. `sweep` computes the variants of the LSTM,
+and the LSTM in bf16 on a CPU. For the reset-first GRU, W_x x + b is one product.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from dragoman.nn.cells.unroll import last
 from dragoman.nn.fast.lstm_scan import sweep
 from dragoman.shapes import Bool, Float, Tensor
 
-_SHUT = 1e4  # σ(−10⁴) is 0 and σ(10⁴) is 1 in every floating-point format
+_SATURATED = 1e4  # σ(−10⁴) is 0 and σ(10⁴) is 1 in every floating-point format
 
 
 def run(cell: Cell, x: Float[Tensor, "B T X"], state: CellState) -> Float[Tensor, "B T D"]:
-    """h_1 … h_T."""
+    """Return h_1 … h_T."""
     match cell:
         case LSTMCell() if has_fast_kernel(x):
             return _lstm(cell, x, cell.W_x, state)[0]
@@ -34,14 +34,14 @@ def run(cell: Cell, x: Float[Tensor, "B T X"], state: CellState) -> Float[Tensor
         case LSTMCell() | PeepholeLSTMCell() | CoupledLSTMCell():
             return sweep(cell, x, state)[0]
         case ResetFirstGRUCell():
-            return _read_ahead(cell, x, state)
-    raise TypeError(f"{type(cell).__name__} has no fast twin")
+            return _unroll_projected(cell, x, state)
+    raise TypeError(f"{type(cell).__name__} has no fast implementation")
 
 
 def run_to_ends(
     cell: Cell, x: Float[Tensor, "B T X"], state: CellState, keep: Bool[Tensor, "B T"]
 ) -> tuple[Float[Tensor, "B T D"], CellState]:
-    """h_1 … h_T, and the whole state after each sentence's last real token."""
+    """Return h_1 … h_T, and the full state after the last real token of each sentence."""
     match cell:
         case LSTMCell() if has_fast_kernel(x):
             h, c = _lstm_to_ends(cell, x, state, keep)
@@ -54,11 +54,14 @@ def run_to_ends(
 
 
 def has_fast_kernel(x: Float[Tensor, "*N X"]) -> bool:
-    """oneDNN's bf16 LSTM takes 1.3 to 3 times as long as the sweep on batches of odd sizes."""
+    """Return False for bf16 on a CPU.
+
+    There, oneDNN's LSTM takes 1.3 to 3 times as long as `sweep` on batches of irregular sizes.
+    """
     return x.is_cuda or x.dtype != torch.bfloat16
 
 
-def _read_ahead(cell: Cell, x: Float[Tensor, "B T X"], state: CellState) -> Float[Tensor, "B T D"]:
+def _unroll_projected(cell: Cell, x: Float[Tensor, "B T X"], state: CellState) -> Float[Tensor, "B T D"]:
     hs = []
     for a in F.linear(x, cell.W_x, cell.b).unbind(dim=1):
         state = cell.gate(a, state)
@@ -69,10 +72,14 @@ def _read_ahead(cell: Cell, x: Float[Tensor, "B T X"], state: CellState) -> Floa
 def _lstm_to_ends(
     cell: LSTMCell, x: Float[Tensor, "B T X"], state: CellState, keep: Bool[Tensor, "B T"]
 ) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B D"]]:
-    """The kernel shows only the last c. One more input, 1 at padding, shuts i and opens f: there c stays."""
-    if cell.training and bool(keep.all()):  # in inference a sentence must not depend on its company
+    """Return h_1 … h_T, and c after the last real token of each sentence.
+
+    The kernel returns only the last c. An extra input, 1 at padding, closes i and opens f, so that padding
+    leaves c unchanged.
+    """
+    if cell.training and bool(keep.all()):  # in inference, outputs must not depend on the batch
         return _lstm(cell, x, cell.W_x, state)
-    column = F.pad(cell.b.new_full((2, cell.size), _SHUT), (0, 0, 0, 2))  # rows i, f, ĉ, o
+    column = F.pad(cell.b.new_full((2, cell.size), _SATURATED), (0, 0, 0, 2))  # rows i, f, ĉ, o
     column[0].neg_()
     padded = torch.cat((x, (~keep).unsqueeze(2).to(x.dtype)), dim=2)
     return _lstm(cell, padded, torch.cat((cell.W_x, column.view(-1, 1)), dim=1), state)
@@ -87,7 +94,7 @@ def _lstm(
 
 
 def _weights(cell: Cell, W_x: Float[Tensor, "G X"]) -> list[Tensor]:
-    """torch has a bias for W_h h too; the equations have one a gate."""
+    """Return the weights of torch's kernel, which has a second bias, for W_h h; it is 0 here."""
     return [W_x, cell.W_h, cell.b, torch.zeros_like(cell.b)]
 
 
@@ -96,5 +103,5 @@ def _layered(h: Float[Tensor, "B D"]) -> Float[Tensor, "1 B D"]:
 
 
 def _one_layer(cell: Cell) -> tuple[bool, int, float, bool, bool, bool]:
-    """has_biases, num_layers, dropout, train, bidirectional, batch_first"""
+    """Return has_biases, num_layers, dropout, train, bidirectional, batch_first."""
     return True, 1, 0.0, cell.training, False, True

@@ -1,7 +1,7 @@
-"""dropout(relu(a)) in place: the twin of `Dropout(rate)(relu(a))` for the widest tensor of a Transformer.
+"""dropout(relu(a)) in place: equivalent to `Dropout(rate)(relu(a))`, for the widest tensor of a Transformer.
 
-What is dropped and what is negative end as the same zeros, so the result alone tells the gradient where
-to pass: neither mask nor sign has to be kept.
+Dropped and negative elements both become zero, so the gradient follows from the result alone: neither the
+mask nor the sign has to be saved.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _ReluDropout(torch.autograd.Function):
 
 
 def relu_dropout(a: Float[Tensor, "*shape"], dropout: Dropout) -> Float[Tensor, "*shape"]:
-    """Overwrites `a`, which must be a fresh product that nothing else reads."""
+    """Overwrite `a` with dropout(relu(a)) and return it. Nothing else may read `a`."""
     if not dropout.active:
         return F.relu(a, inplace=True)
     return _ReluDropout.apply(a, dropout.mask(a), dropout.scale)  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""A layer that reads from both sides with two independent cells (Schuster & Paliwal 1997)."""
+"""A bidirectional layer with two independent cells (Schuster & Paliwal 1997)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dragoman.shapes import Bool, Float, Tensor
 class BidirectionalLayer(nn.Module):
     """y_i = around(x_i, dropout(join(h→_i, h←_i))).
 
-    The second cell reads each sentence reversed within its own length, so padding never enters a state.
+    The second cell reads the real tokens of each sentence in reverse, so padding never enters a state.
     """
 
     def __init__(
@@ -37,9 +37,9 @@ class BidirectionalLayer(nn.Module):
     def over(
         self, x: Float[Tensor, "B S X"], keep: Bool[Tensor, "B S"]
     ) -> tuple[Float[Tensor, "B S D"], Float[Tensor, "B D"]]:
-        """The whole sequence, and the two ends joined: h→ of the last real token, h← of the first."""
-        places = reversal(keep)
+        """Return the outputs, and the final states joined: h→ of the last real token, h← of the first."""
+        order = reversal(keep)
         right = run(self.right, x, self.right.zero(x.shape[0]))
-        left = run(self.left, reorder(x, places), self.left.zero(x.shape[0]))
-        h = self.join(right, reorder(left, places))
+        left = run(self.left, reorder(x, order), self.left.zero(x.shape[0]))
+        h = self.join(right, reorder(left, order))
         return self.around(x, self.dropout(h)), self.join(last(right, keep), last(left, keep))

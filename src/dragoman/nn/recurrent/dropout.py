@@ -1,6 +1,6 @@
 """Dropout that is the same at every step of a sentence (Gal & Ghahramani 2016).
 
-It drops what enters a stack and what each layer gives; the fused kernels have no place for a mask on h_{t−1}.
+It applies to the input of a stack and the output of each layer; the fused kernels allow no mask on h_{t−1}.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dragoman.shapes import Float, Tensor
 
 
 class VariationalDropout(Dropout):
-    """x_t ⊙ m with one m a sentence. A step that is taken alone, without its sentence, draws its own."""
+    """x_t ⊙ m with one m per sentence. A single step, without its sentence, draws its own m."""
 
     def forward(self, x: Float[Tensor, "B *T D"]) -> Float[Tensor, "B *T D"]:
         if not self.active:

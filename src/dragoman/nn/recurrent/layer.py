@@ -1,6 +1,6 @@
-"""One layer of a recurrent network that reads from the left.
+"""One left-to-right layer of a recurrent network.
 
-h_t = cell([x_t; b_t], h_{t−1})    y_t = around(x_t, dropout(h_t)), with b_t what a decoder lays beside x_t.
+h_t = cell([x_t; b_t], h_{t−1})    y_t = around(x_t, dropout(h_t)), where b_t is an extra input of decoders.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ class RecurrentLayer(nn.Module):
     def forward(
         self, x: Float[Tensor, "B T X"], state: CellState, beside: Float[Tensor, "B T Z"] | None = None
     ) -> Float[Tensor, "B T D"]:
-        """The whole sequence from a first state."""
+        """Return the outputs of the sequence, given the initial state; `beside` is the extra input b."""
         seen = x if beside is None else torch.cat((x, beside), dim=2)
         return self.around(x, self.dropout(run(self.cell, seen, state)))
 
     def over(
         self, x: Float[Tensor, "B S X"], keep: Bool[Tensor, "B S"]
     ) -> tuple[Float[Tensor, "B S D"], Float[Tensor, "B D"]]:
-        """The whole sequence from zero, and h after each sentence's last real token."""
+        """Return the outputs from a zero state, and h after the last real token of each sentence."""
         h = run(self.cell, x, self.cell.zero(x.shape[0]))
         return self.around(x, self.dropout(h)), last(h, keep)
 
     def to_end(
         self, x: Float[Tensor, "B S X"], keep: Bool[Tensor, "B S"]
     ) -> tuple[Float[Tensor, "B S D"], CellState]:
-        """The whole sequence from zero, and the whole state after each sentence's last real token."""
+        """Return the outputs from a zero state, and the full state after each last real token."""
         h, end = run_to_ends(self.cell, x, self.cell.zero(x.shape[0]), keep)
         return self.around(x, self.dropout(h)), end
 
     def read(self, x: Float[Tensor, "*N X"]) -> Float[Tensor, "*N G"]:
-        """The part of W_x [x; b] + bias that x has in it: one product for a whole target."""
+        """Return the part of W_x [x; b] + bias that depends on x: one product for a whole target."""
         return F.linear(x, self.cell.W_x[:, : x.shape[-1]], self.cell.b)
 
     def step(
@@ -59,14 +59,14 @@ class RecurrentLayer(nn.Module):
         beside: Float[Tensor, "N Z"] | None,
         mask: Float[Tensor, "N D"] | None,
     ) -> tuple[Float[Tensor, "N D"], CellState]:
-        """One token, of which `a` was read; `mask` is what dropout drew, if it was drawn beforehand."""
+        """Do one step, where `a` is `read(x)` and `mask` is the dropout mask, if it was drawn beforehand."""
         if beside is not None:
             a = a + F.linear(beside, self.cell.W_x[:, x.shape[1] :])
         state = self.cell.gate(a, state)
         return self.around(x, self.dropout(state.h) if mask is None else state.h * mask), state
 
     def masks(self, rows: int, steps: int) -> Float[Tensor, "B T D"]:
-        """What dropout draws for a whole target, for decoders that must go step by step."""
+        """Return the dropout masks of a whole target, for decoders that run step by step."""
         return self.dropout(self.cell.b.new_ones(rows, steps, self.cell.size))
 
     if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from dragoman.shapes import Float, Tensor
 class MaxoutOutput(nn.Module):
     """t̃ = U_o s + V_o y + C_o c + b    t_j = max(t̃_{2j−1}, t̃_{2j})
 
-    The appendix prints s of the step before; this is g(y_{t−1}, s_t, c_t) of the paper's equation 4.
+    The appendix has s of the previous step; this is g(y_{t−1}, s_t, c_t) of equation 4 of the paper.
     """
 
     def __init__(self, state: int, token: int, context: int, size: int) -> None:

@@ -1,4 +1,4 @@
-"""One state of the two that a bidirectional layer has for a token: h→ and h←."""
+"""Ways to merge the two states h→ and h← of a token in a bidirectional layer."""
 
 from __future__ import annotations
 

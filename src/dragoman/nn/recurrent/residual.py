@@ -1,6 +1,6 @@
-"""What stands around a cell: functions of one token, so that a decoder can step through them.
+"""Norm and residual connection around a cell, applied per token, so that a decoder can run step by step.
 
-`norm` is a layer norm (Ba et al. 2016), or nothing.
+`norm` is layer normalisation (Ba et al. 2016), or the identity.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Plain(nn.Module):
 
 
 class Residual(nn.Module):
-    """y = norm(x + h), where x and h are equally wide (Wu et al. 2016, eq. 6)."""
+    """y = norm(x + h), where x and h have the same width (Wu et al. 2016, eq. 6)."""
 
     def __init__(self, norm: nn.Module) -> None:
         super().__init__()

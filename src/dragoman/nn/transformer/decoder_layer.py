@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch import nn
 
-from dragoman.nn.attention.multihead import CrossAttention, KeyValue, SelfAttention, Shape
+from dragoman.nn.attention.multi_head import CrossAttention, KeyValue, SelfAttention, Shape
 from dragoman.nn.transformer.depth import StochasticDepth
 from dragoman.nn.transformer.feedforward import FFN
 from dragoman.nn.transformer.residual import Residual
@@ -51,7 +51,7 @@ class DecoderLayer(nn.Module):
         kv: KeyValue,
         bias: Float[Tensor, "B H 1 S"],
     ) -> tuple[Float[Tensor, "N D"], KeyValue, Float[Tensor, "B H W S"]]:
-        """One target step. The W hypotheses of a sentence look at its memory together, as W queries."""
+        """Do one target step. The W hypotheses of a sentence attend to its memory together, as W queries."""
         shape = len(kv.k), len(x) // len(kv.k)
         c, seen = self.attention.step(self.around_attention.before(x), past, place)
         x = self.around_attention.after(x, c)

@@ -1,4 +1,4 @@
-"""Layers and sub-layers that are sometimes left out in training, by the same keyed noise as dropout."""
+"""Layers and sub-layers that are randomly skipped in training, by the same keyed noise as dropout."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Layer = TypeVar("Layer", bound=nn.Module)
 
 
 class StochasticDepth(nn.Module):
-    """x + m f(x): a sentence skips a sub-layer at a rate p, else m = 1/(1 − p)   (Huang et al. 2016).
+    """x + m f(x): m = 0 with probability p for each sentence, else 1/(1 − p)   (Huang et al. 2016).
 
-    The paper skips for a whole batch and scales when the model runs; a mask a sentence with E[m] = 1 is the
-    same in expectation, with less noise.
+    The paper skips for a whole batch and scales at inference. One mask per sentence with E[m] = 1 is the same
+    in expectation, with less noise.
     """
 
     def __init__(self, rate: float) -> None:
@@ -36,7 +36,7 @@ class StochasticDepth(nn.Module):
 
 
 class LayerDrop(nn.Module):
-    """The layers of a training step: each is left out at the given rate   (Fan et al. 2020)."""
+    """LayerDrop: in training, each layer is skipped at the given rate   (Fan et al. 2020)."""
 
     def __init__(self, rate: float) -> None:
         super().__init__()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch import nn
 
-from dragoman.nn.attention.multihead import SelfAttention, Shape
+from dragoman.nn.attention.multi_head import SelfAttention, Shape
 from dragoman.nn.transformer.depth import StochasticDepth
 from dragoman.nn.transformer.feedforward import FFN
 from dragoman.nn.transformer.residual import Residual

@@ -1,6 +1,6 @@
-"""The residual connection and its norm: before the sub-layer or after it.
+"""The residual connection with the norm before or after the sub-layer.
 
-A sub-layer that gives more than its output stands between the two halves, `before` and `after` it.
+For a sub-layer that returns more than its output, call the two parts, `before` and `after`, separately.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an output must hold: the definition, one hypothesis at a time, and the same for many at once."""
+"""Lexical constraints: the definition for one hypothesis, and tensors for a batch of hypotheses."""
 
 from __future__ import annotations
 
@@ -17,35 +17,37 @@ class Start(IntEnum):
     """Where a form may begin."""
 
     ANYWHERE = 0
-    AFTER_OPENING = 1  # behind a space, a bracket or quotation mark that opens, a hyphen, or nothing
+    AFTER_OPENING = 1  # after a space, an opening bracket or quotation mark, a hyphen, or at the start
 
 
 class Form(NamedTuple):
     """One way to write a constraint."""
 
     tokens: tuple[int, ...]
-    text: str  # what it stands for
+    text: str  # the text of the tokens
     start: Start = Start.ANYWHERE
     closed: bool = False  # no letter may follow
 
 
 class Constraint(NamedTuple):
-    """One of `forms` must be written, and behind constraint number `behind`, if there is one. That there is
-    always a way to do so, one of them may begin anywhere."""
+    """A phrase that the output must contain, in one of its `forms`.
+
+    At least one form may begin anywhere, so that a constraint can always be met.
+    """
 
     forms: tuple[Form, ...]
-    behind: int = -1
+    after: int = -1  # index of the constraint that must be met before this one; -1 if there is none
 
 
 class TokenBoundaries(NamedTuple):
-    """How each token begins and ends."""
+    """Properties of the beginning and the end of each token."""
 
     begins_with_letter: Bool[Tensor, " V"]
-    opens: Bool[Tensor, " V"]  # a word may begin right behind it
+    opens: Bool[Tensor, " V"]  # a word may begin right after it
 
 
 class FormMatch(NamedTuple):
-    """tokens[begin:end] write `form` of constraint number `constraint`."""
+    """A match: tokens[begin:end] is `form` of constraint number `constraint`."""
 
     constraint: int
     form: Form
@@ -56,13 +58,13 @@ class FormMatch(NamedTuple):
 def matches(
     tokens: Sequence[int], constraints: Sequence[Constraint], edges: TokenBoundaries
 ) -> list[FormMatch]:
-    """The definition of met: where each constraint that is met is written first, in order of place."""
+    """Return the first match of each constraint that is met, by position: the definition of "met"."""
     found: dict[int, FormMatch] = {}
     for end, closed in product(range(1, len(tokens) + 1), (False, True)):
         met = frozenset(found)
         for span in ends_at(tokens, end, constraints, edges):
-            behind = constraints[span.constraint].behind
-            if span.form.closed == closed and span.constraint not in met and (behind < 0 or behind in met):
+            after = constraints[span.constraint].after
+            if span.form.closed == closed and span.constraint not in met and (after < 0 or after in met):
                 found.setdefault(span.constraint, span)
     return sorted(found.values(), key=lambda span: span.begin)
 
@@ -70,15 +72,15 @@ def matches(
 def ends_at(
     tokens: Sequence[int], end: int, constraints: Sequence[Constraint], edges: TokenBoundaries
 ) -> Iterator[FormMatch]:
-    """The forms that end before `end` as they must, of each constraint the longest first."""
+    """Yield the forms that end before `end` with valid boundaries, the longest of each constraint first."""
     for number, constraint in enumerate(constraints):
         for form in sorted(constraint.forms, key=lambda form: -len(form.tokens)):
             begin = end - len(form.tokens)
             if begin < 0 or tuple(tokens[begin:end]) != form.tokens:
                 continue
-            goes_on = end < len(tokens) and bool(edges.begins_with_letter[tokens[end]])
+            letter_follows = end < len(tokens) and bool(edges.begins_with_letter[tokens[end]])
             before = tokens[begin - 1] if begin else BOS
-            if may_start(form.start, before, edges) and not (form.closed and goes_on):
+            if may_start(form.start, before, edges) and not (form.closed and letter_follows):
                 yield FormMatch(number, form, begin, end)
 
 
@@ -87,10 +89,10 @@ def may_start(start: Start, before: int, edges: TokenBoundaries) -> bool:
 
 
 class ConstraintTensors(NamedTuple):
-    """The constraints of a batch: F forms of at most L tokens, G constraints, at most, of each sentence.
+    """The constraints of a batch: at most F forms of at most L tokens and G constraints per sentence.
 
-    A row of `tokens` ends in −1, which no token is. A form that only fills up has length 0, and a
-    constraint that only fills up is met from the start.
+    Rows of `tokens` are padded with −1, which is not a token. A padding form has length 0, and a padding
+    constraint is met from the start.
     """
 
     tokens: Int[Tensor, "B F L"]
@@ -98,7 +100,7 @@ class ConstraintTensors(NamedTuple):
     owner: Int[Tensor, "B F"]
     start: Int[Tensor, "B F"]
     closed: Bool[Tensor, "B F"]
-    behind: Int[Tensor, "B G"]
+    after: Int[Tensor, "B G"]
     weight: Int[Tensor, "B G"]
 
     def only(self, places: Int[Tensor, " M"]) -> ConstraintTensors:
@@ -117,7 +119,7 @@ def to_tensors(batch: Sequence[Sequence[Constraint]], device: torch.device) -> C
     tokens = torch.full((B, F, L), -1)
     length, owner, start = (torch.zeros(B, F, dtype=torch.long) for _ in range(3))
     closed = torch.zeros(B, F, dtype=torch.bool)
-    behind, weight = torch.full((B, G), -1), torch.zeros(B, G, dtype=torch.long)
+    after, weight = torch.full((B, G), -1), torch.zeros(B, G, dtype=torch.long)
     for b, row in enumerate(forms):
         for f, (form, g) in enumerate(row):
             tokens[b, f, : len(form.tokens)] = torch.tensor(form.tokens)
@@ -125,15 +127,15 @@ def to_tensors(batch: Sequence[Sequence[Constraint]], device: torch.device) -> C
             closed[b, f] = form.closed
             weight[b, g] = max(int(weight[b, g]), len(form.tokens))
         for g, constraint in enumerate(batch[b]):
-            behind[b, g] = constraint.behind
-    return ConstraintTensors(*(x.to(device) for x in (tokens, length, owner, start, closed, behind, weight)))
+            after[b, g] = constraint.after
+    return ConstraintTensors(*(x.to(device) for x in (tokens, length, owner, start, closed, after, weight)))
 
 
 class ConstraintProgress(NamedTuple):
-    """How far K hypotheses of each sentence have come.
+    """The progress of K hypotheses per sentence.
 
-    active[f, i]: the last i + 1 tokens are the first i + 1 of form f, in the place where it may begin
-    (shift-and, Baeza-Yates and Gonnet 1992). A closed form that is whole awaits what follows.
+    active[f, i]: the last i + 1 tokens are the first i + 1 of form f, beginning where it may begin
+    (shift-and, Baeza-Yates and Gonnet 1992). Whether a complete closed form counts depends on the next token.
     """
 
     active: Bool[Tensor, "B K F L"]

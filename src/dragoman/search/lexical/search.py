@@ -1,8 +1,8 @@
-"""Beam search for outputs that must hold given phrases: dynamic beam allocation (Post and Vilar 2018).
+"""Lexically constrained beam search: dynamic beam allocation (Post and Vilar 2018).
 
-The hypotheses of a sentence are shared out among banks, by how many tokens of the constraints they have
-written. So those that have yet to write a phrase are not pushed out by those that need not, nor the other
-way round. An output ends only when all is met.
+The hypotheses of a sentence are divided into banks by the number of constraint tokens they have written. So
+hypotheses that have yet to write a phrase are not pruned in favour of those that have written it, and vice
+versa. An output ends only when all constraints are met.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from dragoman.search.topk import mask_never_written, topk_sums
 from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import BOS, EOS
 
-MAX_WIDENING = 4  # times the size that was asked for
+MAX_WIDENING = 4  # times the requested size
 
 
 class LexicalBeamState(NamedTuple):
@@ -52,15 +52,15 @@ class LexicalBeamState(NamedTuple):
 
 class EndedHypothesis(NamedTuple):
     hypothesis: Hypothesis
-    missing: int  # tokens to the fullest bank
+    missing: int  # constraint tokens that are not written
 
     def rank(self) -> tuple[int, bool, float]:
-        """What meets more comes first: a stepper may leave nothing to write but the end."""
+        """Return the sort key: fewer missing tokens first, since a stepper may allow nothing but </s>."""
         return self.missing, not self.hypothesis.finished, -self.hypothesis.score
 
 
 class BankCandidates(NamedTuple):
-    """Continuations in the order in which they get a place."""
+    """Continuations in the order in which they enter the beam."""
 
     log_p: Float[Tensor, "B C"]
     parent: Int[Tensor, "B C"]
@@ -69,7 +69,10 @@ class BankCandidates(NamedTuple):
 
 
 def width_for(constraints: Sequence[Constraint], size: int) -> int:
-    """A place for each bank, in steps of doubling, so that sentences alike share a batch."""
+    """Return a beam width of at least one per bank, within limits.
+
+    It is doubled until it suffices, so that similar sentences have the same width and share a batch.
+    """
     banks = 1 + sum(max(len(form.tokens) for form in c.forms) for c in constraints)
     width = size
     while width < min(banks, MAX_WIDENING * size):
@@ -89,11 +92,11 @@ def constrained_search(
     normalise: Normalise,
     max_length: int,
 ) -> list[list[Hypothesis]]:
-    """The n best of each sentence that meet its constraints, best first.
+    """Return the n best hypotheses of each sentence that meet its constraints, best first.
 
-    It goes on for as long as the most probable hypothesis would, and then for as many steps as there are
-    tokens in the constraints: those that write a phrase first and soon end are not the best there are.
-    A sentence of which nothing has ended by `max_length` gives its open hypotheses.
+    The search continues until the most probable hypothesis would end, and then for as many steps as there are
+    constraint tokens: the first hypotheses that write a phrase and end are not the best ones.
+    A sentence without a complete hypothesis at `max_length` returns its open hypotheses.
     """
     found: list[list[EndedHypothesis]] = [[] for _ in src]
     last_step = [max_length for _ in src]
@@ -134,7 +137,7 @@ def start(
     B = len(src)
     tables = to_tensors(constraints, src.device)
     log_p = torch.full((B, width), -torch.inf, device=src.device)
-    log_p[:, 0] = 0.0  # all begin alike: one of them is enough
+    log_p[:, 0] = 0.0  # all hypotheses begin alike, so one is enough
     tokens = torch.full((B, width, 1), BOS, device=src.device)
     return LexicalBeamState(
         list(range(B)), tables, tokens, log_p, begin(tables, width), stepper.start(src, keep, width)
@@ -142,7 +145,7 @@ def start(
 
 
 def wants_eos(beam: LexicalBeamState, step: Step) -> list[int]:
-    """The places whose most probable hypothesis has </s> as its most probable continuation."""
+    """Return the rows whose most probable hypothesis has </s> as its most probable continuation."""
     B, W = beam.log_p.shape
     choice = mask_never_written(step.log_p).argmax(-1).view(B, W)
     ends = choice.gather(1, beam.log_p.argmax(-1, keepdim=True)).squeeze(1) == EOS
@@ -150,8 +153,10 @@ def wants_eos(beam: LexicalBeamState, step: Step) -> list[int]:
 
 
 def bank_candidates(beam: LexicalBeamState, edges: TokenBoundaries, step: Step) -> BankCandidates:
-    """The best continuations of all, the best of each hypothesis, its end, and those that a constraint
-    wants; the best of each bank first, then the second of each, the fullest bank before the others."""
+    """Return the best continuations overall, the best of each hypothesis, </s>, and the constraint tokens.
+
+    They are ordered round-robin: the best of each bank, then the second of each, fuller banks first.
+    """
     B, W = beam.log_p.shape
     log_p = mask_early_eos(beam, step)
     V = log_p.shape[-1]
@@ -172,7 +177,7 @@ def bank_candidates(beam: LexicalBeamState, edges: TokenBoundaries, step: Step) 
 
 
 def mask_early_eos(beam: LexicalBeamState, step: Step) -> Float[Tensor, "B W V"]:
-    """No end before all is met, unless nothing else is left to write."""
+    """Return log p with </s> masked until all constraints are met, unless nothing else is possible."""
     B, W = beam.log_p.shape
     log_p = mask_never_written(step.log_p)  # a copy
     end = log_p[:, EOS].clone()
@@ -185,8 +190,10 @@ def mask_early_eos(beam: LexicalBeamState, step: Step) -> Float[Tensor, "B W V"]
 def required_tokens(
     beam: LexicalBeamState, edges: TokenBoundaries, log_p: Float[Tensor, "B W V"]
 ) -> tuple[Int[Tensor, "B W"], Int[Tensor, "B C"]]:
-    """Continuations that lose nothing: the best of each hypothesis, if need be without letters that would
-    make another word of a phrase; and the tokens of constraints, and the end."""
+    """Return the required continuations: the best of each hypothesis, constraint tokens and </s>.
+
+    After a phrase that awaits the end of its word, the best one does not begin with a letter.
+    """
     W, V = log_p.shape[1:]
     own = log_p.argmax(-1)
     is_waiting = awaiting_boundary(beam.tables, beam.progress).any(-1)
@@ -203,7 +210,7 @@ def required_tokens(
 def round_robin(
     banks: Int[Tensor, "B C"], value: Float[Tensor, "B C"]
 ) -> tuple[Int[Tensor, "B C"], Int[Tensor, "B C"]]:
-    """The order of the candidates, given best first, and the rank in its bank of each in that order."""
+    """Return the rank of each candidate in its bank and the round-robin order, from candidates best first."""
     C = banks.shape[1]
     place = torch.arange(C, device=banks.device).expand_as(banks)
     bank, order = banks.sort(dim=1, stable=True)
@@ -218,7 +225,7 @@ def round_robin(
 def ended(
     beam: LexicalBeamState, candidates: BankCandidates, length: int, normalise: Normalise
 ) -> list[tuple[int, EndedHypothesis]]:
-    """What ends among the W best of its bank."""
+    """Return the hypotheses that end among the W best of their bank."""
     W = beam.log_p.shape[1]
     ends = (candidates.token == EOS) & candidates.log_p.isfinite() & (candidates.rank < W)
     missing = beam.tables.total.unsqueeze(1) - bank(beam.tables, beam.progress)
@@ -235,7 +242,7 @@ def ended(
 def advance_beam(
     beam: LexicalBeamState, edges: TokenBoundaries, candidates: BankCandidates, step: Step
 ) -> LexicalBeamState:
-    """The first W that do not end become the open hypotheses."""
+    """Return the beam with the first W continuations that do not end as open hypotheses."""
     B, W = beam.log_p.shape
     rank = (candidates.token == EOS).int().argsort(dim=-1, stable=True)[:, :W]
     log_p, parent, token, _ = (x.gather(1, rank) for x in candidates)
@@ -249,7 +256,7 @@ def advance_beam(
 
 
 def keep_sentences(beam: LexicalBeamState, places: list[int]) -> LexicalBeamState:
-    """The beam without the sentences that are done."""
+    """Return the beam without the finished sentences."""
     B, W = beam.log_p.shape
     if len(places) == B:
         return beam
@@ -266,7 +273,7 @@ def keep_sentences(beam: LexicalBeamState, places: list[int]) -> LexicalBeamStat
 
 
 def unfinished(beam: LexicalBeamState, normalise: Normalise) -> list[list[EndedHypothesis]]:
-    """The open hypotheses as they stand."""
+    """Return the open hypotheses as they are."""
     length = beam.tokens.shape[-1] - 1
     missing = beam.tables.total.unsqueeze(1) - bank(beam.tables, beam.progress)
     return [

@@ -1,5 +1,7 @@
-"""Rules over arrays, the twins of those in `steering`: how outputs begin, their least length, no n-gram
-twice. One that would leave a hypothesis nothing to write gives way."""
+"""Processors over arrays, equivalent to those for torch: forced prefix, minimum length, no repeated n-grams.
+
+The last two leave a row unchanged if it would have no token left.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from dragoman.text.specials import EOS
 
 
 def force_prefix(prefixes: Sequence[Sequence[int]]) -> Processor:
-    """The outputs begin so, one prefix a sentence."""
+    """Return a processor that makes outputs begin with these prefixes, one per sentence."""
 
     def rule(sentences: Ints, tokens: Ints, log_p: Floats) -> None:
         t = tokens.shape[2] - 1
@@ -27,7 +29,7 @@ def force_prefix(prefixes: Sequence[Sequence[int]]) -> Processor:
 
 
 def min_length(n: int) -> Processor:
-    """No </s> before n tokens."""
+    """Return a processor that forbids </s> before n tokens."""
 
     def rule(sentences: Ints, tokens: Ints, log_p: Floats) -> None:
         B, W, T = tokens.shape
@@ -39,7 +41,7 @@ def min_length(n: int) -> Processor:
 
 
 def no_repeat_ngram(n: int) -> Processor:
-    """No run of n tokens twice (Paulus et al. 2018)."""
+    """Return a processor that forbids repeated n-grams (Paulus et al. 2018)."""
 
     def rule(sentences: Ints, tokens: Ints, log_p: Floats) -> None:
         B, W, T = tokens.shape
@@ -55,7 +57,7 @@ def no_repeat_ngram(n: int) -> Processor:
 
 
 def forbid(log_p: Floats, rows: Ints, tokens: Ints) -> None:
-    """−∞ for these tokens of these rows, in place; a row that would have nothing left stays as it is."""
+    """Set these tokens of these rows to −∞, in place, except in rows that would have no token left."""
     before = log_p[rows, tokens]
     log_p[rows, tokens] = -np.inf
     is_stuck = log_p[rows].max(axis=1, initial=-np.inf) == -np.inf

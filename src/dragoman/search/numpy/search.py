@@ -1,6 +1,7 @@
-"""Greedy and beam search over numpy arrays: the twins of `greedy` and `beam` for engines without torch.
+"""Greedy and beam search over numpy arrays: equivalents of `greedy` and `beam` for runtimes without torch.
 
-The same rules, and from the same log p the same outputs and scores. Done sentences leave the batch at once.
+The rules are the same: the same log p gives the same outputs and scores. Finished sentences leave the batch
+immediately.
 """
 
 from __future__ import annotations
@@ -21,23 +22,23 @@ from dragoman.text.specials import BOS, EOS, PAD
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]
-# (numbers of the sentences, their tokens [B W T] from <s> on, log p [B W V]): sets what it forbids to −∞
+# (sentence numbers, their tokens [B W T] including <s>, log p [B W V]): sets forbidden tokens to −∞ in place
 Processor = Callable[[Ints, Ints, Floats], None]
 
-COLUMNS = 256  # that the sums of a sentence are laid out in, to find the best of them
+COLUMNS = 256  # into which the sums of a sentence are arranged to find the best of them
 LOWEST = np.finfo(np.float32).min
 
 
 class ArrayState(NamedTuple):
-    """`fixed` has a row for each sentence, [B …]; `moving` a place for each of its hypotheses, [B W …]."""
+    """`fixed` has one row per sentence, [B …]; `moving` has one entry per hypothesis, [B W …]."""
 
     fixed: list[NDArray[Any]]
     moving: list[NDArray[Any]]
 
     def select(self, sentences: Ints, parents: Ints) -> ArrayState:
-        """These sentences go on, with these of their hypotheses: [M], [M W]."""
-        all_go_on = bool(self.moving) and len(sentences) == len(self.moving[0])
-        fixed = self.fixed if all_go_on else [x[sentences] for x in self.fixed]
+        """Keep these sentences, [M], with these hypotheses, [M W]."""
+        keeps_all = bool(self.moving) and len(sentences) == len(self.moving[0])
+        fixed = self.fixed if keeps_all else [x[sentences] for x in self.fixed]
         return ArrayState(fixed, [x[sentences[:, None], parents] for x in self.moving])
 
     def widened(self, width: int) -> ArrayState:
@@ -47,10 +48,10 @@ class ArrayState(NamedTuple):
 @runtime_checkable
 class ArrayStepper(Protocol):
     def start(self, src: Ints, keep: Bools) -> ArrayState:
-        """One hypothesis of each sentence."""
+        """Return the initial state, with one hypothesis per sentence."""
 
     def step(self, y: Ints, state: ArrayState) -> tuple[Floats, ArrayState]:
-        """log p [B W V] after the tokens y [B W]; search writes into it."""
+        """Return log p [B W V] after the tokens y [B W], which search may overwrite, and the new state."""
 
 
 def greedy(
@@ -62,7 +63,7 @@ def greedy(
     normalise: Normalise,
     rules: Sequence[Processor] = (),
 ) -> list[list[Hypothesis]]:
-    """One hypothesis for each sentence, in at most `max_length` steps, </s> among them."""
+    """Return one hypothesis per sentence, found in at most `max_length` steps, including </s>."""
     tokens: list[list[int]] = [[] for _ in src]
     log_p = [0.0 for _ in src]
     for sentences, y, p in greedy_steps(stepper, src, keep, max_length=max_length, rules=rules):
@@ -80,14 +81,14 @@ def _ended(tokens: list[int], log_p: float, normalise: Normalise) -> Hypothesis:
 def greedy_steps(
     stepper: ArrayStepper, src: Ints, keep: Bools, *, max_length: int, rules: Sequence[Processor] = ()
 ) -> Iterator[tuple[Ints, Ints, Floats]]:
-    """At each step the sentences that are open, what each of them writes, and its log p."""
+    """Yield at each step the open sentences, the token of each, and its log p."""
     sentences = np.arange(len(src))
     tokens = np.full((len(src), 1, 1), BOS)
     state = stepper.start(src, keep)
     for _ in range(max_length):
         log_p, state = stepper.step(tokens[:, :, -1], state)
         apply_processors(rules, sentences, tokens, log_p)
-        y = log_p.argmax(axis=-1)  # the first of equal values: the lowest token
+        y = log_p.argmax(axis=-1)  # the first of equal values: the lowest token id
         p = np.take_along_axis(log_p, y[..., None], axis=-1)[:, 0, 0]
         refuse_nan(float(p.max()))
         yield sentences, y[:, 0], p
@@ -108,9 +109,9 @@ def beam(
     rules: Sequence[Processor] = (),
     lost: list[int] | None = None,
 ) -> list[list[Hypothesis]]:
-    """The best of each sentence, best first, as many as the beam is wide.
+    """Return the best hypotheses of each sentence, best first, as many as the beam is wide.
 
-    The sentences to search again by `of_one` are put into `lost`, if that is given.
+    If `lost` is given, the sentences to search again with `of_one` are appended to it.
     """
     size = rule.width
     found: list[list[Hypothesis]] = [[] for _ in src]
@@ -130,7 +131,7 @@ def beam(
 
 
 def of_one(rule: StopRule) -> StopRule:
-    """Of a beam that finds the output of greedy search."""
+    """Return the rule of a beam of width 1, which finds the output of greedy search."""
     return replace(rule, stop="n_best", width=1, n_best=1)
 
 
@@ -143,11 +144,11 @@ def search(
     rules: Sequence[Processor],
     path: GreedyPath | None = None,
 ) -> None:
-    """Puts what is found for these sentences, of which the state is the beginning, to the rest of it."""
+    """Search these sentences from their initial state and add the hypotheses to `found`."""
     size, max_length, normalise = rule.width, rule.max_length, rule.normalise
     tokens = np.full((len(sentences), size, 1), BOS)
     log_p = np.full((len(sentences), size), -np.inf, np.float32)
-    log_p[:, 0] = 0.0  # all begin alike: one is enough
+    log_p[:, 0] = 0.0  # all hypotheses begin alike, so one is enough
     for length in range(1, max_length + 1):
         step, state = stepper.step(tokens[:, :, -1], state)
         apply_processors(rules, sentences, tokens, step)
@@ -173,23 +174,23 @@ def search(
 
 
 class BeamCandidates(NamedTuple):
-    """The best of each sentence, best first; twice as many as the beam is wide, so that half may end."""
+    """The best continuations per sentence, best first; twice the beam width, so that half of them may end."""
 
     log_p: Floats
     parent: Ints
     token: Ints
 
     def open(self) -> BeamCandidates:
-        """The best that do not end, as many as the beam is wide."""
+        """Return the best continuations that do not end, as many as the beam is wide."""
         rank = np.argsort(self.token == EOS, axis=1, kind="stable")[:, : self.token.shape[1] // 2]
         parent, token = (np.take_along_axis(x, rank, axis=1) for x in (self.parent, self.token))
         return BeamCandidates(np.take_along_axis(self.log_p, rank, axis=1), parent, token)
 
 
 def continuations(p: Floats, log_p: Floats) -> BeamCandidates:
-    """The 2W largest of p_w + log_p_wv over all w and v, equal ones in the order they stand.
+    """Return the 2W largest of p_w + log_p_wv over all w and v, ties in index order.
 
-    What is missing has log p −∞.
+    Missing ones have log p −∞.
     """
     B, W, V = log_p.shape
     k = 2 * W
@@ -205,10 +206,10 @@ def continuations(p: Floats, log_p: Floats) -> BeamCandidates:
 
 
 def candidates(p: Floats, log_p: Floats, k: int) -> tuple[Ints, Ints, Floats]:
-    """Few sums, the k best of each sentence among them: its number, w · V + v, and the sum.
+    """Return a few sums that include the k best of each sentence: sentence numbers, w · V + v, and the sums.
 
-    Tokens are laid out in columns. The k-th largest maximum of a column is no larger than the k-th best sum,
-    so that only columns with a maximum as large are looked into. Tokens that fill no row are columns alone.
+    Tokens are arranged in columns. The k-th largest column maximum is no larger than the k-th best sum, so
+    only columns whose maximum reaches it are searched. Tokens that do not fill a row are single columns.
     """
     B, W, V = log_p.shape
     rows = V // COLUMNS
@@ -219,12 +220,12 @@ def candidates(p: Floats, log_p: Floats, k: int) -> tuple[Ints, Ints, Floats]:
     least = np.maximum(np.partition(sums, -k, axis=1)[:, -k], LOWEST)
     sentence, place = np.divmod(np.flatnonzero(sums >= least[:, None]), sums.shape[1])
     w, column = np.divmod(place, sums.shape[1] // W)
-    is_alone = column >= width
+    is_single = column >= width
     token = column[:, None] + COLUMNS * np.arange(max(rows, 1))
-    token[is_alone] += whole - width - COLUMNS * np.arange(max(rows, 1))
+    token[is_single] += whole - width - COLUMNS * np.arange(max(rows, 1))
     value = log_p[sentence[:, None], w[:, None], token] + p[sentence, w][:, None]
     is_large = value >= least[sentence, None]
-    is_large[is_alone, 1:] = False
+    is_large[is_single, 1:] = False
     index = w[:, None] * V + token
     return np.broadcast_to(sentence[:, None], token.shape)[is_large], index[is_large], value[is_large]
 
@@ -238,7 +239,7 @@ def collect_finished(
     *,
     is_last: bool,
 ) -> None:
-    """What ends among the W best; at the last step all of these."""
+    """Add the hypotheses that end among the W best to `found`; at the last step, all W."""
     width = tokens.shape[1]
     ends = ((best.token[:, :width] == EOS) | is_last) & (best.log_p[:, :width] > -np.inf)
     for place, rank in np.argwhere(ends).tolist():
@@ -252,14 +253,14 @@ def collect_finished(
 
 
 def stuck(tokens: Ints, log_p: Floats, length: int, normalise: Normalise) -> Iterator[Hypothesis]:
-    """The open hypotheses [W T] as they are, where none has a token to go on with."""
+    """Yield the open hypotheses [W T] as they are, if none of them can be continued."""
     for value, row in zip(log_p.tolist(), tokens[:, 1:].tolist(), strict=True):
         if value > -np.inf:
             yield Hypothesis(tuple(row), normalise(value, max(length, 1)), value, False)
 
 
 def apply_processors(rules: Sequence[Processor], sentences: Ints, tokens: Ints, log_p: Floats) -> None:
-    """<pad> and <s> are never written."""
+    """Mask <pad> and <s>, which are never part of an output, and apply the processors."""
     log_p[..., [PAD, BOS]] = -np.inf
     for rule in rules:
         rule(sentences, tokens, log_p)

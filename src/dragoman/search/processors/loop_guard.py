@@ -1,8 +1,8 @@
-"""The guard against loops, while outputs are written token by token or under constraints.
+"""Loop guard: ends outputs that repeat themselves, in greedy, sampled and constrained search.
 
-An output that wants to go on with a loop ends there instead, at the price of its </s>. A plain beam is
-guarded after the search, as every runtime can be (see inference/runtimes/loop_retry.py); here it only learns
-when all open hypotheses will be cut, and stops early.
+An output whose most probable token continues a loop ends there instead, with the log p of </s>. The output
+of a plain beam is cut after the search, as in every runtime (see inference/runtimes/loop_retry.py); here the
+beam only detects that all open hypotheses will be cut, and stops early.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dragoman.text.specials import EOS, PAD
 
 
 class RecentTokens(NamedTuple):
-    """`last` are the last tokens, newest first; `run` counts those on end that are the same as p before."""
+    """`last` is the last tokens, newest first; `run` counts consecutive tokens equal to the one p before."""
 
     last: Int[Tensor, "N P"]
     run: Int[Tensor, "N P"]
@@ -31,10 +31,10 @@ class RecentTokens(NamedTuple):
         )
 
 
-def run_limit(turns: Int[Tensor, " B"], shortest: int) -> Int[Tensor, "B P"]:
-    """The run that so many turns of each period make, in a loop of `shortest` tokens or more."""
-    p = torch.arange(1, MAX_PERIOD + 1, device=turns.device)
-    return ((turns.unsqueeze(1) - 1) * p).maximum(shortest - p)
+def run_limit(repeats: Int[Tensor, " B"], shortest: int) -> Int[Tensor, "B P"]:
+    """Return the run length of so many repeats of each period, for loops of `shortest` tokens or more."""
+    p = torch.arange(1, MAX_PERIOD + 1, device=repeats.device)
+    return ((repeats.unsqueeze(1) - 1) * p).maximum(shortest - p)
 
 
 def no_tokens(rows: int, device: torch.device) -> RecentTokens:
@@ -45,16 +45,16 @@ def no_tokens(rows: int, device: torch.device) -> RecentTokens:
 def allowed_repeats(
     src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], loops: LoopBounds
 ) -> Int[Tensor, " B"]:
-    """How often the output of each source may repeat itself."""
+    """Return how many repetitions the output of each source may have."""
     rows = zip(src.tolist(), keep.sum(dim=1).tolist(), strict=True)
     return torch.tensor([loops.allowed(ids[:length]) for ids, length in rows], device=src.device)
 
 
 class LoopWatch(NamedTuple):
-    """Which hypotheses of a beam have a loop that will be cut, whatever follows."""
+    """A record of which hypotheses of a beam contain a loop, and will be cut whatever follows."""
 
     trail: RecentTokens
-    longest: Int[Tensor, "B P"]  # runs that the outputs of each sentence may have
+    longest: Int[Tensor, "B P"]  # run that the outputs of each sentence may have
     has_loop: Bool[Tensor, " N"]
 
     @classmethod
@@ -68,7 +68,7 @@ class LoopWatch(NamedTuple):
         )
 
     def then(self, rows: Int[Tensor, " N"], y: Int[Tensor, " N"]) -> LoopWatch:
-        """The hypotheses `rows`, as many as there are, each with one more token."""
+        """Return the watch for the hypotheses `rows`, as many as before, each extended by one token."""
         trail: RecentTokens = take(self.trail, rows)
         caught = (trail.run.view(len(self.longest), -1, MAX_PERIOD) >= self.longest.unsqueeze(1)).flatten(
             0, 1
@@ -88,7 +88,7 @@ class GuardState(NamedTuple):
 
 
 class LoopGuard:
-    """A stepper around a stepper. It is the outermost: where </s> is forbidden it cannot cut."""
+    """A stepper wrapper that ends loops. It is applied last: it cannot cut where a rule forbids </s>."""
 
     def __init__(self, stepper: Stepper, loops: LoopBounds) -> None:
         self.stepper = stepper
@@ -96,9 +96,9 @@ class LoopGuard:
 
     def start(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], width: int) -> State:
         state = self.stepper.start(src, keep, width)
-        turns = allowed_repeats(src, keep, self.loops)
+        repeats = allowed_repeats(src, keep, self.loops)
         trail = no_tokens(len(src) * width, src.device)
-        return State((state.fixed, run_limit(turns, self.loops.shortest)), GuardState(state.moving, trail))
+        return State((state.fixed, run_limit(repeats, self.loops.shortest)), GuardState(state.moving, trail))
 
     def step(self, y: Int[Tensor, " N"], state: State) -> Step:
         fixed, longest = state.fixed
@@ -117,7 +117,7 @@ class LoopGuard:
     def cut(
         self, log_p: Float[Tensor, "M V"], last: Int[Tensor, "M P"], caught: Bool[Tensor, "M P"]
     ) -> Float[Tensor, "M V"]:
-        """No further turn; and only </s> for the rows that want one more than anything else."""
+        """Forbid another repetition; allow only </s> in rows whose most probable token is one."""
         best = mask_never_written(log_p).argmax(dim=1, keepdim=True)
         may_end = log_p[:, EOS : EOS + 1].isfinite()
         wants = (caught & (last == best)).any(dim=1, keepdim=True)

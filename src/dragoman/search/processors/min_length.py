@@ -1,4 +1,4 @@
-"""No end before n tokens, in front of any stepper."""
+"""A minimum output length for any stepper: no </s> before n tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No n tokens twice (Paulus et al. 2018), in front of any stepper."""
+"""No repeated n-grams (Paulus et al. 2018), for any stepper."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class NoRepeatNgram:
 
 
 def repeated_ngrams(tokens: Int[Tensor, "N T"], n: int, size: int) -> Bool[Tensor, "N V"]:
-    """The tokens that would make the last n of a hypothesis a run that it has already."""
+    """Return which tokens would complete an n-gram that the hypothesis already contains."""
     N, T = tokens.shape
     forbidden = torch.zeros(N, size, dtype=torch.bool, device=tokens.device)
     if n > T:
         return forbidden
     runs = tokens.unfold(1, n, 1)
     is_same = (runs[:, :, :-1] == tokens[:, None, T - n + 1 :]).all(-1)
-    row, place = is_same.nonzero(as_tuple=True)
-    forbidden[row, runs[row, place, -1]] = True
+    row, position = is_same.nonzero(as_tuple=True)
+    forbidden[row, runs[row, position, -1]] = True
     return forbidden

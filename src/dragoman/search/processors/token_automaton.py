@@ -1,4 +1,4 @@
-"""A rule about the written text, in front of any stepper: a forced prefix, forbidden words."""
+"""A token automaton for any stepper: a forced prefix, forbidden words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dragoman.text.token_automaton import ANY_TOKEN, TokenAutomaton
 
 
 class AutomatonProcessor:
-    """`sentences` are the numbers that the automaton knows the rows of the batch by."""
+    """A stepper wrapper that applies an automaton. `sentences` are its sentence numbers for the rows."""
 
     def __init__(self, stepper: Stepper, automaton: TokenAutomaton, sentences: Sequence[int]) -> None:
         self.stepper = stepper

@@ -1,4 +1,4 @@
-"""What the steppers that wrap a stepper share: their state, and how tokens are blocked."""
+"""Helpers for steppers that wrap a stepper: their state, and masking of forbidden tokens."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from dragoman.shapes import Bool, Float, Tensor
 
 
 class WrappedState(NamedTuple):
-    """What moves in the stepper within, and what a rule remembers of each hypothesis."""
+    """The moving state of the inner stepper, and the memory of a rule for each hypothesis."""
 
     inner: Any
     memory: Any
 
 
 def unwrap(state: State) -> State:
-    """The state of the stepper within."""
+    """Return the state of the inner stepper."""
     return State(state.fixed, state.moving.inner)
 
 
@@ -28,10 +28,10 @@ def wrap(state: State, memory: Any) -> State:
 
 
 def mask_unless_stuck(log_p: Float[Tensor, "N V"], forbidden: Bool[Tensor, "N V"]) -> Float[Tensor, "N V"]:
-    """−∞ for what is forbidden; a rule that would leave a hypothesis nothing to write gives way."""
-    blocked = log_p.masked_fill(forbidden, -torch.inf)
-    is_stuck = mask_never_written(blocked).amax(-1, keepdim=True) == -torch.inf
-    return torch.where(is_stuck, log_p, blocked)
+    """Set forbidden tokens to −∞, except in rows that would have no token left."""
+    masked = log_p.masked_fill(forbidden, -torch.inf)
+    is_stuck = mask_never_written(masked).amax(-1, keepdim=True) == -torch.inf
+    return torch.where(is_stuck, log_p, masked)
 
 
 def wrap_step(step: Step, log_p: Float[Tensor, "N V"], memory: Any) -> Step:

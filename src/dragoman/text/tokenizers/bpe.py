@@ -13,24 +13,27 @@ class Bpe(SentencePiece):
     kind = "bpe"
 
     def __init__(self, model: bytes, rate: float = 0.0) -> None:
-        """`rate` is the probability that a merge is left out."""
+        """`rate` is the probability that a merge is skipped."""
         super().__init__(model, rate)
-        # Learned pieces stand in the order of their merges, so an id is a rank.
+        # Learned pieces are in the order of their merges, so an id is a rank.
         self._rank = {self._pieces[id]: id for id in range(FIRST_LEARNED, self.size)}
 
-    def _recut(self, word: list[int], rng: random.Random) -> list[int]:
+    def _resegment_word(self, word: list[int], rng: random.Random) -> list[int]:
         if word[0] < FIRST_LEARNED:
             return word
         text = "".join(self._pieces[id] for id in word)
-        return [self._rank[symbol] for symbol in merge(text, self._rank, self._rate, rng)]
+        return [self._rank[symbol] for symbol in merge_with_dropout(text, self._rank, self._rate, rng)]
 
     def _parts(self, id: int) -> set[int]:
-        return {self._rank[made] for made in derivation(self._pieces[id], self._rank)}
+        return {self._rank[merged] for merged in derivation(self._pieces[id], self._rank)}
 
 
-def merge(word: str, rank: Mapping[str, int], rate: float, rng: random.Random) -> list[str]:
-    """Algorithm 1 of Provilkov et al.: at each step every possible merge is left out with probability
-    `rate` and the best of the others is made, until none is left. Rate 0 is plain BPE."""
+def merge_with_dropout(word: str, rank: Mapping[str, int], rate: float, rng: random.Random) -> list[str]:
+    """Return the pieces of a word by algorithm 1 of Provilkov et al.
+
+    At each step every possible merge is skipped with probability `rate` and the best of the others is
+    applied, until none is left. Rate 0 is plain BPE.
+    """
     symbols = _Symbols(word, rank)
     while (i := symbols.draw(rate, rng)) is not None:
         symbols.join(i)
@@ -38,22 +41,22 @@ def merge(word: str, rank: Mapping[str, int], rate: float, rng: random.Random) -
 
 
 def derivation(piece: str, rank: Mapping[str, int]) -> list[str]:
-    """What is merged on the way from characters to `piece`, itself at the end.
+    """Return the merge results that lead from characters to `piece`, which is the last.
 
-    A piece that stands in a line was made this way whatever stood beside it: no merge crossed its ends.
+    A piece in a line always arises this way, whatever its context: no merge crosses its boundaries.
     """
-    symbols, made = _Symbols(piece, rank), []
+    symbols, merged = _Symbols(piece, rank), []
     while (i := symbols.draw(0.0, random.Random(0))) is not None:
         symbols.join(i)
-        made.append(symbols.texts[i])
-    return made
+        merged.append(symbols.texts[i])
+    return merged
 
 
 class _Symbols:
-    """A word on its way from characters to pieces, with its possible merges in a heap, best rank first."""
+    """The symbols of a word during merging, with the possible merges in a heap, best rank first."""
 
     def __init__(self, word: str, rank: Mapping[str, int]) -> None:
-        self.texts = list(word)  # a symbol that was joined to the one before it is ""
+        self.texts = list(word)  # a symbol merged into the one before it is ""
         self._rank = rank
         self._before = list(range(-1, len(word) - 1))
         self._after = list(range(1, len(word) + 1))
@@ -62,7 +65,7 @@ class _Symbols:
             self._propose(i)
 
     def _whole(self, i: int) -> str:
-        """Symbol `i` and the one after it, as one; "" where either is no longer there."""
+        """Return symbol `i` joined with the next one, or "" if either no longer exists."""
         if i < 0 or not self.texts[i] or self._after[i] == len(self.texts):
             return ""
         return self.texts[i] + self.texts[self._after[i]]
@@ -73,18 +76,18 @@ class _Symbols:
             heappush(self._possible, (self._rank[whole], i, whole))
 
     def draw(self, rate: float, rng: random.Random) -> int | None:
-        """The best merge that is not left out; drawing best first, it is enough to draw until one stays."""
-        left_out = []
+        """Return the best merge that is not skipped, or None. Merges are drawn best first until one stays."""
+        skipped = []
         drawn = None
         while drawn is None and self._possible:
             _, i, whole = possible = heappop(self._possible)
             if self._whole(i) != whole:
-                continue  # meanwhile one of the two was joined to another
+                continue  # one of the two has since been merged with another
             if rng.random() < rate:
-                left_out.append(possible)
+                skipped.append(possible)
             else:
                 drawn = i
-        for possible in left_out:
+        for possible in skipped:
             heappush(self._possible, possible)
         return drawn
 

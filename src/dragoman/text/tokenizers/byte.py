@@ -1,4 +1,4 @@
-"""Bytes: the 256 values of UTF-8, nothing to learn, nothing unknown."""
+"""Byte tokenizer: the 256 byte values of UTF-8. There is nothing to learn and no unknown token."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Byte:
         return [np.array(self.encode(text), np.int32) for text in texts]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """A model may write bytes that are no UTF-8; those become U+FFFD."""
+        """Return the text of the ids; bytes that are not valid UTF-8 become U+FFFD."""
         spelled = [UNKNOWN.encode() if id == UNK else bytes([id - OFFSET]) for id in textual(ids, self.size)]
         return b"".join(spelled).decode("utf-8", errors="replace")
 
@@ -38,4 +38,4 @@ class Byte:
         return SPECIALS[id] if id < OFFSET else f"<0x{id - OFFSET:02X}>"
 
     def save(self, folder: Path, name: str) -> None:
-        """Nothing: the bytes are the same everywhere."""
+        """Do nothing: the vocabulary is fixed."""

@@ -1,4 +1,4 @@
-"""Characters: every code point is an entry."""
+"""Character tokenizer: every code point is an entry."""
 
 from __future__ import annotations
 

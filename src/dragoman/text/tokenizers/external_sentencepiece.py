@@ -1,8 +1,8 @@
-"""A SentencePiece model of someone else's making, with the vocabulary of the network it was made for.
+"""An external SentencePiece model, with the vocabulary of the network it was trained for.
 
-It cuts and normalises as its maker chose, so it need not be reversible. Pieces that the vocabulary does not
-have become <unk>. A label such as >>deu<< in front, by which multilingual models are told what to write, is
-one entry where the vocabulary has it.
+Its segmentation and normalisation are its own, so it may not be reversible. Pieces that are not in the
+vocabulary become <unk>. A leading label such as >>deu<<, which selects the target language of a multilingual
+model, is one token if it is in the vocabulary.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ExternalSentencePiece:
     kind = "sentencepiece"
 
     def __init__(self, model: bytes, entries: Iterable[str] | None = None) -> None:
-        """`entries` come behind the specials; by default all pieces of the model."""
+        """Add `entries` after the specials; by default all pieces of the model."""
         self._model = model
         self._processor = SentencePieceProcessor()
         self._processor.load_from_serialized_proto(model)
@@ -59,7 +59,7 @@ class ExternalSentencePiece:
                 "The SentencePiece model cannot be read.",
                 where=str(file),
                 expected="a .spm or .model file of SentencePiece",
-                hint="Look whether the file is whole: spm_encode can read it, too.",
+                hint="Check that the file is complete; spm_encode should be able to read it.",
             ) from None
 
     @classmethod
@@ -85,7 +85,7 @@ class ExternalSentencePiece:
         ]
 
     def _label(self, text: str) -> tuple[list[int], str]:
-        """The entry of a label in front, and what follows it."""
+        """Return the id of a leading label, if any, and the rest of the text."""
         found = LABEL.match(text)
         id = self.vocabulary.id(found[0]) if found else UNK
         return ([id], text[found.end() :].lstrip(" ")) if found and id != UNK else ([], text)
@@ -95,7 +95,7 @@ class ExternalSentencePiece:
         return line.decode(errors="replace").removeprefix(" ")
 
     def _written(self, id: int) -> bytes:
-        """SentencePiece cannot say it of an entry that is another model's."""
+        """Return the bytes of an entry. SentencePiece cannot decode entries that are not its own pieces."""
         if id in self.byte_of:
             return bytes([self.byte_of[id]])
         return (UNKNOWN if id == UNK else self.piece(id).replace(MARK, " ")).encode()
@@ -109,7 +109,7 @@ class ExternalSentencePiece:
 
     @cached_property
     def byte_of(self) -> dict[int, int]:
-        """Entries that stand for a single byte → that byte."""
+        """Mapping from the ids of byte entries to their bytes."""
         found = {id: BYTE.fullmatch(piece) for id, piece in enumerate(self.vocabulary.entries)}
         return {id: int(m[1], 16) for id, m in found.items() if m and self._is_byte(m[0])}
 

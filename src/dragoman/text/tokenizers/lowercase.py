@@ -1,4 +1,4 @@
-"""Lower case before any segmentation. What was capital is lost, so it is not reversible."""
+"""Lowercasing before any tokenizer. Case is lost, so it is not reversible."""
 
 from __future__ import annotations
 

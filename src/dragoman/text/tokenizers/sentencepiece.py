@@ -1,4 +1,4 @@
-"""SentencePiece: what BPE and unigram share. Reversible for every string, and no text gives a special id."""
+"""SentencePiece: the common base of BPE and unigram. It is reversible; text never encodes to a special id."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dragoman.text.tokenizer import Ids
 from dragoman.text.tokenizers.sentencepiece_proto import with_pieces
 from dragoman.text.utf8 import utf8
 
-MARK = "▁"  # U+2581, how SentencePiece writes a space; a word opens with it
+MARK = "▁"  # U+2581, how SentencePiece writes a space; a word begins with it
 ALL_THREADS = -1
 MIN_BATCH_LINES = 8  # lines
 FIRST_BYTE = len(SPECIALS)
@@ -27,7 +27,7 @@ class SentencePiece:
     kind: str
 
     def __init__(self, model: bytes, rate: float = 0.0) -> None:
-        """`rate` is how much `resegment` changes; what it means is for the kind to say."""
+        """`rate` is the strength of `resegment`, as defined by the kind."""
         self._model = model
         self._rate = rate
         self._processor = SentencePieceProcessor()
@@ -43,7 +43,7 @@ class SentencePiece:
         except (OSError, RuntimeError, ValueError):
             raise _damaged(file, "The SentencePiece model cannot be read.") from None
         if not tokenizer._is_ours():
-            raise _damaged(file, "This SentencePiece model was not made by Dragoman.")
+            raise _damaged(file, "This SentencePiece model was not trained by Dragoman.")
         return tokenizer
 
     def _is_ours(self) -> bool:
@@ -64,14 +64,14 @@ class SentencePiece:
 
     def encode(self, text: str) -> list[int]:
         line = utf8(text)
-        # SentencePiece cannot tell a typed U+2581 from a space, so such a line is spelled in bytes.
+        # SentencePiece cannot distinguish a literal U+2581 from a space, so such a line is encoded as bytes.
         if MARK in text:
             return _spell(line)
         ids: list[int] = self._processor.encode(line, out_type=int)
         return ids
 
     def encode_batch(self, texts: Sequence[str]) -> list[Ids]:
-        if len(texts) <= MIN_BATCH_LINES:  # to begin and end threads would take as long
+        if len(texts) <= MIN_BATCH_LINES:  # starting and joining threads would take as long
             return [np.array(self.encode(text), np.int32) for text in texts]
         lines = [utf8(text) for text in texts]
         ids: list[Ids] = self._processor.encode(lines, return_type="numpy", num_threads=ALL_THREADS)
@@ -89,16 +89,19 @@ class SentencePiece:
         return self._pieces[id]
 
     def resegment(self, ids: Sequence[int], rng: random.Random) -> list[int]:
-        """The same line cut anew, word by word. A function of `ids` and `rng` alone, unlike SentencePiece's
-        own sampling, which draws from a generator shared by the whole process."""
+        """Return another segmentation of the same line, word by word.
+
+        It depends only on `ids` and `rng`, unlike SentencePiece's own sampling, which draws from a generator
+        shared by the whole process.
+        """
         if self._rate == 0:
             return list(ids)
-        return [id for word in self._words(ids) for id in self._recut(word, rng)]
+        return [id for word in self._words(ids) for id in self._resegment_word(word, rng)]
 
     def trimmed(self, used: Iterable[int]) -> tuple[SentencePiece, list[int]]:
-        """Only the entries that `used` ones need, with their ids here in the order of their new ones.
+        """Return a tokenizer with only the entries that `used` needs, and their old ids in the new order.
 
-        Bytes and single characters stay, so that every text can be written as before.
+        Bytes and single characters are kept, so that every text can still be encoded.
         """
         kept = {id for id, piece in enumerate(self._pieces) if id < FIRST_LEARNED or len(piece) == 1}
         for id in used:
@@ -107,11 +110,11 @@ class SentencePiece:
         return type(self)(with_pieces(self._model, ids), self._rate), ids
 
     def _parts(self, id: int) -> set[int]:
-        """Entries without which the learned entry `id` cannot be found."""
+        """Return the entries without which the learned entry `id` cannot be produced."""
         return set()
 
     def _words(self, ids: Sequence[int]) -> Iterator[list[int]]:
-        """Runs of learned pieces that make a word; every byte and every special alone."""
+        """Yield runs of learned pieces that form a word; each byte and each special on its own."""
         word: list[int] = []
         for id in ids:
             if word and (id < FIRST_LEARNED or word[0] < FIRST_LEARNED or self._pieces[id].startswith(MARK)):
@@ -121,7 +124,7 @@ class SentencePiece:
         if word:
             yield word
 
-    def _recut(self, word: list[int], rng: random.Random) -> list[int]:
+    def _resegment_word(self, word: list[int], rng: random.Random) -> list[int]:
         raise NotImplementedError
 
 
@@ -133,6 +136,6 @@ def _damaged(file: Path, what: str) -> ModelError:
     return ModelError(
         what,
         where=str(file),
-        expected="the file that was written beside text.json",
-        hint="Copy the model folder again, whole.",
+        expected="the file that was written next to text.json",
+        hint="Copy the complete model folder again.",
     )

@@ -1,7 +1,7 @@
-"""The file of a SentencePiece model, as far as it has to be taken apart.
+"""Removal of pieces from a SentencePiece model file.
 
-Field 1 of the file is a piece, and stands once for each; its place is its id. SentencePiece can read such a
-file but not leave pieces out of it, and the package that could is large.
+Field 1 of the file is repeated for each piece; the index of a piece is its id. SentencePiece can read such a
+file but cannot remove pieces, and the package that can is large.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ PIECE = 1  # number of the field
 
 
 def with_pieces(model: bytes, ids: Sequence[int]) -> bytes:
-    """The same model with these pieces only, in the order of `ids`."""
+    """Return the model with only these pieces, in the order of `ids`."""
     found = list(fields(model))
     pieces = [field.raw for field in found if field.number == PIECE]
     rest = [field.raw for field in found if field.number != PIECE]

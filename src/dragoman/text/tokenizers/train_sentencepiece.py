@@ -1,4 +1,4 @@
-"""Learning a SentencePiece model: the same lines give the same bytes, on any machine."""
+"""Training of SentencePiece models: the same lines give the same bytes on any machine."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from sentencepiece import SentencePieceTrainer
 from dragoman.text.specials import BOS, EOS, PAD, UNK, UNKNOWN
 from dragoman.text.tokenizers.sentencepiece import FIRST_LEARNED, MARK
 
-# The trainer's threads sum in an order that depends on their number, so the number is fixed.
+# The order of summation in the trainer depends on the number of threads, so the number is fixed.
 THREADS = 4
-# The trainer aborts on a word of 65,536 characters and crawls on long repetitive ones.
+# The trainer aborts on a word of 65,536 characters and is very slow on long repetitive ones.
 MAX_LINE_CHARACTERS = 1000
 SMALL_ALPHABET = 256
-# NUL and U+2585 are the trainer's own marks: it would skip the line.
+# The trainer uses NUL and U+2585 internally and would skip the line.
 RESERVED = str.maketrans({"\0": " ", "\u2585": " "})
 
 
 def train_sentencepiece(lines: Sequence[str], kind: str, size: int) -> bytes:
-    """At most `size` entries, but never too few for the specials, the bytes and the alphabet."""
+    """Train a model of at most `size` entries, or as many as specials, bytes and the alphabet need."""
     characters = Counter[str]()
     for part in _parts(lines):
         characters.update(part)
@@ -58,7 +58,7 @@ def _parts(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _alphabet(characters: Counter[str], coverage: float) -> int:
-    """How many characters the trainer will keep, or a few more: it counts in 32-bit floats."""
+    """Return an upper bound on the characters the trainer keeps, since it counts in 32-bit floats."""
     total = characters.total()
     covered = kept = 0
     for _, count in characters.most_common():
@@ -70,7 +70,7 @@ def _alphabet(characters: Counter[str], coverage: float) -> int:
 
 
 def sample(lines: Iterable[str], most: int) -> list[str]:
-    """At most `most` lines, each as likely as any other (Vitter 1985, algorithm R), in their order."""
+    """Return a uniform sample of at most `most` lines (Vitter 1985, algorithm R), in their original order."""
     rng = random.Random(0)
     kept: list[tuple[int, str]] = []
     for number, line in enumerate(lines):

@@ -1,4 +1,4 @@
-"""Words: what stands between single spaces."""
+"""Word tokenizer: words are separated by single spaces."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Word:
     @classmethod
     def learn(cls, lines: Iterable[str], size: int) -> Word:
         counts = Counter(word for line in lines for word in line.split(" "))
-        # The empty word lies between two spaces; with it, joining is exact.
+        # The empty word is between two consecutive spaces; with it, joining is exact.
         return cls(Vocabulary.most_frequent(counts, size, always=[""]))
 
     @classmethod

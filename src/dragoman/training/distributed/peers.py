@@ -1,8 +1,8 @@
-"""What the ranks of a run tell each other besides gradients: decisions, signs of life, and what went wrong.
+"""Communication between the ranks of a run besides gradients: decisions, heartbeats and failures.
 
-It goes through the store of keys and values by which the processes of `torchrun` find each other, not by
-collectives. A collective has a time limit, and some waits must have none: the first rank prepares the data,
-validates and saves while the others wait. Who waits looks for signs of life instead.
+It uses the key-value store by which the processes of `torchrun` find each other, not collectives. A
+collective has a timeout, and some waits must have none: the first rank prepares the data, validates and saves
+while the others wait. A waiting rank checks for heartbeats instead.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from dragoman.errors import DragomanError, TrainingError
 
 Made = TypeVar("Made")
 
-HEARTBEAT_SECONDS = 2.0  # seconds between two signs of life
-SHORTEST, LONGEST = 0.002, 0.2  # seconds between two looks at the store
+HEARTBEAT_SECONDS = 2.0  # between two heartbeats
+SHORTEST, LONGEST = 0.002, 0.2  # seconds between two reads of the store
 START_TIMEOUT = 600.0  # seconds for all ranks to start
-LINGER_SECONDS = 10.0  # seconds that the first rank, which may hold the store, waits for the others to end
-FRAMES = 3  # of a stack that are told
+LINGER_SECONDS = 10.0  # that the first rank, which may host the store, waits for the others to end
+FRAMES = 3  # of a stack that are reported
 HERE = Path(__file__).parent.parent
 
 
 class Heartbeat(NamedTuple):
-    """A sign of life."""
+    """A sign of life of a rank."""
 
     beat: int
     doing: str
@@ -44,7 +44,7 @@ class Heartbeat(NamedTuple):
 
 
 class Peers:
-    """The other ranks, as this one knows them. `again` is the command that resumes the run."""
+    """The connection of this rank to the others. `again` is the command that resumes the run."""
 
     def __init__(self, store: Store, rank: int, count: int, *, timeout: float, again: str) -> None:
         self.rank, self.count, self.timeout, self.again = rank, count, timeout, again
@@ -60,7 +60,7 @@ class Peers:
         self._heart.start()
 
     def _live(self) -> None:
-        with suppress(RuntimeError):  # the store is gone: whoever waits for something will say so
+        with suppress(RuntimeError):  # the store is gone: the next wait reports it
             for beat in count_up(1):
                 sign = Heartbeat(beat, self.doing, self.waits_for, stack_of(self._main))
                 self.store.set(f"sign/{self.rank}", json.dumps(sign))
@@ -68,39 +68,39 @@ class Peers:
                     return
 
     def from_first(self, name: str, make: Callable[[], Made]) -> Made:
-        """What the first rank makes, something that JSON can hold, on all ranks."""
+        """Return on all ranks what `make` returns on the first one, a JSON-serialisable value."""
         self.decisions += 1
         key = f"made/{self.decisions}/{name}"
         if self.rank == 0:
             self.doing = name
-            made = make()
-            with self.telling():
-                self.store.set(key, json.dumps(made))
-            return made
+            value = make()
+            with self.using_store():
+                self.store.set(key, json.dumps(value))
+            return value
         self.wait_for(0, name, key)
-        with self.telling():
-            found: Made = json.loads(self.store.get(key))
-        return found
+        with self.using_store():
+            received: Made = json.loads(self.store.get(key))
+        return received
 
     def meet_at(self, name: str) -> None:
-        """All ranks go on when all have come."""
-        with self.telling():
+        """Wait until all ranks have reached this point."""
+        with self.using_store():
             self.store.set(f"at/{name}/{self.rank}", "")
         for rank in range(self.count):
             self.wait_for(rank, name, f"at/{name}/{rank}")
 
     def wait_for(self, rank: int, doing: str, key: str) -> None:
-        """Until that rank has set the key. There is no limit as long as it shows signs of life.
+        """Wait until that rank has set the key, without a time limit as long as it sends heartbeats.
 
-        Where one rank is killed, torchrun asks the others to stop, and kills them half a minute later. So who
-        is asked to stop gives up sooner, and says why.
+        If one rank is killed, torchrun asks the others to stop, and kills them half a minute later. So a rank
+        that is asked to stop gives up sooner, and reports why.
         """
         silence, pause, last = 0.0, SHORTEST, -1
-        with self.waiting(rank, doing), self.telling():
+        with self.waiting(rank, doing), self.using_store():
             while not self.store.check([key]):
                 self._raise_failure()
                 beat = self.sign_of(rank).beat
-                # The time slept, not the clock: who was suspended has heard nothing, and nobody is to blame.
+                # Count the time slept, not the clock: a suspended process misses heartbeats that were sent.
                 silence = silence + pause if beat == last else 0.0
                 if silence > (2 * self.beat if self.asked_to_stop() else self.timeout):
                     raise self.failed(
@@ -127,8 +127,8 @@ class Peers:
             self.waits_for = None
 
     @contextmanager
-    def telling(self) -> Iterator[None]:
-        """Where the store is used."""
+    def using_store(self) -> Iterator[None]:
+        """Raise TrainingError if the store fails."""
         try:
             yield
         except RuntimeError as error:
@@ -136,19 +136,19 @@ class Peers:
 
     @contextmanager
     def exchanging(self, rank: int, doing: str) -> Iterator[None]:
-        """Where messages of the process group are sent to that rank and received from it."""
+        """Raise TrainingError if sending to that rank or receiving from it fails in the process group."""
         with self.waiting(rank, doing):
             try:
                 yield
-            except RuntimeError as error:  # gloo has no other
+            except RuntimeError as error:  # gloo raises no other type
                 raise self._lost(rank, doing, str(error)) from error
 
     def _lost(self, rank: int, doing: str, reason: str) -> TrainingError:
         if "Timed out" in reason:
             rank = self._to_blame(rank)
             sign = self.sign_of(rank)
-            late = f"Rank {rank} did not come to {doing} within {self.timeout:g} seconds."
-            return self.failed(rank, f"{late} It was last heard of in {sign.doing}, at {sign.at}.")
+            late = f"Rank {rank} did not reach {doing} within {self.timeout:g} seconds."
+            return self.failed(rank, f"{late} Its last heartbeat came from {sign.doing}, at {sign.at}.")
         with suppress(SystemExit):  # torchrun asks all ranks to stop when it sees that one is gone
             self._read_why()
         if "closed by peer" in reason or "reset by peer" in reason or "Broken pipe" in reason:
@@ -156,14 +156,14 @@ class Peers:
         return self.failed(rank, f"Rank {rank} cannot be reached: {reason}")
 
     def _read_why(self) -> None:
-        """A rank that gives up closes its connections, and says at the same moment whom it has waited for."""
+        """Wait for the report of a rank that gave up: it closes its connections at about the same time."""
         end = time.monotonic() + LONGEST
         with suppress(RuntimeError):
             while not self.store.check(["failure"]) and time.monotonic() < end:
                 time.sleep(SHORTEST)
 
     def _to_blame(self, rank: int) -> int:
-        """Who is waited for may wait for another."""
+        """Return the rank that holds up the others: the given one may itself wait for another."""
         seen = {self.rank}
         while (other := self.sign_of(rank).waits_for) is not None and other not in seen:
             seen.add(rank)
@@ -177,7 +177,7 @@ class Peers:
         return Heartbeat(0, "", None, "")
 
     def is_alive(self, rank: int) -> bool:
-        """Takes as long as a few signs of life."""
+        """Return whether that rank sends heartbeats. This takes as long as a few of them."""
         beat = self.sign_of(rank).beat
         for _ in range(8):
             time.sleep(self.beat / 4)
@@ -189,17 +189,17 @@ class Peers:
         return self.failed(rank, f"Rank {rank} is gone: it was killed, or its machine is out of reach.")
 
     def failed(self, rank: int, what: str) -> TrainingError:
-        """What is wrong with that rank, unless a rank has said before what is wrong with another."""
+        """Return the error of that rank, or the one that was reported first, if there is one."""
         failure = {"rank": rank, "what": what}
         try:
             failure = json.loads(self.store.compare_set("failure", "", json.dumps(failure)))
-        except RuntimeError:  # the store lives in torchrun, or in the first rank
+        except RuntimeError:  # torchrun or the first rank hosts the store
             failure = {"rank": 0, "what": "Rank 0 is gone, or torchrun on its machine."}
         return TrainingError(
             str(failure["what"]),
             where=f"rank {self.rank}, {self.doing}, at {stack_of(self._main)}",
-            expected="an answer of every rank",
-            hint=f"See what rank {failure['rank']} said last; then resume: {self.again}",
+            expected="an answer from every rank",
+            hint=f"See the last output of rank {failure['rank']}, then resume: {self.again}",
         )
 
     def _raise_failure(self) -> None:
@@ -207,11 +207,11 @@ class Peers:
             raise self.failed(self.rank, "")
 
     def say_failed(self, error: BaseException) -> None:
-        """Before this rank ends, so that the others need not wait for it."""
-        said = error.what if isinstance(error, DragomanError) else f"{type(error).__name__}: {error}"
+        """Report the failure before this rank ends, so that the others do not wait for it."""
+        message = error.what if isinstance(error, DragomanError) else f"{type(error).__name__}: {error}"
         if isinstance(error, KeyboardInterrupt | SystemExit):
-            said = "it was asked to stop"
-        self.failed(self.rank, f"Rank {self.rank} ended: {said.partition(chr(10))[0]}")
+            message = "it was asked to stop"
+        self.failed(self.rank, f"Rank {self.rank} ended: {message.partition(chr(10))[0]}")
         if self.rank == 0:
             atexit.register(linger, self.store)
 
@@ -228,15 +228,15 @@ class Peers:
 
 
 def linger(store: Store) -> None:
-    """The store may end with the process of the first rank: the others need a moment to read why."""
+    """Give the other ranks time to read the failure: the store may end with the process of the first rank."""
     time.sleep(2 * LONGEST)
 
 
 def rendezvous(store: Store, rank: int, count: int) -> str:
-    """A name for this start of the run, the same on all ranks and never used before.
+    """Return a name for this start of the run, the same on all ranks and never used before.
 
-    After a restart the store may still hold what the ranks before had said. So each rank greets with a word
-    that nobody has used, and the first rank answers every word it sees until all have understood.
+    After a restart, the store may still hold the keys of the previous start. So each rank sends a unique
+    word, and the first rank answers every word it sees until all ranks have confirmed.
     """
     end = time.monotonic() + START_TIMEOUT
     if rank:
@@ -254,7 +254,7 @@ def rendezvous(store: Store, rank: int, count: int) -> str:
                 store.set(f"answer/{store.get(f'word/{other}').decode()}", name)
         absent = [other for other in absent if not store.check([f"met/{name}/{other}"])]
         if absent and time.monotonic() > end:
-            raise never_came(absent)
+            raise not_started(absent)
         time.sleep(SHORTEST)
     return name
 
@@ -262,21 +262,21 @@ def rendezvous(store: Store, rank: int, count: int) -> str:
 def await_keys(store: Store, keys: Sequence[str], end: float, rank: int) -> None:
     while not store.check(list(keys)):
         if time.monotonic() > end:
-            raise never_came([rank])
+            raise not_started([rank])
         time.sleep(SHORTEST)
 
 
-def never_came(ranks: Sequence[int]) -> TrainingError:
+def not_started(ranks: Sequence[int]) -> TrainingError:
     named = ", ".join(str(rank) for rank in ranks)
     return TrainingError(
         f"Rank {named} did not start within {START_TIMEOUT / 60:.0f} minutes.",
         expected="all ranks started at about the same time",
-        hint="See what it said last.",
+        hint="See its last output.",
     )
 
 
 def stack_of(thread: int) -> str:
-    """The innermost calls of the package in a thread, such as "training/distributed/ranks.py:41 sum"."""
+    """Return the innermost calls of the package, such as "training/distributed/ranks.py:41 sum"."""
     calls = []
     for frame, line in traceback.walk_stack(sys._current_frames().get(thread)):
         file = Path(frame.f_code.co_filename)

@@ -1,4 +1,4 @@
-"""Ranks of one run: `torchrun` starts them, gloo carries their gradients."""
+"""The ranks of a run: `torchrun` starts them, and gloo transfers their gradients."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True)
 class Ranks:
-    """Which rank this process is, how many there are, and how it talks to the others."""
+    """The rank of this process, the number of ranks, and the connection to the others."""
 
     rank: int = 0
     count: int = 1
@@ -32,8 +32,8 @@ class Ranks:
         return self.rank == 0
 
     def join(self) -> None:
-        """Connect the ranks to sum gradients. Who waits for another one in an update waits no longer than
-        `training.timeout`, so all that may take longer comes first."""
+        """Connect the ranks to sum gradients. In an update, a rank waits for another one no longer than
+        `training.timeout`, so everything that may take longer comes first."""
         if self.peers is None:
             return
         self.peers.meet_at("the start of the process group")
@@ -49,15 +49,15 @@ class Ranks:
             raise TrainingError(
                 f"The ranks cannot connect to each other: {error}.",
                 where=f"rank {self.rank}",
-                expected="machines that reach each other by their host names",
-                hint="Name the network that connects them: GLOO_SOCKET_IFNAME=eth0 torchrun …",
+                expected="machines that can reach each other by host name",
+                hint="Name the network interface that connects them: GLOO_SOCKET_IFNAME=eth0 torchrun …",
             ) from error
 
     def sum(self, x: Float[Tensor, " Q"], doing: str) -> Float[Tensor, " Q"]:
-        """The sum over all ranks, by the same tree as `accumulate.tree_sum`: at each level partners add each
-        other's branch. a + b = b + a to the bit, so all ranks end with the same sum.
+        """Return the sum over all ranks, by the same tree as `tree_sum`: at each level, partners add each
+        other's branch. a + b = b + a to the bit, so all ranks get the same sum.
 
-        The last number says which update this is. Partners compare theirs before they go on.
+        The last element is the number of the update. Partners compare theirs before they continue.
         """
         level = 1
         while level < self.count:
@@ -65,7 +65,7 @@ class Ranks:
             partner = self.rank ^ level
             other = self._swap(x, partner, doing)
             if ahead := round(float(other[-1] - x[-1]) / level):
-                side = "ahead of" if ahead > 0 else "behind"
+                side = "update(s) later than" if ahead > 0 else "update(s) earlier than"
                 what = f"rank {partner} is {abs(ahead)} {side} rank {self.rank}, which is at {doing}"
                 raise self.peers.failed(partner, f"Ranks are at different updates: {what}.")
             x = x + other
@@ -82,23 +82,23 @@ class Ranks:
         return other
 
     def in_turn(self, name: str, make: Callable[[], Made]) -> Made:
-        """The first rank makes it; the others wait, however long that takes, then open what it made."""
+        """Call `make` on the first rank while the others wait, however long it takes, then on the others."""
         if self.peers is None:
             return make()
         if self.is_first:
             self.peers.doing = name
-            made = make()
+            value = make()
             self.from_first(name, lambda: None)
-            return made
+            return value
         self.from_first(name, lambda: None)
         return make()
 
     def from_first(self, name: str, make: Callable[[], Made]) -> Made:
-        """What the first rank decides, on all ranks: by its clock, its files, its user."""
+        """Return on all ranks what the first one decides, by its clock, its files or its user."""
         return make() if self.peers is None else self.peers.from_first(name, make)
 
     def heed(self, asked_to_stop: Callable[[], bool]) -> None:
-        """Who is asked to stop waits for no other rank that shows no sign of life."""
+        """Set the check for a request to stop, after which this rank soon gives up on silent ranks."""
         if self.peers:
             self.peers.asked_to_stop = asked_to_stop
 
@@ -113,7 +113,7 @@ class Ranks:
 
 
 def connect(*, timeout: float, again: str) -> Ranks:
-    """The ranks that `torchrun` made, or this process alone. Nothing is summed before `join`."""
+    """Return the ranks that `torchrun` started, or this process alone. `join` must come before any sum."""
     count = int(os.environ.get("WORLD_SIZE", "1"))
     if count == 1:
         return Ranks()
@@ -121,16 +121,16 @@ def connect(*, timeout: float, again: str) -> Ranks:
         raise UsageError(
             f"{count} ranks cannot share the work.",
             where="torchrun --nproc-per-node",
-            expected="a power of two, so that gradients add up in the same order on any number of ranks",
+            expected="a power of two, so that gradients are summed in the same order on any number of ranks",
             hint=f"torchrun --nproc-per-node {1 << (count.bit_length() - 1)} …",
         )
     try:
         store, rank, _ = next(rendezvous("env://", timeout=timedelta(seconds=START_TIMEOUT)))
     except (ValueError, RuntimeError) as error:
         raise UsageError(
-            f"WORLD_SIZE says that there are {count} ranks, but they cannot find each other: {error}",
+            f"WORLD_SIZE is {count}, but the ranks cannot find each other: {error}",
             where="the environment",
-            expected="what torchrun sets: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT",
-            hint=f"torchrun --nproc-per-node {count} -m dragoman train …; alone: unset WORLD_SIZE",
+            expected="the variables that torchrun sets: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT",
+            hint=f"torchrun --nproc-per-node {count} -m dragoman train …; for one process: unset WORLD_SIZE",
         ) from error
     return Ranks(rank, count, Peers(store, rank, count, timeout=timeout, again=again))

@@ -13,11 +13,11 @@ import torch
 
 from dragoman.shapes import Float, Tensor
 
-NORM_CHUNK = 4096  # numbers of a norm that are summed in fp32
+NORM_CHUNK = 4096  # elements whose squares are summed in fp32
 
 
 def tree_sum(parts: Iterable[Float[Tensor, " Q"]]) -> Float[Tensor, " Q"]:
-    """((a + b) + (c + d)) + …, holding no more than one part a level."""
+    """Return ((a + b) + (c + d)) + …, holding at most one part per level."""
     branches: list[tuple[int, Tensor]] = []
     for part in parts:
         height = 0
@@ -32,8 +32,8 @@ def tree_sum(parts: Iterable[Float[Tensor, " Q"]]) -> Float[Tensor, " Q"]:
 
 
 def norm_in_chunks(x: Float[Tensor, " P"]) -> float:
-    """√Σ x², by chunks whose squares are summed in fp64. torch sums a long vector on a CPU in fp32, where the
-    sum soon outgrows what is added to it: at 60 million numbers its norm is 0.5 % too short."""
+    """Return √Σ x², summing the squares of chunks in fp64. On a CPU, torch sums a long vector in fp32, where
+    the sum soon outgrows its terms: with 60 million elements, the norm is 0.5 % too small."""
     whole = len(x) // NORM_CHUNK * NORM_CHUNK
     chunks = torch.linalg.vector_norm(x[:whole].view(-1, NORM_CHUNK), dim=1).double()
     rest = torch.linalg.vector_norm(x[whole:]).double()

@@ -1,4 +1,4 @@
-"""What may be asked of the attention of a whole target: terms that are added to the cross-entropy."""
+"""Losses on the attention of a whole target, which are added to the cross-entropy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def coverage_loss(batch: Batch, attention: Float[Tensor, "B T S"]) -> Float[Tens
 
 @dataclass(frozen=True)
 class GuidedAlignmentLoss:
-    """How far the attention is from the alignment of Model 1. The target's </s> belongs to the source's."""
+    """The distance of the attention from IBM Model 1 alignments. </s> is aligned with the source's </s>."""
 
     table: TranslationTable
     vocabulary: int  # of the target

@@ -1,4 +1,4 @@
-"""The model's own next token, where it reads that instead of the reference."""
+"""The model's own next token, which it may read instead of the reference."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ NextToken = Callable[[Head, Tensor], Tensor]  # (head, features of N steps) → 
 
 @torch.no_grad()
 def sampled(head: Head, h: Float[Tensor, "N D"]) -> Int[Tensor, " N"]:
-    """y ~ p(· | h)."""
+    """Return y ~ p(· | h)."""
     return sample_index(mask_never_written(head(h)), uniform(len(h), h.device))
 
 
 @torch.no_grad()
 def argmax(head: Head, h: Float[Tensor, "N D"]) -> Int[Tensor, " N"]:
-    """argmax p(· | h)."""
+    """Return argmax p(· | h)."""
     return mask_never_written(head(h)).argmax(dim=-1)
 
 
 def mix_with_reference(
     p: float, reference: Int[Tensor, "*shape"], own: Int[Tensor, "*shape"]
 ) -> Int[Tensor, "*shape"]:
-    """The reference with probability p, else its own; a coin for each token."""
+    """Return the reference with probability p, else the model's own token, drawn for each token."""
     truth = uniform(reference.numel(), reference.device).view(reference.shape) < p
     return torch.where(truth, reference, own)

@@ -1,6 +1,6 @@
-"""p(i): how probable it is at update i that the decoder reads the reference, not its own choice.
+"""p(i): the probability at update i that the decoder reads the reference, not its own output.
 
-The letters are those of Bengio et al. 2015, section 2.4.
+The notation is that of Bengio et al. 2015, section 2.4.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ def constant(p: float) -> Decay:
 
 
 def linear(k: float, c: float, epsilon: float) -> Decay:
-    """max(ε, k − c i)."""
+    """Return max(ε, k − c i)."""
     return lambda i: max(epsilon, k - c * i)
 
 
 def exponential(k: float) -> Decay:
-    """kⁱ with k < 1."""
+    """Return kⁱ with k < 1."""
     return lambda i: float(k**i)
 
 
 def inverse_sigmoid(k: float) -> Decay:
-    """k / (k + exp(i/k)) with k ≥ 1, written so that it cannot overflow."""
+    """Return k / (k + exp(i/k)) with k ≥ 1, in a form that cannot overflow."""
     return lambda i: k * math.exp(-i / k) / (k * math.exp(-i / k) + 1.0)
 
 
@@ -35,7 +35,7 @@ def at_least(epsilon: float, decay: Decay) -> Decay:
 
 
 def sigmoid_falling_to_half(i: int) -> float:
-    """The k whose inverse sigmoid is ½ at update i: k ln k = i, by Newton's method."""
+    """Return the k whose inverse sigmoid is ½ at update i: k ln k = i, by Newton's method."""
     k = i + 1.0
     for _ in range(50):
         k = (k + i) / (math.log(k) + 1.0)

@@ -1,7 +1,8 @@
-"""One step after another, so that a step may read the model's own output and show where it looks.
+"""Objectives that unroll the decoder step by step, to feed it its own output and to obtain its attention.
 
 Scheduled sampling (Bengio et al. 2015): the next input is the reference with probability p(i), else the
-model's own. With p = 1 this is teacher forcing. Every decoder can; gradients flow through its states.
+model's own token. With p = 1 this is teacher forcing. It works with every decoder; gradients flow through
+its states.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dragoman.shapes import Float, Int, Tensor
 from dragoman.training.objectives.model_tokens import NextToken, mix_with_reference
 from dragoman.training.objectives.sampling_decay import Decay
 
-Feed = Callable[[Tensor, Tensor], Tensor]  # (the reference, features of the step before) → the next input
+Feed = Callable[[Tensor, Tensor], Tensor]  # (reference, features of the previous step) → next input
 Term = Callable[[Batch, Tensor], Tensor]  # (batch, attention) → a sum over target tokens
 
 
@@ -29,18 +30,18 @@ class Unrolled(NamedTuple):
 
 @dataclass(frozen=True)
 class StepwiseObjective:
-    """Cross-entropy, and λ times each term over the attention."""
+    """Cross-entropy plus λ times each attention loss."""
 
     p: Decay
     own: NextToken
     terms: Sequence[tuple[float, Term]] = ()
 
     def __call__(self, model: Seq2Seq, batch: Batch, step: int) -> LossSum:
-        walked = unroll(model, batch, self.feed(model, self.p(step)))
-        sums = model.head.loss(walked.h[batch.tgt_keep], batch.tgt_out[batch.tgt_keep])
-        if walked.attention is None:
+        unrolled = unroll(model, batch, self.feed(model, self.p(step)))
+        sums = model.head.loss(unrolled.h[batch.tgt_keep], batch.tgt_out[batch.tgt_keep])
+        if unrolled.attention is None:
             return sums
-        attention = walked.attention.float()
+        attention = unrolled.attention.float()
         added = [weight * term(batch, attention) for weight, term in self.terms]
         return LossSum(torch.stack([sums.loss, *added]).sum(), sums.nll)
 
@@ -51,7 +52,7 @@ class StepwiseObjective:
 
 
 def unroll(model: Seq2Seq, batch: Batch, feed: Feed) -> Unrolled:
-    """All steps of the target; the first reads <s>, each later one what `feed` gives it."""
+    """Run all steps of the target. The first reads <s>, each later one the output of `feed`."""
     state = model.start(batch.src, batch.src_keep, 1)
     y: Int[Tensor, " B"] = batch.tgt_in[:, 0]
     h, state, alpha = model.decoder.step(y, state)
@@ -61,5 +62,5 @@ def unroll(model: Seq2Seq, batch: Batch, feed: Feed) -> Unrolled:
         h, state, alpha = model.decoder.step(y, state)
         hs.append(h)
         alphas.append(alpha)
-    looked = [alpha for alpha in alphas if alpha is not None]
-    return Unrolled(torch.stack(hs, dim=1), torch.stack(looked, dim=1) if looked else None)
+    attention_steps = [alpha for alpha in alphas if alpha is not None]
+    return Unrolled(torch.stack(hs, dim=1), torch.stack(attention_steps, dim=1) if attention_steps else None)

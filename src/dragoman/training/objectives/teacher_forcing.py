@@ -1,7 +1,7 @@
-"""What an update minimises: a function of the model, a micro-batch and the number of the update.
+"""Training objectives, functions of the model, a micro-batch and the update number; teacher forcing.
 
-It gives sums over target tokens, so that micro-batches and ranks add up, and draws all that is random from
-the stream of the enclosing `noise`, so that a resumed run draws the same.
+An objective returns sums over target tokens, so that micro-batches and ranks can be added. It draws all
+random numbers from the stream of the enclosing `noise`, so that a resumed run draws the same.
 """
 
 from __future__ import annotations
@@ -15,5 +15,5 @@ Objective = Callable[[Seq2Seq, Batch, int], LossSum]
 
 
 def teacher_forcing(model: Seq2Seq, batch: Batch, step: int) -> LossSum:
-    """−Σ_t log p(y_t | y_<t, x): each token after the reference, the whole target at once."""
+    """Return −Σ_t log p(y_t | y_<t, x) with y_<t of the reference, for the whole target in one pass."""
     return model(batch)

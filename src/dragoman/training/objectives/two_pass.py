@@ -1,7 +1,7 @@
-"""Scheduled sampling in two passes over the whole target (Mihaylova & Martins 2019): the fast sibling.
+"""Scheduled sampling in two passes over the whole target (Mihaylova & Martins 2019), the fast variant.
 
-The first pass reads the reference and gives the model's own token at each place; the second reads a mix of
-both and is learned from. An own token follows the reference here, not the tokens it is mixed with.
+The first pass reads the reference and predicts the model's own token at each position; the second reads a mix
+of both, and its loss is minimised. The model's own tokens are conditioned on the reference, not on the mix.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class TwoPassSampling:
         own = self.first_pass(model, memory, batch)
         later = mix_with_reference(self.p(step), batch.tgt_in[:, 1:], own[:, :-1])
         mixed = torch.cat((batch.tgt_in[:, :1], later), dim=1)
-        h = model.decoder(memory, mixed, batch.tgt_keep)
+        h = model.decoder(memory, mixed)
         return model.head.loss(h[batch.tgt_keep], batch.tgt_out[batch.tgt_keep])
 
     @torch.no_grad()
     def first_pass(self, model: Seq2Seq, memory: Memory, batch: Batch) -> Int[Tensor, "B T"]:
-        h = model.decoder(memory, batch.tgt_in, batch.tgt_keep).flatten(0, 1)
+        h = model.decoder(memory, batch.tgt_in).flatten(0, 1)
         own = [self.own(model.head, h[rows]) for rows in slices(len(h))]  # a slice of logits at a time
         return torch.cat(own).view(batch.tgt_in.shape)

@@ -1,4 +1,4 @@
-"""Word alignments for guided attention: learned once from the token store, kept in the run's folder."""
+"""Word alignments for guided attention: learned once from the token store, saved in the run's folder."""
 
 from __future__ import annotations
 
@@ -14,46 +14,43 @@ from dragoman.data.padding import pad
 from dragoman.data.sources import is_current
 from dragoman.data.store.layout import digest
 from dragoman.data.store.reader import StoreReader
-from dragoman.durable import write_folder
+from dragoman.durable import new_folder
 from dragoman.models.ibm1 import PaddedPairs, TranslationTable, learn
 from dragoman.text.specials import EOS
 
-MAX_PAIRS = (
-    50_000  # learned from, spread evenly over the stores: bounds the time, as the table's size the memory
-)
+# Pairs to learn from, spread evenly over the stores. This limits the time; the table's size, the memory.
+MAX_PAIRS = 50_000
 ITERATIONS = 4
-ROWS, TOGETHER = 2048, 32  # pairs read at once, and padded to one length
+ROWS, TOGETHER = 2048, 32  # pairs that are read together, and that are padded together
 FORMAT = 1
 
 
 def load_or_train_ibm1(stores: Sequence[StoreReader], vocabulary: int, folder: Path) -> TranslationTable:
-    """The table that stands in `folder` if it was made from these stores, else a new one."""
+    """Return the table in `folder` if it was learned from these stores, else learn a new one."""
     origin = digest([FORMAT, MAX_PAIRS, ITERATIONS, [store.manifest.fingerprint for store in stores]])
     if is_current(folder, origin):
         saved = load_file(folder / "table.safetensors")
         return TranslationTable(saved["keys"], saved["t"])
     table = learn(partial(sentences, stores), vocabulary, ITERATIONS)
 
-    def fill(new: Path) -> None:
+    with new_folder(folder) as new:
         save_file(table._asdict(), new / "table.safetensors")
         (new / "origin").write_text(origin, encoding="utf-8")
-
-    write_folder(folder, fill)
     return table
 
 
 def sentences(stores: Sequence[StoreReader]) -> Iterator[PaddedPairs]:
-    """Pairs of all stores, a few of like lengths at a time; the same each time."""
+    """Yield pairs of all stores in small batches of similar length; each call yields the same."""
     total = sum(len(store) for store in stores)
     for store in stores:
         count = min(len(store), max(1, MAX_PAIRS * len(store) // total))
         rows = np.arange(count) * len(store) // count
         for start in range(0, count, ROWS):
-            pairs = sorted(store.read(rows[start : start + ROWS]), key=lengths)
+            pairs = sorted(store.read(rows[start : start + ROWS]), key=lengths_of_pair)
             yield from (padded(pairs[k : k + TOGETHER]) for k in range(0, len(pairs), TOGETHER))
 
 
-def lengths(pair: IdPair) -> tuple[int, int]:
+def lengths_of_pair(pair: IdPair) -> tuple[int, int]:
     return len(pair[0]), len(pair[1])
 
 

@@ -11,7 +11,7 @@ from dragoman.training.optim.flat_parameters import FlatParameters
 
 
 class Adam:
-    """Matrices decay, vectors (biases, norms) do not. `decoupled` is AdamW."""
+    """Adam, or AdamW if `decoupled`. Weight decay applies to matrices, not to vectors (biases, norms)."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Adam:
         self.steps += 1
 
     def forget(self) -> None:
-        """As before the first step."""
+        """Reset to the state before the first step."""
         for moment in self.moments.values():
             moment.zero_()
         self.steps = 0

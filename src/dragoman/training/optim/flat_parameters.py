@@ -1,6 +1,6 @@
 """All parameters of a model in one flat tensor: one update, one norm, one message between ranks.
 
-The master weights are fp32. In bf16 the model computes with a rounded copy, made anew after each update.
+The master weights are fp32. In bf16, the model computes with a rounded copy, renewed after each update.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dragoman.shapes import Float, Tensor
 
 
 class FlatParameters:
-    """Matrices first, then vectors: only matrices decay. The model's parameters become views."""
+    """A flat tensor: matrices, then vectors, since only matrices decay. The parameters become views of it."""
 
     def __init__(self, model: nn.Module, dtype: torch.dtype) -> None:
         named = sorted(model.named_parameters(), key=lambda item: item[1].ndim < 2)
@@ -28,7 +28,7 @@ class FlatParameters:
         return self.master.numel()
 
     def views(self, flat: Float[Tensor, " P"]) -> dict[str, Tensor]:
-        """A flat tensor, seen as the parameters that it holds."""
+        """Return views of a flat tensor in the shapes of the parameters, by name."""
         sizes = [p.numel() for p in self.parameters.values()]
         parts = flat[: len(self)].split(sizes)
         return {
@@ -36,12 +36,12 @@ class FlatParameters:
         }
 
     def publish(self) -> None:
-        """Let the model compute with the newest master weights."""
+        """Copy the master weights to those that the model computes with."""
         if self.working is not self.master:
             self.working.copy_(self.master)
 
     def take_gradient(self, into: Float[Tensor, " Q"]) -> None:
-        """Move what backward left in the parameters to a flat fp32 tensor."""
+        """Move the gradients of the parameters to a flat fp32 tensor."""
         for p, part in zip(self.parameters.values(), self.views(into).values(), strict=True):
             if p.grad is None:
                 part.zero_()

@@ -1,4 +1,4 @@
-"""A training state on disk: whole or absent, found by its manifest, resumed to the bit."""
+"""Checkpoints: training states on disk, complete or absent, verified by a manifest, resumed bit for bit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from dragoman.config.training import TrainingConfig
-from dragoman.durable import remove_folder, write_folder
+from dragoman.durable import new_folder, remove_folder
 from dragoman.errors import CheckpointError
 from dragoman.training.optim.adam import Adam
 from dragoman.training.optim.flat_parameters import FlatParameters
@@ -22,38 +22,36 @@ WEIGHTS, MOMENTS, STATE = "weights.safetensors", "adam.safetensors", "state.json
 
 @dataclass
 class TrainingState:
-    """Everything besides tensors that a run must remember."""
+    """The state of a run, except for its tensors."""
 
     step: int = 0
     position: int = 0  # examples consumed: the loader's whole state
     adam_steps: int = 0
-    seconds: float = 0.0  # over all sittings
+    seconds: float = 0.0  # over all sessions
     best_step: int = 0
     best_value: float | None = None  # of valid_metric, larger is better
-    since_best: int = 0  # validations
+    since_best: int = 0  # validations since the best one
     skipped: int = 0  # updates in a row whose gradient was not finite
-    regular: list[int] = field(default_factory=list)  # updates of the newest checkpoints of the schedule
-    length: dict[str, Any] = field(default_factory=dict)  # as `length.from_json` takes it
+    regular: list[int] = field(default_factory=list)  # updates of the newest regular checkpoints
+    length: dict[str, Any] = field(default_factory=dict)  # the argument of `length.from_json`
     run: dict[str, Any] = field(default_factory=dict)  # what must not change on resume
 
 
 def save(home: Path, progress: TrainingState, flat: FlatParameters, adam: Adam) -> Path:
     folder = folder_of(home, progress.step)
 
-    def fill(new: Path) -> None:
+    with new_folder(folder, size=sum(x.nbytes for x in (flat.master, *adam.moments.values()))) as new:
         save_file(copies(flat.views(flat.master)), new / WEIGHTS)
         moments = {
             f"{kind}.{name}": t for kind, m in adam.moments.items() for name, t in flat.views(m).items()
         }
         save_file(copies(moments), new / MOMENTS)
         (new / STATE).write_text(json.dumps(asdict(progress), indent=1) + "\n", encoding="utf-8")
-
-    write_folder(folder, fill, size=sum(x.nbytes for x in (flat.master, *adam.moments.values())))
     return folder
 
 
 def copies(views: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """safetensors writes storages, and views share one."""
+    """Return copies, since safetensors writes storages, and views share one."""
     return {name: view.clone() for name, view in views.items()}
 
 
@@ -68,7 +66,7 @@ def read_state(folder: Path) -> TrainingState:
     unknown = body.keys() - {known.name for known in fields(TrainingState)}
     if unknown:
         raise CheckpointError(
-            f"{STATE} holds what this Dragoman does not know: {', '.join(sorted(unknown))}.",
+            f"{STATE} has fields that this version of Dragoman does not know: {', '.join(sorted(unknown))}.",
             where=str(folder / STATE),
             expected="a checkpoint of this version or an older one",
             hint="pip install --upgrade dragoman",
@@ -92,7 +90,7 @@ def weights_of(folder: Path) -> dict[str, torch.Tensor]:
 
 
 def average(last: dict[str, torch.Tensor], folders: list[Path]) -> dict[str, torch.Tensor]:
-    """The mean of the last weights and those of some checkpoints, summed in fp64."""
+    """Return the mean of the last weights and those of the checkpoints in `folders`, summed in fp64."""
     total = {name: tensor.double() for name, tensor in last.items()}
     for folder in folders:
         for name, tensor in weights_of(folder).items():
@@ -109,13 +107,13 @@ def step_of(folder: Path) -> int:
 
 
 def largest(parameters: int, config: TrainingConfig) -> int:
-    """Bytes on disk: the checkpoints that `prune` keeps, the one that is being written, and the model."""
-    others = 3  # the best one, the newest where it is no regular one, and the next
+    """Return the bytes of the checkpoints that `prune` keeps, the one being written, and the model."""
+    others = 3  # the best one, the newest one if it is not regular, and the next one
     return parameters * 4 * (3 * (max(config.keep, config.average) + others) + 1)
 
 
 def prune(home: Path, kept: set[int]) -> None:
-    """Forget all checkpoints but those of some updates, and the newest."""
+    """Remove all checkpoints except the newest and those of the updates in `kept`."""
     for folder in checkpoints_of(home)[:-1]:
         if step_of(folder) not in kept:
             remove_folder(folder)

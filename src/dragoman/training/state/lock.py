@@ -1,4 +1,4 @@
-"""One run in a folder at a time: a lock that is there as long as the process that trains, however it ends."""
+"""A lock that allows one run per folder; it is held until the training process ends, however it ends."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pathlib import Path
 from dragoman.durable import lock
 from dragoman.errors import UsageError
 
-NAME = ".lock"  # it stays, empty, when the run is over: deleting it would let two runs hold two files
+NAME = ".lock"  # stays, empty, after the run: if it were deleted, two runs could lock two files
 
 
 @contextmanager
 def locked(out: Path) -> Iterator[bool]:
-    """False where the file system has no locks, so that nothing keeps a second run out."""
+    """Lock the folder. Yield False if the file system has no locks, so that a second run is possible."""
     handle = os.open(out / NAME, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         is_ours = lock(handle)
@@ -34,13 +34,13 @@ def locked(out: Path) -> Iterator[bool]:
 
 
 def write(handle: int, text: str) -> None:
-    with suppress(OSError):  # a full disk: the lock holds all the same
+    with suppress(OSError):  # the disk may be full; the lock is held anyway
         os.ftruncate(handle, 0)
         os.pwrite(handle, text.encode(), 0)
 
 
 class InUse(UsageError):
-    """Another process trains here."""
+    """Raised if another process trains in the folder."""
 
     who = ""
 
@@ -54,19 +54,19 @@ def in_use(out: Path, note: bytes) -> InUse:
         is_here = facts["host"] == socket.gethostname()
         place = "" if is_here else f" on {facts['host']}"
         who = f"process {int(facts['process'])}{place} since {day}{since:%H:%M}"
-        stop += f", or stop it, which saves it: kill {int(facts['process'])}" if is_here else ""
+        stop += f", or stop it, which saves a checkpoint: kill {int(facts['process'])}" if is_here else ""
     error = InUse(
         f"{out} is being trained by {who}.",
         where=str(out / NAME),
         expected="one run in a folder at a time",
-        hint=f"{stop}; for a model of what it has learned: --finish; or train in another folder: -o OTHER",
+        hint=f"{stop}; save a model of what it has learned: --finish; or train in another folder: -o OTHER",
     )
     error.who = who[0].upper() + who[1:]
     return error
 
 
 def wait_until_free(out: Path) -> None:
-    """Until the process that trains here has ended."""
+    """Wait until the process that trains in the folder has ended."""
     handle = os.open(out / NAME, os.O_RDWR)
     try:
         while lock(handle) is False:

@@ -25,8 +25,8 @@ from dragoman.training.state import checkpoint
 from dragoman.training.state.checkpoint import TrainingState
 from dragoman.training.step import Updater
 
-FORMAT = 2  # of the facts; 1 said nothing of the data
-# What may change on the way: it decides what is kept and measured, not what is learned.
+FORMAT = 2  # of the facts; format 1 has no facts about the data
+# Settings that may change on resume: they determine what is saved and measured, not what is learned.
 MAY_CHANGE_ON_RESUME = {
     "keep",
     "average",
@@ -38,13 +38,13 @@ MAY_CHANGE_ON_RESUME = {
     "threads",
     "timeout",
 }
-VERSIONS = ("threads", "torch", "dragoman")  # others give other bits, and nothing worse
+VERSIONS = ("threads", "torch", "dragoman")  # a change may affect rounding, nothing else
 
 Facts = dict[str, Any]
 
 
 def facts(config: Config, ranks: Ranks, updates: int, data: Identity) -> Facts:
-    """What decides every bit of a run."""
+    """Return what determines every bit of the result of a run."""
     return {
         "format": FORMAT,
         "updates": updates,
@@ -69,9 +69,9 @@ def settings(config: Config, ranks: Ranks) -> Facts:
     if not config.data.valid:
         data["hold_out"] = config.data.hold_out
     risk = isinstance(config.training.objective, MinimumRiskPart)
+    # Vocabulary files are left out: their content is part of the data's identity.
     tables = {
         "training": training,
-        # what is in a file is in the vocabulary
         "text": config.text.model_dump(mode="json", exclude={"file": True, "src": {"file"}, "tgt": {"file"}}),
         "model": config.model.model_dump(mode="json", exclude={"why"}),
         "data": data,
@@ -81,7 +81,7 @@ def settings(config: Config, ranks: Ranks) -> Facts:
 
 
 def best_by(config: Config) -> Facts:
-    """What decides which weights are the best so far: values by another measure cannot be compared."""
+    """Return the settings that decide which weights are best: with others, values are not comparable."""
     training = config.training
     if training.valid_metric == "loss" or not training.valid_decode:
         return {"training.valid_metric": "loss"}
@@ -113,7 +113,7 @@ def defaults(section: Section, path: tuple[str, ...] = ()) -> Facts:
 
 @dataclass(frozen=True)
 class UnfinishedRun:
-    """An unfinished run: its newest whole checkpoint, and what has to be said about it."""
+    """An unfinished run: its newest intact checkpoint, and notes for the user."""
 
     folder: Path
     progress: TrainingState
@@ -121,36 +121,36 @@ class UnfinishedRun:
 
     @property
     def data(self) -> Identity | None:
-        """What it began with; not known of a run that an older Dragoman began."""
+        """The data it was started with; None if an older version of Dragoman started it."""
         known = self.progress.run.get("data")
         return from_json(known) if known else None
 
 
 def find(home: Path, ranks: Ranks) -> UnfinishedRun | None:
-    """The run whose checkpoints are in `home`, if there are any. The first rank says which one is newest."""
-    found = ranks.from_first("the newest checkpoint", lambda: newest(home))
-    if found is None:
+    """Return the run whose checkpoints are in `home`, or None. The first rank finds the newest one."""
+    result = ranks.from_first("the newest checkpoint", lambda: newest(home))
+    if result is None:
         return None
-    folder = home / found[0]
+    folder = home / result[0]
     progress = checkpoint.read_state(folder)
     refuse_newer(progress, folder)
-    return UnfinishedRun(folder, progress, found[1:])
+    return UnfinishedRun(folder, progress, result[1:])
 
 
 def newest(home: Path) -> list[str] | None:
-    """The name of the newest whole checkpoint, and what to say of damaged ones that are passed over."""
+    """Return the name of the newest intact checkpoint, and notes on damaged ones that were skipped."""
     faults: list[tuple[str, str]] = []
     for folder in reversed(checkpoint.checkpoints_of(home)):
         fault = verify_folder(folder)
         if fault is None:
-            return [folder.name, *(f"{name} is damaged and passed over: {what}." for name, what in faults)]
+            return [folder.name, *(f"{name} is damaged and was skipped: {what}." for name, what in faults)]
         faults.append((folder.name, fault))
     if faults:
         raise CheckpointError(
-            f"No checkpoint of this run is whole. Of the newest: {faults[0][1]}.",
+            f"No checkpoint of this run is intact. The newest: {faults[0][1]}.",
             where=str(home / faults[0][0]),
             expected="a checkpoint as training wrote it",
-            hint="Bring one back from a copy, or start over with --force.",
+            hint="Restore one from a backup, or start over with --force.",
         )
     return None
 
@@ -158,7 +158,7 @@ def newest(home: Path) -> list[str] | None:
 def refuse_newer(progress: TrainingState, folder: Path) -> None:
     if progress.run["format"] > FORMAT:
         raise CheckpointError(
-            f"This run was begun by a newer Dragoman ({progress.run.get('dragoman', 'unknown')}).",
+            f"A newer version of Dragoman started this run ({progress.run.get('dragoman', 'unknown')}).",
             where=str(folder),
             expected=f"format {FORMAT} or older, not {progress.run['format']}",
             hint="pip install --upgrade dragoman",
@@ -171,7 +171,7 @@ def refuse_other_settings(begun: UnfinishedRun, config: Config, ranks: Ranks) ->
     for name, value in settings(config, ranks).items():
         if name.startswith("data.") and not begun.data:
             continue  # format 1
-        before = was["settings"].get(name, usual.get(name))  # a setting that is newer than the run
+        before = was["settings"].get(name, usual.get(name))  # the default if the setting is newer
         if before != value:
             changed.append(f"{name} was {before!r}, is {value!r}")
     updates = config.training.updates or was["updates"]
@@ -179,17 +179,17 @@ def refuse_other_settings(begun: UnfinishedRun, config: Config, ranks: Ranks) ->
         changed.append(f"training.updates was {was['updates']}, is {updates}")
     if changed:
         raise UsageError(
-            f"This unfinished run was started with other settings: {'; '.join(changed[:3])}.",
+            f"This unfinished run was started with different settings: {'; '.join(changed[:3])}.",
             where=str(begun.folder),
             expected="the same settings, so that it resumes as if it had never stopped",
-            hint="Set them back to resume, take another -o, or start over with --force.",
+            hint="Restore them to resume, choose another folder with -o, or start over with --force.",
         )
 
 
 def resume(
     begun: UnfinishedRun, config: Config, stepper: Updater, data: Identity
 ) -> tuple[TrainingState, list[str]]:
-    """The checkpoint, loaded; and what is other than before without being wrong."""
+    """Load the checkpoint. Return its state, and notes on changes that are allowed."""
     try:
         checkpoint.load(begun.folder, begun.progress, stepper.flat, stepper.adam)
     except (KeyError, RuntimeError) as error:
@@ -205,10 +205,10 @@ def resume(
     if (budget := config.training.budget) and budget != was.get("budget", budget):
         notes.append(rebudget(progress, budget))
     if (parts := config.training.parts()) < stepper.ranks.count:
-        notes.append(f"Updates of this run have {parts} micro-batches: no more ranks than that have work.")
+        notes.append(f"Updates of this run have {parts} micro-batches: additional ranks have no work.")
     if other := other_measures(was, now, config):
         progress = replace(progress, best_step=0, best_value=None, since_best=0)
-        notes.append(f"{', '.join(other)}: which weights are best is judged anew.")
+        notes.append(f"{', '.join(other)}: the selection of the best weights starts over.")
     return progress, notes
 
 
@@ -220,32 +220,32 @@ def other_measures(was: Facts, now: Facts, config: Config) -> list[str]:
 
 
 def changes(was: Facts, now: Facts) -> list[str]:
-    """What is other than before and not refused, in words."""
+    """Return notes on what has changed and is not refused."""
     notes = []
     if "data" not in was:
-        notes.append("An older Dragoman began this run: whether its data has changed since is not known.")
+        notes.append("An older Dragoman started this run: whether its data has changed is unknown.")
     versions = [
         f"{name} {was[name]} → {now[name]}" for name in VERSIONS if was.get(name, now[name]) != now[name]
     ]
     if versions:
-        notes.append(f"{', '.join(versions)}: from here on it is not rounded as in an undisturbed run.")
+        notes.append(f"{', '.join(versions)}: from here on, rounding may differ from an uninterrupted run.")
     return notes
 
 
 def rebudget(progress: TrainingState, budget: str) -> str:
-    """Give a run another time to end in, if it has one; and say so."""
+    """Change the budget of a run, if it has one, and return a note."""
     was, length = progress.run, length_of(progress)
     if not isinstance(length, TimeBudget):
         return f"The budget of {budget} is not used: {was['updates']:,} updates were planned at the start."
     length.lengthen(seconds(budget) - seconds(was["budget"]))
     progress.length = length.to_json()
-    said = f"The budget was {was['budget']}, and is {budget} now."
+    note = f"The budget was {was['budget']} and is now {budget}."
     was["budget"] = budget
-    return said
+    return note
 
 
 def length_of(progress: TrainingState) -> Length:
-    """Where an older Dragoman began the run, a number of updates is all that is known."""
+    """Return the length of a run. Older versions of Dragoman saved only a number of updates."""
     return from_length(progress.length) if progress.length else UpdateCount(int(progress.run["updates"]))
 
 
@@ -256,7 +256,7 @@ def is_over(progress: TrainingState, config: TrainingConfig) -> bool:
 
 
 def lengthened(progress: TrainingState, more: str, clock: float) -> Length:
-    """From here on, with a schedule of its own: a warm restart (Loshchilov & Hutter 2017)."""
+    """Return a length from here on, with its own schedule: a warm restart (Loshchilov & Hutter 2017)."""
     if more.isdecimal():
         return UpdateCount(progress.step + int(more), first=progress.step)
     return TimeBudget.plan(clock, clock + seconds(more), progress.seconds / max(1, progress.step))

@@ -1,4 +1,4 @@
-"""Experiment trackers by name. Where they write is set as ever in their own environment variables."""
+"""Experiment trackers by name. Their own environment variables determine where they write."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dragoman.config.root import Config
 from dragoman.errors import MissingExtra, UsageError
 from dragoman.training.trackers.tracker import Say, Tracker, first_line
 
-# Options of `dragoman train`, extras of the package and modules beside this one; each brings its own package.
+# Options of `dragoman train`, extras of the package and modules next to this one; each needs its own package.
 TRACKERS = {"tensorboard": "TensorBoard", "mlflow": "MLflow", "wandb": "WeightsAndBiases"}
 
 
@@ -23,11 +23,11 @@ def open_tracker(name: str, out: Path, config: Config, say: Say) -> Tracker:
         ) from None
     try:
         tracker: Tracker = getattr(module, kind)(out, config, say)
-    except Exception as error:  # each has its own
+    except Exception as error:  # each tracker has its own types
         raise UsageError(
             f"{kind} cannot be used: {first_line(error)}",
             where=f"--{name}",
-            expected="a tracker that is set up in its own environment variables",
-            hint=f"Set it up as its documentation says, or leave --{name} out.",
+            expected="a tracker that is configured by its own environment variables",
+            hint=f"Configure it as described in its documentation, or leave --{name} out.",
         ) from None
     return tracker

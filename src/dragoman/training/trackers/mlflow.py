@@ -1,4 +1,4 @@
-"""MLflow."""
+"""The MLflow tracker."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from mlflow.tracking import MlflowClient
 from dragoman.config.root import Config
 from dragoman.training.trackers.tracker import PROJECT, Say, Tracker, settings
 
-NUMBERS, SETTINGS = 250, 100  # that go to a server in one call; it takes 1,000 and 100
+NUMBERS, SETTINGS = 250, 100  # sent to a server in one call; it accepts 1,000 and 100
 
 
 class MLflow(Tracker):
-    """To MLFLOW_TRACKING_URI, into the experiment MLFLOW_EXPERIMENT_NAME or "dragoman"."""
+    """A tracker that logs to MLFLOW_TRACKING_URI, in the experiment MLFLOW_EXPERIMENT_NAME or "dragoman"."""
 
     def __init__(self, out: Path, config: Config, say: Say) -> None:
         super().__init__(out, config, say)
@@ -29,8 +29,8 @@ class MLflow(Tracker):
         self._run = self.known().get(type(self).__name__, "") if step else ""
         if self._run:
             return
-        found = self._client.get_experiment_by_name(self._experiment)
-        number = found.experiment_id if found else self._client.create_experiment(self._experiment)
+        existing = self._client.get_experiment_by_name(self._experiment)
+        number = existing.experiment_id if existing else self._client.create_experiment(self._experiment)
         self._run = self._client.create_run(number, run_name=self.out.absolute().name).info.run_id
         self.remember(self._run)
         named = [Param(name, str(value)[:500]) for name, value in settings(self.config).items()]

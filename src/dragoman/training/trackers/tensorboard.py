@@ -1,4 +1,4 @@
-"""TensorBoard."""
+"""The TensorBoard tracker."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dragoman.training.trackers.tracker import Say, Tracker
 
 
 class TensorBoard(Tracker):
-    """Into the folder tensorboard of the run."""
+    """A tracker that logs to the folder `tensorboard` of the run."""
 
     def __init__(self, out: Path, config: Config, say: Say) -> None:
         super().__init__(out, config, say)

@@ -1,4 +1,4 @@
-"""What all trackers share: the numbers of the events, the settings, no text, and that none ends a run."""
+"""The base class of trackers, which log numbers of events and settings, but no text, and never end a run."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Say = Callable[[str], None]
 
 STEP = ("loss", "nll", "lr", "norm")
 VALID = ("loss", "chrf", "bleu", "exact_match")
-KNOWN = "trackers.json"  # in the run's folder: the number that each tracker has given the run
+KNOWN = "trackers.json"  # in the run's folder: the ID of the run in each tracker
 PROJECT = "dragoman"
 
 
 class Tracker:
-    """A run is worth more than its record: a tracker that fails is left alone from then on, with a word."""
+    """A listener that logs events. If it fails, it is disabled with a message, and the run continues."""
 
     def __init__(self, out: Path, config: Config, say: Say) -> None:
         self.out, self.config, self._say = out, config, say
@@ -32,9 +32,9 @@ class Tracker:
             return
         try:
             self._note(event)
-        except Exception as error:  # of any network, disk or version
+        except Exception as error:  # of the network, the disk or the tracker
             self._is_lost = True
-            self._say(f"{type(self).__name__} gets no more of this run: {first_line(error)}")
+            self._say(f"{type(self).__name__} is disabled for the rest of this run: {first_line(error)}")
 
     def _note(self, event: Event) -> None:
         match event["event"]:
@@ -45,11 +45,11 @@ class Tracker:
                 numbers = {**{name: event[name] for name in STEP}, "tokens_per_second": speed}
                 self.write({f"train/{name}": value for name, value in numbers.items()}, event["step"])
             case "valid":
-                found = {f"valid/{name}": event[name] for name in VALID if name in event}
-                self.write(found, event["step"])
+                scores = {f"valid/{name}": event[name] for name in VALID if name in event}
+                self.write(scores, event["step"])
 
     def begin(self, step: int) -> None:
-        """From this update on; what was written behind it is of a run that was killed."""
+        """Start logging after update `step`; later values are from a run that was killed."""
         raise NotImplementedError
 
     def write(self, numbers: dict[str, float], step: int) -> None:
@@ -73,6 +73,6 @@ def first_line(error: Exception) -> str:
 
 
 def settings(config: Config) -> dict[str, Any]:
-    """By their names on the command line; not those of the data, which may tell whose they are."""
+    """Return settings by their names on the command line, without those of the data, which may be private."""
     tables = config.model_dump(mode="json", include={"text", "model", "training", "search"})
     return {".".join(path): value for path, value in leaves(tables)}

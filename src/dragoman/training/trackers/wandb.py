@@ -1,4 +1,4 @@
-"""Weights & Biases."""
+"""The Weights & Biases tracker."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from dragoman.training.trackers.tracker import PROJECT, Say, Tracker, settings
 
 
 class WeightsAndBiases(Tracker):
-    """To the project WANDB_PROJECT or "dragoman"; with WANDB_MODE=offline into the run's folder alone."""
+    """A tracker that logs to the project WANDB_PROJECT or "dragoman".
+
+    With WANDB_MODE=offline, it logs only to the run's folder.
+    """
 
     def __init__(self, out: Path, config: Config, say: Say) -> None:
         super().__init__(out, config, say)

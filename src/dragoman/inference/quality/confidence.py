@@ -1,0 +1,119 @@
+"""Calibration of a model on held-out pairs: its confidence, and the thresholds of its flags."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from dragoman.data.collate import collate_sources
+from dragoman.data.pair import Pair
+from dragoman.errors import DataError
+from dragoman.inference.quality.checks import OutputChecker, learn_output_bounds
+from dragoman.inference.quality.flags import FlagInput, Limits, compute_flags, length_ratio
+from dragoman.inference.result import Result
+from dragoman.inference.runtimes.torch import TorchRuntime
+from dragoman.metrics.calibration import calibration_error, fit_logistic, fit_monotone, logistic, monotone
+from dragoman.metrics.sentence_distance import chrf_distance
+from dragoman.models.calibration import Calibration
+from dragoman.search.forced import References, top1_confidence
+from dragoman.search.repetition import OutputBounds
+from dragoman.text.specials import EOS
+
+BATCH_PAIRS = 64  # pairs per batch of forced decoding
+LENGTH_TAIL = 0.001  # share of the references beyond each of the two length thresholds
+LOW_CONFIDENCE_TAIL = 0.002  # share of the outputs with the flag low_confidence
+MAX_FALSE_FLAG_RATE = 0.01  # a flag that a larger share of the references raises is muted
+
+
+def calibrate(
+    translator: TorchRuntime, pairs: Sequence[Pair], bounds: OutputBounds | None = None
+) -> Calibration:
+    """Fit a calibration to held-out pairs.
+
+    Pairs with a side that is empty or too long for the model are left out. `bounds` are output bounds that
+    were fitted to more references than these.
+    """
+    usable = [pair for pair in pairs if is_usable(translator, pair)]
+    if not usable:
+        raise DataError(
+            "There are no pairs to calibrate on: each has an empty side or is too long.",
+            expected="a development set that the model has not seen in training",
+            hint="dragoman score MODEL dev.src dev.tgt --calibrate",
+        )
+    text = translator.text
+    ids = [] if bounds else [(text.src.encode(pair.src), text.tgt.encode(pair.tgt)) for pair in usable]
+    bounds = bounds or learn_output_bounds(text, ids)
+    translator.judge = OutputChecker(text, None, bounds)
+    confidences, correct = top1_confidence(translator.model, references(translator, usable))
+    tokens = fit_monotone(confidences, correct)
+    mean_log_p, quality = output_quality(translator, usable)
+    slope, offset = fit_logistic(mean_log_p, quality)
+    limits = flag_limits(translator, usable, bounds)
+    return Calibration(
+        sentences=len(usable),
+        tokens=tokens,
+        slope=slope,
+        offset=offset,
+        doubt=float(np.quantile(logistic(mean_log_p, slope, offset), LOW_CONFIDENCE_TAIL)),
+        shortest=limits.shortest,
+        longest=limits.longest,
+        muted=tuple(sorted(limits.muted)),
+        bounds=bounds,
+        error=(
+            calibration_error(confidences, correct),
+            calibration_error(monotone(confidences, tokens), correct),
+        ),
+    )
+
+
+def is_usable(translator: TorchRuntime, pair: Pair) -> bool:
+    src, tgt = translator.text.src.encode(pair.src), translator.text.tgt.encode(pair.tgt)
+    fits = len(src) <= translator.longest_source and len(tgt) < translator.longest_target
+    return fits and bool(pair.src.strip() and pair.tgt.strip())
+
+
+def references(translator: TorchRuntime, pairs: Sequence[Pair]) -> Iterator[References]:
+    """Yield batches of pairs of similar length."""
+    text = translator.text
+    ids = [(text.src.encode(pair.src), [*text.tgt.encode(pair.tgt), EOS]) for pair in pairs]
+    ids.sort(key=lambda sides: (len(sides[1]), len(sides[0])))
+    for start in range(0, len(ids), BATCH_PAIRS):
+        rows = ids[start : start + BATCH_PAIRS]
+        yield *collate_sources([src for src, _ in rows]), [tgt for _, tgt in rows]
+
+
+def output_quality(translator: TorchRuntime, pairs: Sequence[Pair]) -> tuple[list[float], list[float]]:
+    """Return the mean log p of the model's own outputs, and their chrF from 0 to 1."""
+    results = translator([pair.src for pair in pairs], details=True)
+    distance, lowercase = chrf_distance(), translator.text.lowercase
+    wanted = [pair.tgt.lower() if lowercase else pair.tgt for pair in pairs]
+    quality = [1.0 - distance(result.text, text) for result, text in zip(results, wanted, strict=True)]
+    return [mean_log_p(result) for result in results], quality
+
+
+def mean_log_p(result: Result) -> float:
+    return float(np.mean([token.log_p for token in result.details or ()]))
+
+
+def flag_limits(translator: TorchRuntime, pairs: Sequence[Pair], bounds: OutputBounds) -> Limits:
+    """Return the thresholds of this task, never narrower than the defaults.
+
+    Flags that the references raise too often are muted, except for loops, as long as the guard cuts them.
+    """
+    ratios = [length_ratio(pair.src, pair.tgt) for pair in pairs]
+    low, high = np.quantile(ratios, [LENGTH_TAIL, 1 - LENGTH_TAIL])
+    limits = Limits(min(Limits().shortest, float(low)), max(Limits().longest, float(high)))
+    counts = Counter(flag for pair in pairs for flag in flags_of(translator, pair, limits))
+    frequent = {flag for flag, count in counts.items() if count > MAX_FALSE_FLAG_RATE * len(pairs)} - {
+        "repetition"
+    }
+    return limits._replace(muted=frozenset(frequent | ({"repetition"} if bounds.turns is None else set())))
+
+
+def flags_of(translator: TorchRuntime, pair: Pair, limits: Limits) -> tuple[str, ...]:
+    """Return the flags that the reference would raise."""
+    text = translator.text
+    turns = translator.judge.turns(text.src.encode(pair.src), text.tgt.encode(pair.tgt))
+    return compute_flags(FlagInput(pair.src, pair.tgt, False, turns), limits)

@@ -1,0 +1,148 @@
+"""Model, vocabulary and learning rate follow from data and machine where they are not set, and say why."""
+
+from __future__ import annotations
+
+import gzip
+import random
+from pathlib import Path
+
+import pytest
+
+from dragoman.config.auto_preset import (
+    AutoPreset,
+    choose,
+    corpora_of,
+    default_batch_tokens,
+    default_vocabulary_size,
+    guess_pairs,
+)
+from dragoman.config.load import load
+
+
+@pytest.mark.parametrize(
+    ("pairs", "cores", "preset", "why"),
+    [
+        (29_123, 2, "transformer-tiny", "about 29,000 pairs are few"),
+        (400_000, 2, "transformer-small", "about 400,000 pairs suit"),
+        (5_000_000, 2, "transformer-small", "but 2 cores are too slow for it"),
+        (5_000_000, 32, "transformer-base", "32 cores are fast enough"),
+    ],
+)
+def test_more_data_and_a_faster_machine_give_a_larger_model(
+    pairs: int, cores: int, preset: str, why: str
+) -> None:
+    sized = choose(pairs, cores)
+    assert isinstance(sized, AutoPreset)
+    assert sized.preset == preset
+    assert why in sized.why
+
+
+@pytest.mark.parametrize(
+    "train",
+    [
+        ["a.en", "a.de"],
+        [{"files": ["a.en", "a.de"], "weight": 2}],
+        [["a.en", "a.de"]],
+    ],
+)
+def test_files_are_found_in_every_form(train: object) -> None:
+    assert corpora_of({"train": train}) == [[Path("a.en"), Path("a.de")]]
+
+
+def test_several_corpora_are_several() -> None:
+    train = [{"files": ["a.en", "a.de"]}, {"files": "b.tsv"}]
+    assert corpora_of({"train": train}) == [[Path("a.en"), Path("a.de")], [Path("b.tsv")]]
+
+
+@pytest.mark.parametrize("data", [None, 3, {}, {"train": 3}, {"train": [3]}, {"train": [{"files": 3}]}])
+def test_wrong_tables_have_no_files(data: object) -> None:
+    assert corpora_of(data) == []
+
+
+def test_lines_are_counted_or_guessed_from_the_beginning(tmp_path: Path) -> None:
+    few, many, packed = tmp_path / "a.tsv", tmp_path / "b.tsv", tmp_path / "c.tsv.gz"
+    few.write_bytes(b"a\tb\n" * 100)
+    many.write_bytes(b"one word\tanother word\n" * 100_000)
+    packed.write_bytes(
+        gzip.compress(random.Random(1).randbytes(3_000_000).hex(",", 8).replace(",", "\n").encode())
+    )
+    assert guess_pairs([[few]]) == 100
+    assert guess_pairs([[few, many], [few]]) == 200  # the two sides of a corpus are as long
+    assert guess_pairs([[many]]) == pytest.approx(100_000, rel=0.01)
+    assert guess_pairs([[packed]]) == pytest.approx(375_000, rel=0.1)
+    assert guess_pairs([[tmp_path / "gone"], [tmp_path]]) == 0
+
+
+def test_the_choice_and_its_reason_are_settings_and_fields_still_change_it(tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("a b\tc d\n" * 1000)
+    model = load(
+        None, ["model.preset=auto", "model.encoder.layers=2"], {"data": {"train": [str(pairs)]}}
+    ).model
+    assert model.preset == "transformer-tiny"
+    assert "are few" in model.why
+    assert (model.encoder.layers, model.decoder.layers) == (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        ("a.tmx", "<tu><tuv><seg>a</seg>\n</tuv></tu>"),
+        ("a.xlf", '<trans-unit id="1">\n</trans-unit>'),
+        ("a.po", '\nmsgid "a"\nmsgstr "b"\n'),
+    ],
+)
+def test_units_of_a_memory_are_counted_and_not_its_lines(tmp_path: Path, name: str, unit: str) -> None:
+    (tmp_path / name).write_text(unit * 100, encoding="utf-8")
+    assert guess_pairs([[tmp_path / name]]) == 100
+
+
+@pytest.mark.parametrize(
+    ("pairs", "size"), [(0, 8000), (285, 600), (3_000, 1_900), (29_000, 6_000), (150_000, 8_000)]
+)
+def test_few_pairs_have_few_sub_words(pairs: int, size: int) -> None:
+    assert default_vocabulary_size(pairs) == size
+
+
+@pytest.mark.parametrize(
+    ("pairs", "tokens"),
+    [
+        (0, 4096),
+        (1, 512),
+        (300, 512),
+        (1_500, 512),
+        (3_000, 1024),
+        (6_000, 2048),
+        (8_000, 4096),
+        (1 << 30, 4096),
+    ],
+)
+def test_few_pairs_have_small_batches(pairs: int, tokens: int) -> None:
+    assert default_batch_tokens(pairs) == tokens
+
+
+def config(pairs: Path, *overrides: str) -> tuple[str, int, float, int]:
+    found = load(None, overrides, {"data": {"train": [str(pairs)]}})
+    return found.model.preset, found.text.size, found.training.lr, found.training.batch_tokens
+
+
+def test_what_is_not_set_follows_from_the_data_and_what_is_set_stays(tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_bytes(b"x\ty\n" * 285)
+    assert config(pairs) == ("transformer-tiny", 600, 0.5 / 128, 512)
+    assert config(pairs, "text.size=77", "training.lr=0.1") == ("transformer-tiny", 77, 0.1, 512)
+    assert config(pairs, "model.preset=transformer-base") == ("transformer-base", 600, 0.5 / 512, 512)
+    assert config(pairs, "model.preset=rnn-small") == ("rnn-small", 600, 2e-3, 512)
+    assert config(pairs, "training.batch_tokens=99")[3] == 99
+
+
+def test_a_short_budget_has_a_small_model(tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_bytes(b"x\ty\n" * 150_000)
+    assert config(pairs)[0] == "transformer-small"
+    assert config(pairs, "training.budget=15m")[0] == "transformer-tiny"
+    assert config(pairs, "training.budget=30h")[0] == "transformer-small"
+    assert choose(150_000, 2, 900).why.endswith(
+        "with 2 hours or more, model.preset=transformer-small is better"
+    )
+    assert config(pairs, "text.kind=char")[1] == 8000  # an alphabet has the size it has

@@ -1,0 +1,102 @@
+"""A model learns on held-out pairs how sure it may be, and its folder says so."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from dragoman.data.pair import Pair
+from dragoman.durable import verify_folder
+from dragoman.errors import DataError, ModelError
+from dragoman.inference.model import load
+from dragoman.inference.quality.confidence import calibrate, references
+from dragoman.inference.quality.flags import Limits
+from dragoman.inference.runtimes.torch import TorchRuntime
+from dragoman.models.bundle import Bundle, add_calibration
+from dragoman.models.calibration import FILE, Calibration
+from dragoman.search.repetition import OutputBounds
+from dragoman.text.specials import EOS
+from support.tiny_bundle import RNN, TRANSFORMER, WORDS, tiny, tiny_folder
+
+KNOWN = Calibration(
+    sentences=9,
+    tokens=((0.0, 0.1), (1.0, 0.9)),
+    slope=1.0,
+    offset=2.0,
+    doubt=0.4,
+    shortest=0.2,
+    longest=4.0,
+    muted=("copied",),
+    bounds=OutputBounds(1.0, 10, 3),
+    error=(0.1, 0.01),
+)
+PAIRS = [Pair(" ".join(WORDS[k : k + 5]), " ".join(WORDS[k + 4 : k : -1]), k) for k in range(10)]
+
+
+def test_what_is_learned_are_numbers_that_fit_the_task() -> None:
+    translator = TorchRuntime(tiny())
+    learned = calibrate(translator, [*PAIRS, Pair("", "a", 11), Pair("a", " ", 12)])
+    assert learned.sentences == len(PAIRS)
+    assert learned.error[1] <= learned.error[0]
+    assert list(learned.tokens) == sorted(learned.tokens)
+    assert learned.slope >= 0
+    assert "copied" in learned.muted  # the same words in another order: here a copy is no fault
+    assert "repetition" not in learned.muted
+    assert (learned.shortest, learned.longest) == (Limits().shortest, Limits().longest)
+
+
+def test_a_task_with_long_outputs_has_wider_limits() -> None:
+    pairs = [Pair("a b", "c d e f g h " * 20, 1), Pair("a", "b", 2)]
+    learned = calibrate(TorchRuntime(tiny()), pairs)
+    assert learned.longest > 9
+    assert learned.shortest == Limits().shortest
+
+
+def test_no_usable_pair_is_explained() -> None:
+    with pytest.raises(DataError, match="calibrate"):
+        calibrate(TorchRuntime(tiny()), [Pair("", "a", 1)])
+
+
+def test_references_end_and_stand_in_batches_of_like_length() -> None:
+    translator = TorchRuntime(tiny())
+    ((src, keep, rows),) = references(translator, PAIRS[::-1])
+    assert len(src) == len(keep) == len(rows) == len(PAIRS)
+    assert all(row[-1] == EOS for row in rows)
+    assert [len(row) for row in rows] == sorted(len(row) for row in rows)
+
+
+def test_a_folder_keeps_its_calibration_and_stays_whole(tmp_path: Path) -> None:
+    folder = tiny_folder(tmp_path / "model")
+    before = load(folder)("a b c", {"guard": False})
+    assert before.confidence is None
+    add_calibration(folder, KNOWN)
+    assert verify_folder(folder) is None
+    assert FILE in json.loads((folder / "MANIFEST.json").read_text())["files"]
+    model = load(folder)
+    assert model.translator.judge.calibration == KNOWN
+    after = model("a b c", {"guard": False})
+    assert after._replace(flags=(), confidence=None) == before._replace(flags=())
+    assert 0 < after.confidence < 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
+
+
+def test_a_calibration_of_another_kind_is_refused(tmp_path: Path) -> None:
+    folder = tiny_folder(tmp_path / "model")
+    add_calibration(folder, KNOWN.model_copy(update={"slope": math.inf}))
+    with pytest.raises(ModelError, match="calibration cannot be read"):
+        load(folder)
+
+
+@pytest.mark.parametrize("part", [TRANSFORMER, RNN], ids=["transformer", "rnn"])
+def test_confidence_follows_from_the_mean_of_the_tokens(part: dict[str, object]) -> None:
+    bundle = tiny(part)
+    translate = TorchRuntime(Bundle(bundle.config, bundle.text, bundle.model, KNOWN))
+    for result in translate(["a b c", "d e", "f", "g h i j"], details=True):
+        mean = sum(token.log_p for token in result.details) / len(result.details)
+        assert result.confidence == pytest.approx(1 / (1 + math.exp(-mean - 2.0)), abs=1e-5)
+        assert ("low_confidence" in result.flags) == (result.confidence < 0.4)
+        for token in result.details:
+            assert token.confidence == pytest.approx(0.1 + 0.8 * math.exp(token.log_p))

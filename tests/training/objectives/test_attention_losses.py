@@ -1,0 +1,130 @@
+"""Terms over the attention: they add to the loss, and lessen what they punish."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from dragoman.config.load import load
+from dragoman.config.objective import TeacherForcingPart
+from dragoman.data.store.reader import StoreReader
+from dragoman.data.store.writer import StoreWriter
+from dragoman.errors import ConfigError
+from dragoman.losses.alignment import guided_alignment
+from dragoman.models.ibm1 import TranslationTable
+from dragoman.models.seq2seq import Seq2Seq
+from dragoman.protocols import Batch
+from dragoman.text.tokenizers.char import Char
+from dragoman.training.build import build_objective
+from dragoman.training.objectives.attention_losses import GuidedAlignmentLoss, coverage_loss
+from dragoman.training.objectives.model_tokens import sampled
+from dragoman.training.objectives.sampling_decay import constant
+from dragoman.training.objectives.scheduled_sampling import StepwiseObjective, Term, unroll
+from dragoman.training.objectives.teacher_forcing import Objective, teacher_forcing
+from dragoman.training.objectives.word_alignment import load_or_train_ibm1
+from dragoman.training.optim.adam import Adam
+from dragoman.training.optim.flat_parameters import FlatParameters
+from support.pairs import EOS, V, batch_of, model_of
+
+BATCH = batch_of([(7, 6), (3, 2), (5, 4)])
+
+
+def objective_of(**weights: float) -> Objective:
+    return build_objective(TeacherForcingPart(**weights), Char.learn(["abc"], V), 20)
+
+
+def train(objective: Objective, model: Seq2Seq, updates: int) -> None:
+    flat = FlatParameters(model, torch.float32)
+    adam = Adam(flat, betas=(0.9, 0.98), eps=1e-9, weight_decay=0.0, decoupled=True)
+    gradient = torch.empty(len(flat))
+    for step in range(updates):
+        objective(model, BATCH, step).loss.backward()
+        flat.take_gradient(gradient)
+        adam.step(gradient, 0.02)
+
+
+def measured(term: Term, model: Seq2Seq) -> float:
+    with torch.no_grad():
+        attention = unroll(model, BATCH, lambda reference, h: reference).attention
+        assert attention is not None
+        return float(term(BATCH, attention))
+
+
+def test_without_weights_it_is_plain_teacher_forcing() -> None:
+    assert objective_of() is teacher_forcing
+
+
+def test_a_term_is_added_with_its_weight() -> None:
+    model = model_of(("gru", "lstm fed")).double().eval()
+    plain = teacher_forcing(model, BATCH, 1)
+    weighted = objective_of(coverage=0.3)(model, BATCH, 1)
+    added = 0.3 * measured(coverage_loss, model)
+    assert float(weighted.loss.detach()) == pytest.approx(float(plain.loss.detach()) + added, rel=1e-6)
+    assert float(weighted.nll) == pytest.approx(float(plain.nll), rel=1e-6)
+
+
+def test_coverage_is_learned() -> None:
+    model = model_of(("gru", "transformer")).eval()
+    before = measured(coverage_loss, model)
+    train(objective_of(coverage=3.0), model, 15)
+    assert measured(coverage_loss, model) < 0.7 * before
+
+
+def test_alignments_of_a_batch() -> None:
+    """Of known translations, with </s> to </s> and nothing for what no source token explains."""
+    x, y = torch.tensor([[5, 6, EOS], [7, EOS, 0]]), torch.tensor([[9, 8, EOS], [4, EOS, 0]])
+    batch = Batch(x, x > 0, y, y, y > 0)
+    keys = torch.tensor([5 * V + 8, 5 * V + 9, 6 * V + 9]).numpy()
+    astray = GuidedAlignmentLoss(TranslationTable(keys, torch.tensor([0.5, 0.1, 0.3]).numpy()), V)
+    expected = [[[0.25, 0.75, 0], [1, 0, 0], [0, 0, 1]], [[0, 0, 0], [0, 1, 0], [0, 0, 0]]]
+    assert torch.allclose(astray.alignment(batch), torch.tensor(expected, dtype=torch.float64))
+
+
+def test_guided_attention_is_learned() -> None:
+    """Each target token is to look at one source token, drawn by lot."""
+    draw = torch.Generator().manual_seed(1)
+    A = torch.eye(7)[torch.randint(3, (3, 6), generator=draw)] * BATCH.tgt_keep.unsqueeze(2)
+
+    def astray(batch: Batch, attention: torch.Tensor) -> torch.Tensor:
+        return guided_alignment(attention, A)
+
+    model = model_of(("gru", "transformer")).eval()
+    before = measured(astray, model)
+    train(StepwiseObjective(constant(1.0), sampled, [(3.0, astray)]), model, 15)
+    assert measured(astray, model) < 0.7 * before
+
+
+def test_the_table_is_learned_once(tmp_path: Path) -> None:
+    pairs = [([5, 6], [15, 16]), ([6, 7], [16, 17]), ([7, 5], [17, 15])] * 20
+    with StoreWriter(tmp_path / "s", vocabulary=V, shard_pairs=16, fingerprint="a", counts={}) as writer:
+        writer.extend(pairs)
+    stores = [StoreReader(tmp_path / "s")]
+    table = load_or_train_ibm1(stores, V, tmp_path / "alignment")
+    assert table(np.array([5 * V + 15])) > table(np.array([5 * V + 16]))
+    kept = tmp_path / "alignment" / "table.safetensors"
+    written = kept.stat().st_mtime_ns
+    again = load_or_train_ibm1(stores, V, tmp_path / "alignment")
+    assert kept.stat().st_mtime_ns == written
+    kept.write_bytes(kept.read_bytes()[:-1] + b"x")
+    anew = load_or_train_ibm1(stores, V, tmp_path / "alignment")
+    assert kept.stat().st_mtime_ns != written
+    for other in (again, anew):
+        assert table.keys.tobytes() == other.keys.tobytes()
+        assert table.t.tobytes() == other.t.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("model", "weight", "complaint"),
+    [
+        ({"decoder": {"kind": "rnn", "form": "cho"}}, "coverage", "decoder has none"),
+        ({"decoder": {"kind": "rnn", "form": "cho"}}, "alignment", "decoder has none"),
+        ({"encoder": {"kind": "kalchbrenner"}}, "alignment", "needs a state for each source token"),
+    ],
+)
+def test_what_cannot_be_looked_at_is_refused(model: dict[str, Any], weight: str, complaint: str) -> None:
+    base = {"data": {"train": [{"files": ["a", "b"]}]}, "model": model}
+    load(None, [], base)
+    with pytest.raises(ConfigError, match=complaint):
+        load(None, [f"training.objective.{weight}=0.5"], base)
