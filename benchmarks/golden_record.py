@@ -83,7 +83,7 @@ RUNS: dict[str, dict[str, Any]] = {
     },
     "head sampled": {**TRANSFORMER, "model.head.kind": "sampled"},
     "text unigram": {**TRANSFORMER, "text.kind": "unigram", "text.sampling": 0.1},
-    "text word": {**RNN, "text.kind": "word", "text.joint": False},
+    "text word": {**RNN, "text.kind": "word", "text.joint": False, "model.tied": "target"},
     "text char": {**RNN, "text.kind": "char"},
     "text byte": {**TRANSFORMER, "text.kind": "byte", "text.lowercase": True},
     "training schedule": {

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli import main as command
-from dragoman.cli.main import VERBS, main
+from dragoman.cli.main import MODULES, VERBS, main
 from dragoman.cli.options.overrides import split_overrides
 from dragoman.errors import DataError
 
@@ -30,9 +30,9 @@ def verb_that(monkeypatch: pytest.MonkeyPatch, action: BaseException | str) -> N
         print(action)
         return 0
 
-    module = types.ModuleType("dragoman.cli.boom")
+    module = types.ModuleType("dragoman.cli.verbs.boom")
     module.__dict__.update(HELP="Boom.", add_arguments=lambda parser: None, run=run)
-    monkeypatch.setitem(sys.modules, "dragoman.cli.boom", module)
+    monkeypatch.setitem(sys.modules, "dragoman.cli.verbs.boom", module)
     monkeypatch.setitem(VERBS, "boom", "raises")
 
 
@@ -215,5 +215,6 @@ def test_overrides_are_told_from_files_and_texts(tmp_path: Path, monkeypatch: py
 
 def test_every_verb_has_what_the_command_needs() -> None:
     for verb in VERBS:
-        if not (Path(command.__file__).parent / f"{verb}.py").exists():
-            pytest.fail(f"cli/{verb}.py is missing")
+        name = MODULES.get(verb, verb)
+        if not (Path(command.__file__).parent / "verbs" / f"{name}.py").exists():
+            pytest.fail(f"cli/verbs/{name}.py is missing")

@@ -58,9 +58,9 @@ def test_p_is_no_smaller_than_the_draws_can_tell() -> None:
 
 def test_runtime_is_shown_by_its_name(tmp_path: Path) -> None:
     tiny_folder(tmp_path / "model")
-    assert repr(load(tmp_path).runtime) == "Translator('torch')"
+    assert repr(load(tmp_path).runtime) == "TorchRuntime('torch')"
     exported_folder(tmp_path / "light")
-    assert repr(load(tmp_path / "light", runtime="ct2").runtime) == "Light('ct2')"
+    assert repr(load(tmp_path / "light", runtime="ct2").runtime) == "ExportRuntime('ct2')"
 
 
 def test_plan_says_what_it_leaves(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_a_loss_that_still_falls_is_still_learning(losses: list[float], still: b
 @pytest.mark.parametrize(
     ("words", "what"),
     [
-        (["dates", "--train"], "dates is no lesson"),
+        (["dates", "--train"], "dates is not a lesson"),
         (["from-rnn-to-attention", "--train", "--models", "elmo"], 'This lesson has no model "elmo".'),
     ],
 )

@@ -202,7 +202,7 @@ def test_budget_wins_over_the_updates_of_a_settings_file(reverse: Path, tmp_path
     said = train(str(reverse), "-o", str(tmp_path / "out"), "--budget", "7s", "--plan", "training.threads=1")
     assert said.code == 0
     assert "  time    7 s · " in said.err
-    assert "what fits" in said.err
+    assert "as many as fit" in said.err
 
 
 USAGE = {

@@ -265,8 +265,9 @@ import hashlib, sys
 from itertools import islice
 from pathlib import Path
 from dragoman.data.loader import Loader
-from dragoman.data.store.reader import Reader
-loader = Loader([Reader(Path(p)) for p in sys.argv[1:]], [3, 1], batch_tokens=400, micro_batches=4, seed=5)
+from dragoman.data.store.reader import StoreReader
+stores = [StoreReader(Path(p)) for p in sys.argv[1:]]
+loader = Loader(stores, [3, 1], batch_tokens=400, micro_batches=4, seed=5)
 stream = loader.batches()
 print([batch.micro[0].src.tolist() for batch in islice(stream, 9)])
 """

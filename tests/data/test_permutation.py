@@ -148,9 +148,9 @@ def test_an_empty_corpus_is_refused_with_advice():
 
 
 SCRIPT = """
-from dragoman.data.mixture import Order
+from dragoman.data.mixture import ExampleOrder
 import hashlib
-corpus, row = Order([1000, 70, 5], [0.5, 0.3, 0.2], seed=11).rows(12345, 9999)
+corpus, row = ExampleOrder([1000, 70, 5], [0.5, 0.3, 0.2], seed=11).rows(12345, 9999)
 print(hashlib.sha256(corpus.tobytes() + row.tobytes()).hexdigest())
 """
 

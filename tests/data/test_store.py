@@ -119,8 +119,9 @@ def test_a_killed_writer_leaves_no_store_and_the_next_one_starts_clean(tmp_path:
     script = textwrap.dedent("""
         import sys
         from pathlib import Path
-        from dragoman.data.store.writer import Writer
-        with Writer(Path(sys.argv[1]), vocabulary=50, shard_pairs=7, fingerprint="x", counts={}) as writer:
+        from dragoman.data.store.writer import StoreWriter
+        home = Path(sys.argv[1])
+        with StoreWriter(home, vocabulary=50, shard_pairs=7, fingerprint="x", counts={}) as writer:
             while True:
                 writer.extend([([4, 5], [6])] * 5)
     """)

@@ -35,7 +35,7 @@ def folder(path: Path, kind: str = "bpe", *, lowercase: bool = False, **model: A
     table = {"data": {"train": "few.tsv"}, "text": text}
     part = {"encoder": TRANSFORMER, "decoder": TRANSFORMER, **model}
     config = validate({**table, "model": part, "search": {"max_length": 12}})
-    pair = learn(config.text, lambda: iter(SOURCES), lambda: iter(TARGETS))
+    pair = learn(config.text, zip(SOURCES, TARGETS, strict=True))
     model_ = new_model(config, pair)
     with torch.no_grad():
         for p in model_.parameters():

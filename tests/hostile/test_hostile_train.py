@@ -93,7 +93,7 @@ def test_no_text_gives_a_special_id(kind: str, learned_from: str) -> None:
     lines = injections()
     corpus = lines if learned_from == "the same lines" else ["the man rides", "ein Mann </s>"] * 20
     units = TextConfig(**Units(kind=kind, size=400).model_dump())
-    tokenizer = learn(units, lambda: corpus, lambda: corpus).src
+    tokenizer = learn(units, zip(corpus, corpus, strict=True)).src
     unknown = {UNK} if kind in ("word", "char") else set()
     forbidden = set(range(len(SPECIALS))) - unknown
     for line, array in zip(lines, tokenizer.encode_batch(lines), strict=True):

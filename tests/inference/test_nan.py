@@ -48,7 +48,7 @@ def test_scores_that_overflow_are_an_error_in_words(
     assert main(["run", str(overflowing), "a b c", "--json", *search]) == 1
     out, err = capsys.readouterr()
     assert not out
-    assert "The model gives NaN" in err
+    assert "The model returns NaN" in err
     assert "dragoman check" in err
     assert "bug in Dragoman" not in err
 

@@ -63,7 +63,7 @@ def table(**model: Any) -> dict[str, Any]:
 
 def test_model_folder_spells_the_words_again(tmp_path: Path) -> None:
     config = validate(table(src_embedding=CHARACTERS, tied="target"))
-    text = learn(config.text, lambda: iter([" ".join(WORDS)]), lambda: iter([" ".join(WORDS)]))
+    text = learn(config.text, zip([" ".join(WORDS)], [" ".join(WORDS)], strict=True))
     model = new_model(config, text)
     weights = {name: p.detach() for name, p in model.named_parameters()}
     save_bundle(tmp_path / "model", config, text, weights, "A tiny model.\n")

@@ -66,7 +66,7 @@ def test_saved_and_loaded_matrices_are_tied_as_before(tied: str, tmp_path: Path)
         "model": {"encoder": TRANSFORMER, "decoder": TRANSFORMER, "tied": tied},
     }
     config = validate(table)
-    text = learn(config.text, lambda: iter([" ".join(WORDS)]), lambda: iter([" ".join(WORDS)]))
+    text = learn(config.text, zip([" ".join(WORDS)], [" ".join(WORDS)], strict=True))
     bundle = Bundle(config, text, new_model(config, text))
     weights = {name: p.detach() for name, p in bundle.model.named_parameters()}
     save_bundle(tmp_path / "model", config, text, weights, "A tiny model.\n")

@@ -93,7 +93,7 @@ def test_placed_pooling_is_the_formula() -> None:
 @pytest.mark.parametrize("attention", ["dot", "scaled-dot", "cosine"])
 def test_products_of_unequal_widths_are_refused_with_a_way_out(attention: str) -> None:
     encoder = {"kind": "rnn", "width": 8, "bidirectional": True}
-    with pytest.raises(ValueError, match=r"decoder\.width = 16, or decoder\.attention"):
+    with pytest.raises(ValueError, match=r"decoder\.width = 16 or decoder\.attention"):
         ModelConfig.model_validate(
             {"encoder": encoder, "decoder": {"kind": "rnn", "width": 8, "attention": attention}}
         )

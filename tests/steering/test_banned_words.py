@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 import re
 import unicodedata
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import pairwise, zip_longest
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dragoman.steering.banned_words import BannedWords, matcher_of, may_be_invisible, may_be_letter
@@ -90,6 +90,8 @@ def test_what_is_blocked_is_what_would_write_the_word(
             if surface.spell([*line, token]).decode(errors="replace") == after:
                 assert (token in blocked) == contains(after + letter, WORDS), (text, after)
         open_ids = [id for id in ids if id not in blocked]
+        if not open_ids:  # all of these few: it is not a dead end for the whole vocabulary
+            break
         token = rng.choice(open_ids)
         line.append(token)
         state = forbidden.after(state, token)
@@ -165,12 +167,15 @@ SIGNS = [
     *("\u00ad", "\u200b", "\u2060", "\ufe0f", " ", "\u00a0", "\t", ".", "-", "x", "ﬁ", "f", "i", "ｒ", "𝐚"),
     *("か", "が", "\u3099", "ｶ", "™", "²", "2", "İ", "ı", "\ufffd", "😀"),
 ]
+nfd = partial(unicodedata.normalize, "NFD")
 FORBIDDEN = ["rad", "räd", "ạ̈d", "das rad", "ß", "Rad", "fi", "か", "a2", "ré.", "iss", "ss"]
 
 
 @given(text=st.lists(st.sampled_from(SIGNS), max_size=9).map("".join), word=st.sampled_from(FORBIDDEN))
 @settings(max_examples=1500)
 def test_a_word_is_found_where_it_is_read(text: str, word: str) -> None:
+    # A voicing mark of kana after the mark of another letter: the order of marks decides what is last.
+    assume("\u3099" not in text or nfd(text) == "".join(map(nfd, text)))
     assert matcher_of(word).finds(text) == contains(text, [word]), [hex(ord(c)) for c in text]
 
 

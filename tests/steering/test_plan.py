@@ -60,7 +60,7 @@ def translator(model: tuple[str, str], *, lowercase: bool = False) -> TorchRunti
             "training": {"seed": 1},
         }
     )
-    text = learn(config.text, lambda: iter(LINES), lambda: iter(LINES))
+    text = learn(config.text, zip(LINES, LINES, strict=True))
     built = new_model(config, text).eval()
     with torch.no_grad():
         for parameter in built.parameters():

@@ -55,7 +55,7 @@ def lively_bundle(settings: dict[str, Any], *, babbles: bool) -> Bundle:
             "search": {"size": 3, "max_length": 24, **settings["search"]},
         }
     )
-    text = learn(config.text, lambda: iter(LINES * 4), lambda: iter(LINES * 4))
+    text = learn(config.text, zip(LINES * 4, LINES * 4, strict=True))
     model = new_model(config, text).eval()
     assert isinstance(model.head, TokenHead)
     random = torch.Generator().manual_seed(2)

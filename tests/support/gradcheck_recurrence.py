@@ -99,7 +99,7 @@ ROWS: dict[type[nn.Module], Callable[[], Check]] = {
     VariationalDropout: lambda: plain(VariationalDropout(DROP), drawn(2, 3, 4)),
 }
 FUNCTIONS: dict[str, tuple[Callable[[], Check], ...]] = {
-    "fast.sweep._Sweep": tuple(
+    "fast.lstm_scan._Sweep": tuple(
         partial(swept, kind) for kind in (LSTMCell, PeepholeLSTMCell, CoupledLSTMCell)
     ),
 }

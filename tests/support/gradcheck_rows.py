@@ -246,6 +246,6 @@ FUNCTIONS: dict[str, tuple[Callable[[], Check], ...]] = {
     **recurrence.FUNCTIONS,
     "fp32_sums._Embedding": (looked_up,),
     "fp32_sums._LayerNorm": (normed,),
-    "fast.windows._Windows": tuple(partial(seen, kernel) for kernel in (2, 3)),
+    "fast.im2col._Windows": tuple(partial(seen, kernel) for kernel in (2, 3)),
     "fast.relu_dropout._ReluDropout": (rectified,),
 }

@@ -21,4 +21,4 @@ def corpus(side: str, lines: int = 400) -> list[str]:
 
 def learn(kind: str, size: int = 1200, **settings: object) -> Tokenizer:
     config = TextConfig.model_validate({"kind": kind, "size": size, **settings})
-    return build.learn(config, lambda: corpus("src"), lambda: corpus("tgt")).src
+    return build.learn(config, zip(corpus("src"), corpus("tgt"), strict=True)).src

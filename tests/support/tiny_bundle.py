@@ -28,7 +28,7 @@ def tiny(
             "search": {"size": 3, "max_length": 12, **search},
         }
     )
-    text = learn(config.text, lambda: iter([" ".join(WORDS)]), lambda: iter([" ".join(WORDS)]))
+    text = learn(config.text, zip([" ".join(WORDS)], [" ".join(WORDS)], strict=True))
     built = new_model(config, text).eval()
     with torch.no_grad():
         for parameter in built.parameters():

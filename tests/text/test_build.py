@@ -21,7 +21,7 @@ from support.made_up_corpus import KINDS, corpus
 
 def learned(**settings: Any) -> TokenizerPair:
     config = TextConfig.model_validate({"size": 320, "sampling": 0.3, **settings})
-    return build.learn(config, lambda: corpus("src", 60), lambda: corpus("tgt", 60))
+    return build.learn(config, zip(corpus("src", 60), corpus("tgt", 60), strict=True))
 
 
 def assert_same(one: TokenizerPair, other: TokenizerPair) -> None:

@@ -237,9 +237,7 @@ def build_text(
         return (pair for pair in all_pairs(data, on_bad) if not (held_out and held_out.skips(pair)))
 
     with naming_files(data):
-        learned = learn(
-            text, lambda: (pair.src for pair in trained_on()), lambda: (pair.tgt for pair in trained_on())
-        )
+        learned = learn(text, ((pair.src, pair.tgt) for pair in trained_on()))
 
     with new_folder(folder) as new:
         save_text(learned, new)

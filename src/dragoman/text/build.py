@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, zip_longest
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 
 from pydantic import Field, ValidationError
@@ -27,8 +27,6 @@ from dragoman.text.utf8 import utf8
 
 VERSION = 1
 
-Lines = Callable[[], Iterable[str]]
-
 
 class TextFile(Section):
     """The contents of text.json."""
@@ -41,24 +39,22 @@ class TextFile(Section):
     tgt: Kind
 
 
-def learn(config: TextConfig, src_lines: Lines, tgt_lines: Lines) -> TokenizerPair:
-    """Learn the tokenizers of both sides from at most `sample_lines` lines of each."""
-    src_sample = _sample(src_lines(), config)
-    tgt_sample = _sample(tgt_lines(), config)
+def learn(config: TextConfig, pairs: Iterable[tuple[str, str]]) -> TokenizerPair:
+    """Learn the tokenizers of both sides from at most `sample_lines` pairs, which are read once."""
+    sampled = [_as_read(pair, config) for pair in sample(pairs, config.sample_lines)]
     if config.is_joint:
-        both = chain.from_iterable(zip_longest(src_sample, tgt_sample))
-        src = tgt = _learn([line for line in both if line is not None], config.src_units, config)
+        src = tgt = _learn(list(chain.from_iterable(sampled)), config.src_units, config)
     else:
-        src = _learn(src_sample, config.src_units, config)
-        tgt = _learn(tgt_sample, config.tgt_units, config)
+        src = _learn([src for src, _ in sampled], config.src_units, config)
+        tgt = _learn([tgt for _, tgt in sampled], config.tgt_units, config)
     return TokenizerPair(src, tgt, config.is_joint, config.lowercase, config.sampling)
 
 
-def _sample(lines: Iterable[str], config: TextConfig) -> list[str]:
-    kept = sample(lines, config.sample_lines)
-    for line in kept:
+def _as_read(pair: tuple[str, str], config: TextConfig) -> tuple[str, str]:
+    src, tgt = pair
+    for line in pair:
         utf8(line)
-    return [line.lower() for line in kept] if config.lowercase else kept
+    return (src.lower(), tgt.lower()) if config.lowercase else (src, tgt)
 
 
 def _learn(lines: Sequence[str], units: Units, config: TextConfig) -> Tokenizer:

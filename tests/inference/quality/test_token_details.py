@@ -22,7 +22,7 @@ LINES = ["the cat sat on the mat", "a dog and a cat", "Schifffahrt über die Don
 
 def pair(kind: str, **options: object) -> TokenizerPair:
     size = {"bpe": 320, "unigram": 310}.get(kind, 100)
-    return learn(TextConfig(kind=kind, size=size, **options), lambda: iter(LINES), lambda: iter(LINES))
+    return learn(TextConfig(kind=kind, size=size, **options), zip(LINES, LINES, strict=True))
 
 
 PAIRS = {kind: pair(kind) for kind in ("bpe", "unigram", "word", "char", "byte")}

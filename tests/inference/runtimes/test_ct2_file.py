@@ -37,7 +37,7 @@ def bundle(choices: dict[str, Any], **text: Any) -> Bundle:
     if choices.get("kv_heads"):
         table["model"]["decoder"]["kv_heads"] = 1
     config = validate(table)
-    learned = learn(config.text, lambda: iter(LINES), lambda: iter(LINES))
+    learned = learn(config.text, zip(LINES, LINES, strict=True))
     return Bundle(config, learned, new_model(config, learned).eval())
 
 

@@ -12,10 +12,10 @@ import torch
 CODE = """
 import sys, torch
 sys.path.insert(0, {here!r})
-from dragoman.inference.runtimes.reproducibility import ask_for_same_bits
-ask_for_same_bits()
+from dragoman.inference.runtimes.reproducibility import request_reproducible_mkl
+request_reproducible_mkl()
 torch.set_num_threads({threads})
-from inference.runtimes.test_torch import RNN, TRANSFORMER, TEXTS, GREEDY, BEAM, Translator, tiny
+from inference.runtimes.test_torch import RNN, TRANSFORMER, TEXTS, GREEDY, BEAM, TorchRuntime, tiny
 spelt = {{
     "tied": "none",
     "src_embedding": {{"kind": "characters"}},
@@ -27,7 +27,7 @@ handed = {{"encoder": one_way, "decoder": {{**RNN, "width": 256, "form": "sutske
 conv = {{"kind": "conv", "layers": 2, "kernel": 3, "embedding": 32}}
 every = ((TRANSFORMER, {{}}), (RNN, {{}}), (RNN, spelt), (RNN, handed), (conv, {{"tied": "none"}}))
 for part, model in every:
-    translate = Translator(tiny({{**part, "width": 256}}, model=model))
+    translate = TorchRuntime(tiny({{**part, "width": 256}}, model=model))
     for search in (GREEDY, BEAM):
         together = translate(TEXTS, search)
         assert [translate([text], search)[0] for text in TEXTS[:20]] == together[:20]

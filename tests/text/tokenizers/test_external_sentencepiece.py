@@ -64,7 +64,7 @@ def test_surface_spells_what_decode_writes(model: bytes) -> None:
 def test_it_is_given_in_the_settings_and_kept_in_the_folder(tmp_path: Path, lowercase: bool) -> None:
     (tmp_path / "my.spm").write_bytes(trained(byte_fallback=False))
     config = TextConfig(kind="sentencepiece", file=str(tmp_path / "my.spm"), lowercase=lowercase)
-    pair = learn(config, lambda: ["a line"], lambda: ["a line"])
+    pair = learn(config, zip(["a line"], ["a line"], strict=True))
     save(pair, tmp_path / "text")
     again = load(tmp_path / "text")
     assert again.joint
@@ -95,5 +95,5 @@ def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:
     for name in ("my.spm", "gone.spm"):
         config = TextConfig(kind="sentencepiece", file=str(tmp_path / name))
         with pytest.raises(ModelError, match="cannot be read") as refused:
-            learn(config, lambda: ["a"], lambda: ["a"])
+            learn(config, zip(["a"], ["a"], strict=True))
         assert refused.value.where.endswith(name)

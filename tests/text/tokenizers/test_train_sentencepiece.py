@@ -18,7 +18,7 @@ from support.made_up_corpus import KINDS, corpus, learn
 
 
 def learn_from(lines: list[str], **settings: Any) -> TokenizerPair:
-    return build.learn(TextConfig.model_validate(settings), lambda: lines, lambda: lines)
+    return build.learn(TextConfig.model_validate(settings), zip(lines, lines, strict=True))
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
@@ -107,7 +107,7 @@ def test_half_a_character_in_the_corpus_is_a_data_error() -> None:
 
 
 def test_joint_is_one_vocabulary_for_both_sides() -> None:
-    pair = build.learn(TextConfig(kind="char"), lambda: ["abc"], lambda: ["xyz", "w"])
+    pair = build.learn(TextConfig(kind="char"), [("abc", "xyz"), ("", "w")])
     assert pair.joint
     assert pair.src is pair.tgt
     assert pair.src.decode(pair.src.encode("axw")) == "axw"
@@ -115,7 +115,7 @@ def test_joint_is_one_vocabulary_for_both_sides() -> None:
 
 def test_separate_sides_have_their_own_units() -> None:
     config = TextConfig.model_validate({"src": {"kind": "char"}, "tgt": {"kind": "word"}})
-    pair = build.learn(config, lambda: ["abc"], lambda: ["two words"])
+    pair = build.learn(config, zip(["abc"], ["two words"], strict=True))
     assert not pair.joint
     assert (pair.src.kind, pair.tgt.kind) == ("char", "word")
     assert pair.src.encode("w") == [1]
@@ -141,5 +141,5 @@ def test_a_short_stream_is_kept_whole() -> None:
 
 
 def test_only_sample_lines_are_learned_from() -> None:
-    pair = build.learn(TextConfig(kind="char", sample_lines=1), lambda: ["a"], lambda: ["b"])
+    pair = build.learn(TextConfig(kind="char", sample_lines=1), zip(["a"], ["b"], strict=True))
     assert pair.src.size == 4 + 2

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from dragoman.nn.cells.cell import Cell, CellState
 from dragoman.nn.cells.coupled import CoupledLSTMCell
 from dragoman.nn.cells.elman import ElmanCell
-from dragoman.nn.cells.gru import GRUCell, ResetFirstGRUCell
+from dragoman.nn.cells.gru import GRUCell
 from dragoman.nn.cells.lstm import LSTMCell
 from dragoman.nn.cells.peephole import PeepholeLSTMCell
 from dragoman.nn.cells.unroll import last
@@ -33,9 +33,8 @@ def run(cell: Cell, x: Float[Tensor, "B T X"], state: CellState) -> Float[Tensor
             return torch.rnn_tanh(x, _layered(state.h), _weights(cell, cell.W_x), *_one_layer(cell))[0]
         case LSTMCell() | PeepholeLSTMCell() | CoupledLSTMCell():
             return sweep(cell, x, state)[0]
-        case ResetFirstGRUCell():
+        case _:
             return _unroll_projected(cell, x, state)
-    raise TypeError(f"{type(cell).__name__} has no fast implementation")
 
 
 def run_to_ends(
@@ -48,6 +47,8 @@ def run_to_ends(
         case LSTMCell() | PeepholeLSTMCell() | CoupledLSTMCell():
             h, cs = sweep(cell, x, state)
             c = last(cs, keep)
+        case _ if state.c.shape[1]:
+            raise TypeError(f"run_to_ends does not know the internal state of {type(cell).__name__}")
         case _:
             h, c = run(cell, x, state), state.c
     return h, CellState(last(h, keep), c)

@@ -6,6 +6,8 @@ import io
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
+from typing import TypeVar
 
 from sentencepiece import SentencePieceTrainer
 
@@ -13,6 +15,8 @@ from dragoman.text.specials import BOS, EOS, PAD, UNK, UNKNOWN
 from dragoman.text.tokenizers.sentencepiece import FIRST_LEARNED, MARK
 
 # The order of summation in the trainer depends on the number of threads, so the number is fixed.
+T = TypeVar("T")
+
 THREADS = 4
 # The trainer aborts on a word of 65,536 characters and is very slow on long repetitive ones.
 MAX_LINE_CHARACTERS = 1000
@@ -69,13 +73,13 @@ def _alphabet(characters: Counter[str], coverage: float) -> int:
     return kept + len(MARK) + 8 * (coverage < 1)
 
 
-def sample(lines: Iterable[str], most: int) -> list[str]:
-    """Return a uniform sample of at most `most` lines (Vitter 1985, algorithm R), in their original order."""
+def sample(items: Iterable[T], most: int) -> list[T]:
+    """Return a uniform sample of at most `most` items (Vitter 1985, algorithm R), in their original order."""
     rng = random.Random(0)
-    kept: list[tuple[int, str]] = []
-    for number, line in enumerate(lines):
+    kept: list[tuple[int, T]] = []
+    for number, item in enumerate(items):
         if number < most:
-            kept.append((number, line))
+            kept.append((number, item))
         elif (place := rng.randrange(number + 1)) < most:
-            kept[place] = (number, line)
-    return [line for _, line in sorted(kept)]
+            kept[place] = (number, item)
+    return [item for _, item in sorted(kept, key=itemgetter(0))]
