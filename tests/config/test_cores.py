@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dragoman import cores
+from dragoman.cli.main import main
 
 ALLOWED = 8  # cores by affinity
 
@@ -119,3 +120,13 @@ def test_the_one_thread_that_torchrun_sets_by_itself_is_not_a_wish(
     assert cores.threads() == 1
     (system / launcher).unlink()  # where it cannot be known, what is written counts
     assert cores.threads() == 1
+
+
+def test_a_command_that_trains_lets_threads_sleep_while_they_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads that spin take the cores from other processes. A policy that is set stays."""
+    monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
+    assert main(["train"]) == 2  # no data: it is set before anything else
+    assert os.environ["OMP_WAIT_POLICY"] == "ACTIVE"
+    monkeypatch.delenv("OMP_WAIT_POLICY")
+    assert main(["train"]) == 2
+    assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman.data.loader import GlobalBatch, Loader, fixed_batches
+from dragoman.data.loader import GlobalBatch, Loader
 from dragoman.data.pair import Pair
 from dragoman.data.prefetch import prefetch
 from dragoman.data.prepare import PairFilter, prepare
@@ -209,16 +209,6 @@ def test_resegmented_examples_are_the_same_on_any_rank_and_after_resuming(stores
     resumed = take(make(stores, resegment=TEXT), 1, whole[7].position)[0]
     assert same(resumed.micro, whole[7].micro)
     assert not same(whole[0].micro, take(make(stores), 1)[0].micro)
-
-
-def test_fixed_batches_have_every_row_once_and_never_change(stores: list[StoreReader]):
-    batches = list(fixed_batches(stores[0], 200))
-    rows = np.concatenate([rows for _, rows in batches])
-    assert sorted(rows) == list(range(SIZES[0]))
-    for batch, numbers in batches:
-        assert [(0, row) for row in numbers] == names(batch)
-        assert max(batch.src.numel(), batch.tgt_in.numel()) <= 200
-    assert all(same([a], [b]) for (a, _), (b, _) in zip(batches, fixed_batches(stores[0], 200), strict=True))
 
 
 def test_only_real_places_hold_ids(stores: list[StoreReader]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def folder(path: Path, kind: str = "bpe", *, lowercase: bool = False, **model: A
     table = {"data": {"train": "few.tsv"}, "text": text}
     part = {"encoder": TRANSFORMER, "decoder": TRANSFORMER, **model}
     config = validate({**table, "model": part, "search": {"max_length": 12}})
-    pair = learn(config.text, zip(SOURCES, TARGETS, strict=True))
+    pair = learn(config.text, zip_longest(SOURCES, TARGETS, fillvalue=""))
     model_ = new_model(config, pair)
     with torch.no_grad():
         for p in model_.parameters():

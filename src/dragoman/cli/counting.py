@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dragoman.cli.format import duration
+from dragoman.search.batch_invariance import length_batches
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,10 +97,8 @@ def decoded(
         count.add(sources)
         return results
     count.show()
-    order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
     by_index: dict[int, Result] = {}
-    for start in range(0, len(order), part):
-        indices = order[start : start + part]
+    for indices in length_batches(list(map(len, sources)), part):
         chunk = [sources[index] for index in indices]
         by_index.update(zip(indices, model(chunk, search, **options), strict=True))
         count.add(chunk)

@@ -8,9 +8,8 @@ from itertools import count, islice
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dragoman.data.bucketing import Places, batches, by_length, cut, window_size
+from dragoman.data.bucketing import Places, batches, window_size
 from dragoman.data.collate import IdPair, collate
 from dragoman.data.mixture import ExampleOrder, Rows
 from dragoman.data.permutation import KeyPurpose, hash64
@@ -169,12 +168,3 @@ class Loader:
         rng = random.Random(hash64(self.seed, KeyPurpose.PIECES, example))
         src, tgt = (np.asarray(ids).tolist() for ids in pair)
         return text.src.resegment(src, rng), text.tgt.resegment(tgt, rng)
-
-
-def fixed_batches(store: StoreReader, batch_tokens: int) -> Iterator[tuple[Batch, NDArray[np.int64]]]:
-    """Yield every row once, in fixed batches of similar length, with the row numbers. For validation."""
-    src_len, tgt_len = store.lengths(np.arange(len(store)))
-    rows = by_length(src_len, tgt_len, key=0)
-    starts = cut(np.maximum(src_len, tgt_len)[rows] + 1, batch_tokens, rows=1)
-    for part in np.split(rows, starts[1:]):
-        yield collate(store.read(part)), part

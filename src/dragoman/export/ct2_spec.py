@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -30,7 +30,6 @@ from dragoman.text.specials import BOS, PAD, SPECIALS, UNK
 from dragoman.text.tokenizer import unique_token_names
 
 Quantization = Literal["float32", "float16", "bfloat16", "int8"]
-QUANTIZATIONS: tuple[Quantization, ...] = get_args(Quantization)
 LONGEST = 1024  # default input length limit of CTranslate2, in tokens
 NEVER = -1e4  # a logit with probability 0 that float16 can represent
 ACTIVATIONS = {

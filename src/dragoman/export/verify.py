@@ -21,6 +21,7 @@ from dragoman.inference.runtimes.torch import TorchRuntime
 from dragoman.models.bundle import Bundle
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.protocols import State, Step, Stepper
+from dragoman.search.batch_invariance import length_batches
 from dragoman.search.build import build
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.shapes import Bool, Float, Int, Tensor
@@ -192,7 +193,7 @@ def decode(stepper: Stepper, rows: Sequence[Row], search: SearchConfig) -> list[
     """Return the best hypothesis of each row, in order."""
     found: dict[int, Hypothesis] = {}
     run = build(search)
-    for places in in_batches([len(row) for row in rows]):
+    for places in length_batches([len(row) for row in rows], ROWS):
         hypotheses = run(stepper, *collate_sources([rows[place] for place in places]))
         found.update(zip(places, (best[0] for best in hypotheses), strict=True))
     return [found[place] for place in range(len(rows))]
@@ -202,7 +203,7 @@ def decode(stepper: Stepper, rows: Sequence[Row], search: SearchConfig) -> list[
 def log_p_of(model: Seq2Seq, pairs: Sequence[tuple[Row, Row]], bars_specials: bool) -> list[list[float]]:
     """Return log p of each target token and of </s>, in order."""
     found: dict[int, list[float]] = {}
-    for places in in_batches([len(target) for _, target in pairs]):
+    for places in length_batches([len(target) for _, target in pairs], ROWS):
         batch = collate([pairs[place] for place in places])
         log_p = model.log_p(batch)
         log_p = barred(log_p) if bars_specials else log_p
@@ -230,9 +231,3 @@ def worst_of(ours: Sequence[Sequence[float]], theirs: Sequence[Sequence[float]])
         for x, y in zip(a, b, strict=True)
     ]
     return max((math.inf if math.isnan(gap) else gap for gap in gaps), default=0.0)
-
-
-def in_batches(lengths: Sequence[int]) -> list[list[int]]:
-    """Return batches of row indices of similar lengths."""
-    order = sorted(range(len(lengths)), key=lambda place: lengths[place])
-    return [order[k : k + ROWS] for k in range(0, len(order), ROWS)]

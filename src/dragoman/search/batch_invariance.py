@@ -7,7 +7,7 @@ another order, so the padded length of a sentence depends only on the sentence i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 MIN_ROWS = 4  # determined by experiment with 1 and 2 threads
 PAD_MULTIPLE = 8  # sources with the same padded length may share a batch
@@ -21,6 +21,12 @@ def padded_length(length: int) -> int:
 def longest_with_same_padding(length: int) -> int:
     """Return the length of the longest source with the same padded length."""
     return padded_length(length) - 1
+
+
+def length_batches(lengths: Sequence[int], size: int) -> Iterator[list[int]]:
+    """Yield the indices of rows of similar length, `size` at most."""
+    order = sorted(range(len(lengths)), key=lengths.__getitem__)
+    yield from (order[k : k + size] for k in range(0, len(order), size))
 
 
 def rows_to_keep(is_open: Sequence[bool]) -> list[int]:

@@ -16,9 +16,6 @@ from dragoman.errors import DataError
 from dragoman.steering.words import fold, folded, is_inside
 from dragoman.text.languages import is_heading
 
-Node = dict[str, "Node"]
-END = ""  # the key that marks the end of a term in a node
-
 
 class Entry(NamedTuple):
     source: tuple[str, ...]

@@ -16,7 +16,7 @@ from dragoman.config.search import SearchConfig
 from dragoman.errors import ModelError
 from dragoman.inference.model import load
 from dragoman.inference.result import Result
-from dragoman.inference.runtimes.torch import TorchRuntime, length_batches
+from dragoman.inference.runtimes.torch import TorchRuntime, invariant_batches
 from dragoman.protocols import State, Step
 from dragoman.search.batch_invariance import longest_with_same_padding
 from dragoman.search.beam import BeamSearch
@@ -97,13 +97,13 @@ def test_a_longest_length_beyond_the_positions_of_the_model_is_brought_down() ->
 
 def test_batches_hold_what_is_padded_alike_and_every_sentence_once() -> None:
     lengths = [4, 0, 1, 7, 4, 3, 0, 6, 8]  # with </s> up to 8, and more
-    assert list(length_batches(lengths, 2)) == [[2, 5], [0, 4], [7, 3], [8]]
-    assert list(length_batches(lengths, 4)) == [[2, 5, 0, 4], [7, 3], [8]]
+    assert list(invariant_batches(lengths, 2)) == [[2, 5], [0, 4], [7, 3], [8]]
+    assert list(invariant_batches(lengths, 4)) == [[2, 5, 0, 4], [7, 3], [8]]
 
 
 def test_long_sentences_come_in_smaller_batches() -> None:
-    assert max(map(len, length_batches([1000] * 64, 64))) == 8
-    assert max(map(len, length_batches([100_000] * 64, 64))) == 4
+    assert max(map(len, invariant_batches([1000] * 64, 64))) == 8
+    assert max(map(len, invariant_batches([100_000] * 64, 64))) == 4
 
 
 def test_a_loaded_model_takes_a_text_or_a_list(tmp_path: Path) -> None:
@@ -246,7 +246,7 @@ def test_what_a_beam_lost_is_found_again_in_one_search_for_all_batches(
     found = translate(texts, search)
     assert [len(places) for places in runs[:3]] == [4, 4, 4]
     assert len(runs) > 3, "no beam lost the output of greedy search"
-    assert len(runs) == 3 + len(list(length_batches([4] * sum(map(len, runs[3:])), 4)))
+    assert len(runs) == 3 + len(list(invariant_batches([4] * sum(map(len, runs[3:])), 4)))
     for result, whole in zip(found, translate(texts, search, trace=True), strict=True):
         assert (result.text, result.score) == (whole.text, whole.score)
 

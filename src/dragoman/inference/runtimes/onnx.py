@@ -19,6 +19,7 @@ from dragoman.errors import ModelError
 from dragoman.inference.runtimes.onnx_file import ENCODER, STEP, read_onnx
 from dragoman.inference.runtimes.runtime import IdSequence, RuntimeName, TokenScores
 from dragoman.manifest import Read
+from dragoman.search.batch_invariance import length_batches
 from dragoman.search.hypothesis import Hypothesis, best_of
 from dragoman.search.numpy.processors import force_prefix, min_length, no_repeat_ngram
 from dragoman.search.numpy.search import (
@@ -202,12 +203,6 @@ def processors_of(config: SearchConfig, prefixes: Sequence[IdSequence] | None) -
     if config.min_length:
         rules.append(min_length(config.min_length))
     return rules
-
-
-def length_batches(lengths: Sequence[int], size: int) -> Iterator[list[int]]:
-    """Yield the indices of rows of similar length, `size` at most."""
-    order = sorted(range(len(lengths)), key=lambda index: lengths[index])
-    yield from (order[k : k + size] for k in range(0, len(order), size))
 
 
 def pad_outputs(rows: Sequence[IdSequence]) -> Ints:

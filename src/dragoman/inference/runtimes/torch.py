@@ -54,7 +54,7 @@ class SearchJob(NamedTuple):
 
     def batches(self, indices: Sequence[int]) -> Iterator[list[int]]:
         lengths = [len(self.rows[index]) for index in indices]
-        for part in length_batches(lengths, self.config.batch_sentences):
+        for part in invariant_batches(lengths, self.config.batch_sentences):
             yield [indices[i] for i in part]
 
     @property
@@ -241,7 +241,7 @@ class TorchRuntime:
         """Return the outputs as finished hypotheses, with </s> appended."""
         stepper, normalise = self.reranker.stepper(self.model, config), build_normalise(config)
         found: dict[int, Hypothesis] = {}
-        for indices in length_batches(list(map(len, sources)), config.batch_sentences):
+        for indices in invariant_batches(list(map(len, sources)), config.batch_sentences):
             ends = pad_batch([[*outputs[index], EOS] for index in indices])
             batch = self._batch([sources[index] for index in indices])
             sums = forced(stepper, *batch, ends).log_p.sum(dim=1).tolist()
@@ -318,7 +318,7 @@ def no_trace(kind: str) -> UsageError:
     )
 
 
-def length_batches(lengths: Sequence[int], size: int) -> Iterator[list[int]]:
+def invariant_batches(lengths: Sequence[int], size: int) -> Iterator[list[int]]:
     """Yield the indices of sentences with the same padded length, `size` at most, without empty ones.
 
     They are sorted by length, so that sentences that end early are in the same batch.

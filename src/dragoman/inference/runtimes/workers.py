@@ -22,8 +22,7 @@ from dragoman.allocator import keep_freed_memory
 from dragoman.config.search import SearchConfig
 from dragoman.cores import threads
 from dragoman.inference.result import EMPTY, Result
-from dragoman.inference.runtimes.torch import TorchRuntime, load_torch_runtime
-from dragoman.inference.runtimes.torch import length_batches as batches_by_length
+from dragoman.inference.runtimes.torch import TorchRuntime, invariant_batches, load_torch_runtime
 from dragoman.models.bundle import Bundle
 from dragoman.steering.options import SteeringOptions
 
@@ -106,7 +105,7 @@ class TranslatorPool(TorchRuntime):
         """Return the indices of the texts of each share, longest texts first."""
         lengths = [min(len(source), self.longest_source) for source in self.text.read(texts)]
         batches = max(len(texts) // (size * self.workers * CHUNKS_PER_WORKER), 1)
-        return list(batches_by_length(lengths, size * batches))[::-1]
+        return list(invariant_batches(lengths, size * batches))[::-1]
 
 
 def load_pool(
