@@ -8,7 +8,8 @@ for 20 updates on generated sentences, with one thread and a fixed seed. Each mo
 greedy search, some with every other search, under constraints and through the exports. Weights are hashed by
 shape and value (names may change), outputs by text and score. Bits depend on the processor and on torch's
 version, so two records are compared on one machine: the other revision is checked out and runs its own copy
-of this script.
+of this script. `golden_revision.txt` names the last revision that changed behaviour on purpose; a slow test
+compares with it.
 """
 
 from __future__ import annotations

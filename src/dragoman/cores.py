@@ -11,10 +11,10 @@ ROOT = Path("/")
 OPENMP = "OMP_NUM_THREADS"
 
 
-def threads(asked: int = 0, *, most: int | None = None) -> int:
-    """Return `asked`, else OMP_NUM_THREADS, else this rank's share of the cores, at most `most`."""
+def threads(requested: int = 0, *, most: int | None = None) -> int:
+    """Return `requested`, else OMP_NUM_THREADS, else this rank's share of the cores, at most `most`."""
     share = max(1, cores() // local_ranks())
-    return asked or openmp_threads() or (share if most is None else min(share, most))
+    return requested or openmp_threads() or (share if most is None else min(share, most))
 
 
 def cores() -> int:

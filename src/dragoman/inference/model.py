@@ -52,7 +52,7 @@ class Model:
         *,
         details: bool = False,
         trace: bool = False,
-        **asked: Unpack[SteeringOptions],
+        **options: Unpack[SteeringOptions],
     ) -> Result: ...
 
     @overload
@@ -63,7 +63,7 @@ class Model:
         *,
         details: bool = False,
         trace: bool = False,
-        **asked: Unpack[SteeringOptions],
+        **options: Unpack[SteeringOptions],
     ) -> list[Result]: ...
 
     @overload
@@ -74,7 +74,7 @@ class Model:
         *,
         details: bool = False,
         trace: bool = False,
-        **asked: Unpack[SteeringOptions],
+        **options: Unpack[SteeringOptions],
     ) -> Iterator[Result]: ...
 
     @known_keywords(*SteeringOptions.__annotations__)
@@ -85,7 +85,7 @@ class Model:
         *,
         details: bool = False,
         trace: bool = False,
-        **asked: Unpack[SteeringOptions],
+        **options: Unpack[SteeringOptions],
     ) -> Result | list[Result] | Iterator[Result]:
         """Return one result per text. An iterator is consumed as its results are, some texts at a time.
 
@@ -95,13 +95,13 @@ class Model:
         """
         config = self._search(search)
         run = partial(
-            self._runtime_for(Request(config, asked, trace)), search=config, details=details, trace=trace
+            self._runtime_for(Request(config, options, trace)), search=config, details=details, trace=trace
         )
         if isinstance(texts, str):
-            return run([texts], **asked)[0]
+            return run([texts], **options)[0]
         if isinstance(texts, Iterator):
-            return (result for some in read_ahead(texts) for result in run(texts_of(some), **asked))
-        return run(texts_of(texts), **asked)
+            return (result for some in read_ahead(texts) for result in run(texts_of(some), **options))
+        return run(texts_of(texts), **options)
 
     @known_keywords()
     def stream(self, text: str, search: SearchOptions | None = None, *, prefix: str = "") -> Iterator[str]:

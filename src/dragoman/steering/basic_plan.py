@@ -15,13 +15,13 @@ from dragoman.text.tokenizers.lowercase import Lowercase
 class BasicPlan:
     """The constraints on the outputs of a list of texts."""
 
-    def __init__(self, texts: Sequence[str], surfaces: TokenBytesPair, asked: SteeringOptions) -> None:
+    def __init__(self, texts: Sequence[str], surfaces: TokenBytesPair, options: SteeringOptions) -> None:
         self.texts = texts
         self.surfaces = surfaces
-        self.prefixes = one_per_text(asked.get("prefix"), texts)
+        self.prefixes = one_per_text(options.get("prefix"), texts)
         self.forbidden: list[str] = []
         self.prefix = ForcedPrefix(self.prefixes, surfaces.tgt) if any(self.prefixes) else None
-        keep = placeholder_kinds(asked.get("keep"))
+        keep = placeholder_kinds(options.get("keep"))
         self.wishes = [
             SteeringRequest(kept=find_placeholders(text, keep) if text.strip() else ()) for text in texts
         ]

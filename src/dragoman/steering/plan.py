@@ -30,11 +30,11 @@ from dragoman.text.specials import EOS
 class SteeringPlan(BasicPlan):
     """A plan with constraints that only Dragoman's own search supports: terms and forbidden words."""
 
-    def __init__(self, texts: Sequence[str], surfaces: TokenBytesPair, asked: SteeringOptions) -> None:
-        super().__init__(texts, surfaces, asked)
-        self.forbidden = words(asked.get("forbid", ()))
+    def __init__(self, texts: Sequence[str], surfaces: TokenBytesPair, options: SteeringOptions) -> None:
+        super().__init__(texts, surfaces, options)
+        self.forbidden = words(options.get("forbid", ()))
         self._forbid = BannedWords(self.forbidden, surfaces.tgt) if any(self.forbidden) else None
-        glossaries = self._glossaries(asked.get("glossary"))
+        glossaries = self._glossaries(options.get("glossary"))
         self.wishes = [
             self._with_terms(text, wishes, glossary)
             for text, wishes, glossary in zip(texts, self.wishes, glossaries, strict=True)

@@ -76,12 +76,12 @@ def constraint_report(
     kept = [
         placeholder_outcome(one, outcome.source, outcome.text, copied=outcome.copied) for one in wishes.kept
     ]
-    asked = Counter[tuple[str, ...]]()
+    options = Counter[tuple[str, ...]]()
     terms = []
     for source, constraint in zip(wishes.sources, wishes.constraints, strict=True):
         target = tuple(dict.fromkeys(form.text for form in constraint.forms))
-        asked[target] += 1
-        is_met = sum(count_words(form, outcome.text, lower=lower) for form in target) >= asked[target]
+        options[target] += 1
+        is_met = sum(count_words(form, outcome.text, lower=lower) for form in target) >= options[target]
         is_forbidden = all(
             any(contains_word(word, form, lower=lower) for word in forbidden) for form in target
         )

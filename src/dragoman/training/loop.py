@@ -33,7 +33,7 @@ class Loop(Milestones):
         batch = next(batches)  # the time includes waiting for data
         step = progress.step + 1
         lr = self.schedule(self.length.position(step, self.now))
-        updated = self.stepper.update(batch, step, lr, stop=self.asked())
+        updated = self.stepper.update(batch, step, lr, stop=self.stop_request())
         self.now = updated.clock
         progress.step, progress.position, progress.adam_steps = (
             step,

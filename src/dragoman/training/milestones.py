@@ -41,7 +41,7 @@ class Milestones:
     validator: Validator
     events: Events
     home: Path  # folder of the checkpoints
-    asked: StopRequest
+    stop_request: StopRequest
     unsaved: CheckpointError | None = field(default=None, init=False)  # why the last save failed
     # The update and result of the last validation.
     validated: tuple[int, ValidationResult] | None = field(default=None, init=False)
@@ -91,7 +91,7 @@ class Milestones:
         is_validated = self.is_validation(step) or self.length.is_over(step, self.now)
         if is_validated:
             self.validate(progress)
-        reason = self.over(progress, self.clock()) or (self.asked.wish if stop else "")
+        reason = self.over(progress, self.clock()) or (self.stop_request.wish if stop else "")
         if is_regular:
             progress.regular = [*progress.regular, step][-self.kept :]
         if reason or is_regular or progress.best_step == step:

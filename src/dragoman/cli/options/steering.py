@@ -64,12 +64,12 @@ class SteeringReport:
     """The number of requested terms and of those met, and the unmet ones."""
 
     def __init__(self) -> None:
-        self.asked = self.met = 0
+        self.requested = self.met = 0
         self._misses: list[str] = []
 
     def add(self, number: int, result: Result) -> None:
         for term in result.terms:
-            self.asked += 1
+            self.requested += 1
             self.met += term.met
             if not term.met:
                 wanted = f"{term.source} → {'|'.join(term.target)}" if term.target else term.source
@@ -77,11 +77,11 @@ class SteeringReport:
 
     @property
     def lines(self) -> list[str]:
-        if not self.asked:
+        if not self.requested:
             return []
         more = len(self._misses) - SHOWN
         return [
-            f"Requested terms met: {self.met:,} of {self.asked:,}.",
+            f"Requested terms met: {self.met:,} of {self.requested:,}.",
             *self._misses[:SHOWN],
             *([f"  and {more:,} more; --json lists them"] if more > 0 else []),
         ]

@@ -12,7 +12,7 @@ from dragoman.steering.options import SteeringOptions
 
 class Request(NamedTuple):
     search: SearchConfig
-    asked: SteeringOptions
+    options: SteeringOptions
     trace: bool = False
 
     @property
@@ -49,8 +49,8 @@ CAPABILITIES = (
         "n-gram blocking (search.no_repeat_ngram)", lambda call: call.search.no_repeat_ngram > 0, STEPWISE
     ),
     Capability("a trace", lambda call: call.trace),
-    Capability("a glossary", lambda call: bool(call.asked.get("glossary"))),
-    Capability("forbidden words", lambda call: bool(call.asked.get("forbid"))),
+    Capability("a glossary", lambda call: bool(call.options.get("glossary"))),
+    Capability("forbidden words", lambda call: bool(call.options.get("forbid"))),
 )
 
 

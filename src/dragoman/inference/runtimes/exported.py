@@ -55,12 +55,12 @@ class ExportRuntime:
         *,
         details: bool = False,
         trace: bool = False,
-        **asked: Unpack[SteeringOptions],
+        **options: Unpack[SteeringOptions],
     ) -> list[Result]:
         """Return one result per text, in order; that of a text without words is empty."""
         config = self._limited(search)
-        self._refuse(Request(config, asked, trace))
-        plan = BasicPlan(texts, self.surfaces, asked) if any(asked.values()) else None
+        self._refuse(Request(config, options, trace))
+        plan = BasicPlan(texts, self.surfaces, options) if any(options.values()) else None
         decode = partial(self._decode, config, plan, details=details)
         return make_results(texts, plan, decode, self.text.tgt, self.judge, config)
 

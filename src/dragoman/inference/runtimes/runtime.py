@@ -88,7 +88,7 @@ class Runtime(Protocol):
         *,
         details: bool = False,
         trace: bool = False,
-        **asked: Unpack[SteeringOptions],
+        **options: Unpack[SteeringOptions],
     ) -> list[Result]:
         """Return one result per text, in order."""
 

@@ -111,11 +111,11 @@ class TorchRuntime:
         *,
         details: bool = False,
         trace: bool = False,
-        **asked: Unpack[SteeringOptions],
+        **options: Unpack[SteeringOptions],
     ) -> list[Result]:
         """Return one result per text, in order; that of a text without words is empty."""
         config = self._limited(search)
-        steering = SteeringPlan(texts, self.surfaces, asked) if any(asked.values()) else None
+        steering = SteeringPlan(texts, self.surfaces, options) if any(options.values()) else None
         decode = partial(self._decode, config, steering, details=details, trace=trace)
         return make_results(texts, steering, decode, self.text.tgt, self.judge, config)
 

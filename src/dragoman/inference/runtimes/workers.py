@@ -67,12 +67,12 @@ class TranslatorPool(TorchRuntime):
         *,
         details: bool = False,
         trace: bool = False,
-        **asked: Unpack[SteeringOptions],
+        **options: Unpack[SteeringOptions],
     ) -> list[Result]:
         config = search or self.search
-        shares = [] if any(asked.values()) else self.shares(texts, config.batch_sentences)
+        shares = [] if any(options.values()) else self.shares(texts, config.batch_sentences)
         if len(shares) < 2:
-            return super().__call__(texts, config, details=details, trace=trace, **asked)
+            return super().__call__(texts, config, details=details, trace=trace, **options)
         work = partial(decode, self.models, search=config, details=details, trace=trace)
         results = [EMPTY for _ in texts]
         batches = [[texts[index] for index in share] for share in shares]
