@@ -170,15 +170,13 @@ class Run:
             events = Events(self.out / "events.jsonl", self.listeners)
             self._write_settings(events)
         try:
-            with stop_on_signals(self.out / FINISH if ranks.is_first else None) as stop_request:
-                ranks.heed(stop_request)
-                loop = self._loop(data, stepper, loader, progress, events, stop_request, pace)
+            with stop_on_signals(self.out / FINISH if ranks.is_first else None) as stop:
+                ranks.heed(stop)
+                loop = self._loop(data, stepper, loader, progress, events, stop, pace)
                 loop.tell_start(progress, notes, pairs=data.pairs, out=str(self.out))
                 reason = "finish" if finish else loop.run(progress)
-                reason = ranks.from_first(
-                    "the end", partial(self._end, data, loop, progress, stop_request, reason)
-                )
-                return RunResult(reason, progress.step, stop_request.signal)
+                reason = ranks.from_first("the end", partial(self._end, data, loop, progress, stop, reason))
+                return RunResult(reason, progress.step, stop.signal)
         finally:
             events.close()
 
@@ -216,7 +214,7 @@ class Run:
         loader: Loader,
         progress: TrainingState,
         events: Events,
-        stop_request: StopRequest,
+        stop: StopRequest,
         pace: float | None,
     ) -> Loop:
         config, length = self.config.training, length_of(progress)
@@ -231,16 +229,16 @@ class Run:
             validator=Validator(self.config, data.text, data.valid),
             events=events,
             home=self.out / "checkpoints",
-            stop_request=stop_request,
+            stop_request=stop,
         )
 
     def _end(
-        self, data: TrainingData, loop: Loop, progress: TrainingState, stop_request: StopRequest, reason: str
+        self, data: TrainingData, loop: Loop, progress: TrainingState, stop: StopRequest, reason: str
     ) -> str:
         """Finish or stop. A run that is stopped while finishing resumes and finishes to the same model."""
         try:
             if reason != "asked":
-                with stop_request.at_once():
+                with stop.at_once():
                     select_and_save(self.config, self.out, data, loop, progress, reason)
                 return reason
         except Interrupted:
