@@ -14,7 +14,7 @@ from hostile.injections import injections
 from hostile.verbs import CONTROLS, Driven, drive, sources, spread, text_of, tiny_model
 
 LONGEST = 1 << 20
-FAST = 80
+FAST = 40
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ SHORTEST, LONGEST = 0.002, 0.2  # seconds between two reads of the store
 START_TIMEOUT = 600.0  # seconds for all ranks to start
 LINGER_SECONDS = 10.0  # that the first rank, which may host the store, waits for the others to end
 FRAMES = 3  # of a stack that are reported
-HERE = Path(__file__).parent.parent
+HERE = Path(__file__).parents[2]
 
 
 class Heartbeat(NamedTuple):
