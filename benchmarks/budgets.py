@@ -43,8 +43,8 @@ def corpus(folder: Path, part: str, *sides: str) -> list[str]:
     return [str(folder / f"{part}.{side}") for side in sides]
 
 
-def files(data: str, home: Path) -> tuple[list[str], list[str]]:
-    """What `train` is given, and the test set."""
+def files(data: str, preset: str, home: Path) -> tuple[list[str], list[str]]:
+    """What `train` is given, and the test set. Dates are read letter by letter, as their recipe does."""
     match data:
         case "multi30k":
             train, valid, test = (
@@ -58,7 +58,10 @@ def files(data: str, home: Path) -> tuple[list[str], list[str]]:
     folder = home / "dates-task"
     if not folder.exists():
         subprocess.run([*DRAGOMAN, "new", "dates", "-o", str(folder)], check=True, stdout=subprocess.DEVNULL)
-    return [str(folder)], [str(folder / "test.tsv")]
+    if preset == "auto":
+        return [str(folder)], [str(folder / "test.tsv")]
+    given = [str(folder / "train.tsv"), "--valid", str(folder / "valid.tsv"), "text.kind=char"]
+    return given, [str(folder / "test.tsv")]
 
 
 def spin() -> None:
@@ -79,11 +82,11 @@ def neighbour(busy: bool) -> Iterator[None]:
 
 
 def measure(home: Path, data: str, preset: str, budget: str, busy: bool, schedule: str) -> dict[str, Any]:
-    train, test = files(data, home)
+    train, test = files(data, preset, home)
     name = f"{data}-{preset}-{budget}{'-busy' if busy else ''}-{schedule.replace(' ', '-')}"
     out = home / name
     if not (out / "model").exists():
-        model = [] if preset == "auto" or data == "dates" else [f"model.preset={preset}"]
+        model = [] if preset == "auto" else [f"model.preset={preset}"]
         command = [*DRAGOMAN, "train", *train, "-o", str(out), "--budget", budget, "--yes", *model]
         start = time.perf_counter()
         with neighbour(busy):

@@ -90,9 +90,9 @@ def report(translator: TorchRuntime, kind: str, inputs: list[str], search: Searc
     results = translator(inputs, search)
     seconds = time.perf_counter() - start
     sources = [list(ids)[: translator.longest_source] for ids in translator.text.src.encode_batch(inputs)]
-    limits = [translator.judge.bounded(search, len(ids)).max_length for ids in sources]
+    limits = [translator.checker.bounded(search, len(ids)).max_length for ids in sources]
     reached = [r for r, limit in zip(results, limits, strict=True) if len(r.tokens) >= limit]
-    loops = translator.judge.loops(search)
+    loops = translator.checker.loops(search)
     cuts = [loops.cut_at(ids, r.tokens) for ids, r in zip(sources, results, strict=True)] if loops else []
     print(
         f"{kind:<15}{len(inputs):>4} inputs {seconds:6.1f} s   at the limit {len(reached):>3}, "
@@ -107,7 +107,7 @@ def counted(results: list[Result]) -> str:
 
 
 def false_flags(translator: TorchRuntime, pairs: list[Pair], name: str) -> None:
-    found = [flags_of(translator, pair, translator.judge.limits) for pair in pairs]
+    found = [flags_of(translator, pair, translator.checker.limits) for pair in pairs]
     counts = Counter(flag for flags in found for flag in flags)
     share = sum(map(bool, found)) / len(pairs)
     print(f"  {name:<15}{len(pairs):>6,} pairs   {share:.2%}   {dict(counts)}")

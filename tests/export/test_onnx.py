@@ -129,7 +129,7 @@ def test_a_system_without_affinity_runs_it_too(graphs: Path, monkeypatch: pytest
 
 def test_each_token_is_known_as_torch_knows_it(deep: Bundle, graphs: Path) -> None:
     outputs = [[5, 6, 7, EOS], [8], [9, EOS], [4, 4, 4]]
-    steps = OnnxEngine(graphs, threads=1).steps(ROWS[:4], outputs)
+    steps = OnnxEngine(graphs, threads=1).score_details(ROWS[:4], outputs)
     known = forced(deep.model, *collate_sources(ROWS[:4]), outputs)
     assert known.attention is not None
     for n, (step, row, output) in enumerate(zip(steps, ROWS, outputs, strict=False)):
@@ -144,7 +144,7 @@ def test_a_beginning_is_gone_on_with(graphs: Path) -> None:
     engine, search = OnnxEngine(graphs, threads=1), SearchConfig(kind="greedy", max_length=9)
     prefixes = [[5, 6], [], [7], [4, 4, 4]]
     found = [best[0] for best in engine.search(ROWS[:4], search, prefixes)]
-    log_p = engine.after(ROWS[:4], prefixes)
+    log_p = engine.next_log_probs(ROWS[:4], prefixes)
     for row, prefix, one, next_p in zip(ROWS, prefixes, found, log_p, strict=False):
         assert list(one.tokens[: len(prefix)]) == prefix
         rest = [*one.tokens[len(prefix) :], *[EOS] * one.finished]

@@ -105,7 +105,7 @@ def prove(
     """Compare the engine with PyTorch and return the results; raise ModelError if they differ."""
     pairs = every_token(bundle)
     ours = log_p_of(bundle.model, pairs, bars_specials)
-    theirs = engine.forced([source for source, _ in pairs], [[*target, EOS] for _, target in pairs])
+    theirs = engine.score([source for source, _ in pairs], [[*target, EOS] for _, target in pairs])
     worst = worst_of(ours, theirs)
     if not worst <= TOKEN:
         raise mismatch(f"log p of a token differs by {worst:.2g}", file, f"at most {TOKEN:g}")

@@ -18,6 +18,8 @@ from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.text.tokenizer import Tokenizer
 
+MAX_REFERENCES = 64  # samples that each one is compared with: the first ones drawn
+
 
 class Reranker:
     def __init__(self, bundles: Sequence[Bundle], reverse: Bundle | None = None) -> None:
@@ -60,13 +62,15 @@ def pieces(text: Tokenizer) -> list[str]:
     return [text.kind, *(text.piece(id) for id in range(text.size))]
 
 
-MAX_REFERENCES = 64  # samples that each one is compared with: the first ones drawn
-
-
 def minimum_bayes_risk(
     samples: Sequence[Hypothesis], text: Tokenizer, distance: Distance
 ) -> list[Hypothesis]:
-    """Sort the distinct samples by expected utility: score = 1/n Σ_j (1 − Δ(y, y_j)), 1 if all agree."""
+    """Sort the distinct samples by expected utility: score = 1/n Σ_j (1 − Δ(y, y_j)), 1 if all agree.
+
+    Minimum Bayes risk (Kumar & Byrne 2004): the samples represent the model's distribution (Eikema & Aziz
+    2020), so what they agree on wins over the most probable output. Each is compared with the first few only,
+    which estimate its risk as well as all would (Eikema & Aziz 2022).
+    """
     texts = [text.decode(sample.tokens) for sample in samples]
     first = dict(zip(reversed(texts), reversed(samples), strict=True))
     others = Counter(texts[:MAX_REFERENCES])
@@ -78,7 +82,7 @@ def minimum_bayes_risk(
 
 
 class ReverseModel:
-    """p(x | y), by a model trained in the opposite direction."""
+    """p(x | y), by a model trained in the opposite direction (Li & Jurafsky 2016)."""
 
     def __init__(self, bundle: Bundle) -> None:
         self.bundle = bundle

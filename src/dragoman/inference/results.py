@@ -30,7 +30,7 @@ class DecodedSentence(NamedTuple):
     hypotheses: list[Hypothesis]
     trace: Trace | None
     is_cut: bool = False  # only a part of the source was read
-    known: OutputAnalysis | None = None
+    analysis: OutputAnalysis | None = None
     attention_matrix: AttentionMatrix | None = None  # of the tokens of the best hypothesis
 
     @property
@@ -57,7 +57,7 @@ def make_results(
     plan: BasicPlan | None,
     decode: Decode,
     tokenizer: Tokenizer,
-    judge: OutputChecker,
+    checker: OutputChecker,
     config: SearchConfig,
 ) -> list[Result]:
     """Return one result per text, in order; that of a text without words is empty."""
@@ -69,14 +69,14 @@ def make_results(
             for one in decode(texts)
         ]
     pairs = zip(texts, answers, strict=True)
-    return [make_result(text, answer, judge, config) if answer else EMPTY for text, answer in pairs]
+    return [make_result(text, answer, checker, config) if answer else EMPTY for text, answer in pairs]
 
 
 def apply_steering(plan: BasicPlan, decode: Decode) -> list[RenderedOutput | None]:
     first = [trimmed(plan, one) for one in decode(plan.texts)]
     copies = [copied(plan, index, one.best) if one else "" for index, one in enumerate(first)]
     left = [
-        "" if copy is not None else remove_placeholders(plan.texts[index], plan.wishes[index].kept)[0]
+        "" if copy is not None else remove_placeholders(plan.texts[index], plan.requests[index].kept)[0]
         for index, copy in enumerate(copies)
     ]
     second = [trimmed(plan, one) for one in decode(left, with_attention=True)]
@@ -88,7 +88,7 @@ def apply_steering(plan: BasicPlan, decode: Decode) -> list[RenderedOutput | Non
             continue
         text = copy if copy is not None else with_placeholders(plan, index, second[index])
         outcome = SteeredOutput(plan.texts[index], text, decoded.best.finished, copied=copy is not None)
-        terms = constraint_report(plan.wishes[index], plan.forbidden, outcome, lower=plan.is_lower)
+        terms = constraint_report(plan.requests[index], plan.forbidden, outcome, lower=plan.is_lower)
         others = [alternative_text(plan, index, hypothesis) for hypothesis in decoded.hypotheses[1:]]
         answers.append(RenderedOutput(decoded, [text, *others], terms))
     return answers
@@ -107,13 +107,13 @@ def trimmed(plan: BasicPlan, decoded: DecodedSentence | None) -> DecodedSentence
 def alternative_text(plan: BasicPlan, index: int, hypothesis: Hypothesis) -> str:
     """Return the text of an alternative, with missing placeholders inserted by relative position."""
     text = joined(plan, index, plan.written(index, hypothesis.tokens))
-    kept, after = plan.wishes[index].kept, len(plan.prefixes[index])
+    kept, after = plan.requests[index].kept, len(plan.prefixes[index])
     return restore_counts(text, plan.texts[index], kept, after=after)
 
 
 def copied(plan: BasicPlan, index: int, best: Hypothesis) -> str | None:
     """Return the text of an output if it has each placeholder as often as the source, otherwise None."""
-    kept, source = plan.wishes[index].kept, plan.texts[index]
+    kept, source = plan.requests[index].kept, plan.texts[index]
     text = joined(plan, index, plan.written(index, best.tokens))
     text = restore_case(text, kept) if plan.is_lower else text
     return text if has_all_placeholders(text, source, kept) else None
@@ -125,7 +125,7 @@ def with_placeholders(plan: BasicPlan, index: int, decoded: DecodedSentence | No
     if decoded is not None:
         line = plan.written(index, decoded.best.tokens)
         rest = WithoutPlaceholders(decoded.source, line, plan.opening(index), decoded.attention_matrix)
-    kept, prefix = plan.wishes[index].kept, plan.prefixes[index]
+    kept, prefix = plan.requests[index].kept, plan.prefixes[index]
     return reinsert_placeholders(plan.texts[index], kept, prefix, rest, plan.surfaces)
 
 
@@ -134,19 +134,19 @@ def joined(plan: BasicPlan, index: int, line: Sequence[bytes]) -> str:
     return plan.prefixes[index] + plan.surfaces.tgt.read(rest)
 
 
-def make_result(source: str, answer: RenderedOutput, judge: OutputChecker, config: SearchConfig) -> Result:
+def make_result(source: str, answer: RenderedOutput, checker: OutputChecker, config: SearchConfig) -> Result:
     decoded, text = answer.decoded, answer.texts[0]
     best = decoded.best
     truncated = decoded.is_cut or not best.finished
-    details, alignment = decoded.known or (None, None)
+    details, alignment = decoded.analysis or (None, None)
     pairs = list(zip(answer.texts, decoded.hypotheses, strict=True))
     return Result(
         text,
         best.score,
         truncated,
         best.tokens,
-        judge.flags(source, decoded.source, text, best, truncated=truncated),
-        judge.confidence(best),
+        checker.flags(source, decoded.source, text, best, truncated=truncated),
+        checker.confidence(best),
         details,
         alignment,
         tuple(Alternative(t, h.score, h.tokens) for t, h in pairs) if len(pairs) > 1 else (),

@@ -13,6 +13,9 @@ from dragoman.protocols import Step, Stepper
 from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import BOS
 
+# Sources, the mask of their real tokens, and one reference per source, including </s>
+References = tuple[Tensor, Tensor, Sequence[Sequence[int]]]
+
 
 class Forced(NamedTuple):
     """The result of forced decoding: one row per output, one column per token; zero after the end.
@@ -69,10 +72,6 @@ def pad_outputs(
     rows = [torch.tensor(list(row), dtype=torch.long, device=device) for row in outputs]
     y = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)  # with <pad>, which is 0
     return y, torch.arange(y.shape[1], device=device) < lengths.unsqueeze(1)
-
-
-# Sources, the mask of their real tokens, and one reference per source, including </s>
-References = tuple[Tensor, Tensor, Sequence[Sequence[int]]]
 
 
 @torch.no_grad()

@@ -1,4 +1,4 @@
-"""Loops: n-grams that are repeated back to back, as in degenerate output."""
+"""Degenerate output: n-grams repeated back to back, and lengths beyond what the references show."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 MAX_PERIOD = 32  # tokens in the longest n-gram that is searched for
-MAX_REPEATS = 3  # this many repetitions or more are a loop
+LOOP_REPEATS = 3  # this many repetitions or more are a loop
 # Minimum number of tokens of a loop: "1000000" and "Schifffahrt" are not loops.
 MIN_LOOP_TOKENS = {"char": 12, "byte": 16}
+LENGTH_FACTOR = 3  # output tokens per source token, at least
+LENGTH_SLACK = 20  # additional tokens, at least
+MAX_LOOPING_SHARE = 0.01  # of the references; with more, a loop is not a sign of an error
 
 
 def min_loop_tokens(kind: str) -> int:
@@ -44,7 +47,7 @@ class LoopBounds(NamedTuple):
     def allowed(self, source: Sequence[int]) -> int:
         """Return the repetitions that an output may have: `turns`, or one more than a source with a loop."""
         repeated = max_repeats(source, self.shortest) if may_loop(source, self.turns) else 1
-        return max(self.turns, repeated + 1) if repeated >= MAX_REPEATS else self.turns
+        return max(self.turns, repeated + 1) if repeated >= LOOP_REPEATS else self.turns
 
     def cut_at(self, source: Sequence[int], output: Sequence[int], start: int = 0) -> int | None:
         """Return the first position, from `start`, of a token beyond the allowed repetitions, or None."""
@@ -67,11 +70,6 @@ def first_excess_repeat(ids: Sequence[int], turns: int, shortest: int = 1, start
     return first
 
 
-LENGTH_FACTOR = 3  # output tokens per source token, at least
-LENGTH_SLACK = 20  # additional tokens, at least
-MAX_LOOPING_SHARE = 0.01  # of the references; with more, a loop is not a sign of an error
-
-
 class OutputBounds(NamedTuple):
     """Limits on length and repetition that hold for every reference they were estimated from."""
 
@@ -89,12 +87,12 @@ def fit_output_bounds(
 ) -> OutputBounds:
     """Estimate the bounds from pairs of source and target ids, and the minimum loop tokens of each side."""
     turns = [repeats_of(source, target, shortest_src, shortest_tgt) for source, target in pairs]
-    loops = [in_tgt for in_src, in_tgt in turns if in_tgt >= MAX_REPEATS and in_tgt > in_src]
+    loops = [in_tgt for in_src, in_tgt in turns if in_tgt >= LOOP_REPEATS and in_tgt > in_src]
     ratio = sum(len(target) for _, target in pairs) / max(sum(len(source) for source, _ in pairs), 1)
     return OutputBounds(
         ratio,
         max((len(target) for _, target in pairs), default=0),
-        None if len(loops) > MAX_LOOPING_SHARE * len(pairs) else 2 * max(loops) if loops else MAX_REPEATS,
+        None if len(loops) > MAX_LOOPING_SHARE * len(pairs) else 2 * max(loops) if loops else LOOP_REPEATS,
     )
 
 
@@ -102,5 +100,5 @@ def repeats_of(
     source: Sequence[int], target: Sequence[int], shortest_src: int = 1, shortest_tgt: int = 1
 ) -> tuple[int, int]:
     """Return the maximum repetitions of source and target; the source counts only if the target loops."""
-    turns = max_repeats(target, shortest_tgt) if may_loop(target, MAX_REPEATS) else 1
-    return max_repeats(source, shortest_src) if turns >= MAX_REPEATS else 1, turns
+    turns = max_repeats(target, shortest_tgt) if may_loop(target, LOOP_REPEATS) else 1
+    return max_repeats(source, shortest_src) if turns >= LOOP_REPEATS else 1, turns

@@ -22,7 +22,7 @@ class BasicPlan:
         self.forbidden: list[str] = []
         self.prefix = ForcedPrefix(self.prefixes, surfaces.tgt) if any(self.prefixes) else None
         keep = placeholder_kinds(options.get("keep"))
-        self.wishes = [
+        self.requests = [
             SteeringRequest(kept=find_placeholders(text, keep) if text.strip() else ()) for text in texts
         ]
 

@@ -35,9 +35,9 @@ class SteeringPlan(BasicPlan):
         self.forbidden = words(options.get("forbid", ()))
         self._forbid = BannedWords(self.forbidden, surfaces.tgt) if any(self.forbidden) else None
         glossaries = self._glossaries(options.get("glossary"))
-        self.wishes = [
-            self._with_terms(text, wishes, glossary)
-            for text, wishes, glossary in zip(texts, self.wishes, glossaries, strict=True)
+        self.requests = [
+            self._with_terms(text, requests, glossary)
+            for text, requests, glossary in zip(texts, self.requests, glossaries, strict=True)
         ]
 
     def _glossaries(self, glossary: GlossaryLike | Sequence[GlossaryLike] | None) -> list[Glossary]:
@@ -46,25 +46,25 @@ class SteeringPlan(BasicPlan):
             return [as_glossary(one) for one in glossary]
         return [as_glossary(glossary)] * len(self.texts)
 
-    def _with_terms(self, text: str, wishes: SteeringRequest, glossary: Glossary) -> SteeringRequest:
-        terms = glossary.find(text, [(one.begin, one.end) for one in wishes.kept])
+    def _with_terms(self, text: str, requests: SteeringRequest, glossary: Glossary) -> SteeringRequest:
+        terms = glossary.find(text, [(one.begin, one.end) for one in requests.kept])
         constraints = [lexical_constraint(found.entry.target, self.surfaces.tgt) for found in terms]
         return SteeringRequest(
-            order_duplicates(constraints), [text[t.begin : t.end] for t in terms], wishes.kept
+            order_duplicates(constraints), [text[t.begin : t.end] for t in terms], requests.kept
         )
 
     def groups(self, size: int) -> list[list[int]]:
         """Return the indices of texts that can share a batch: same beam width, same length allowance."""
         groups: dict[tuple[int, int], list[int]] = {}
-        for index, wishes in enumerate(self.wishes):
-            width = width_for(wishes.constraints, size) if wishes.constraints else 0
+        for index, requests in enumerate(self.requests):
+            width = width_for(requests.constraints, size) if requests.constraints else 0
             groups.setdefault((width, self._room(index)), []).append(index)
         return [groups[key] for key in sorted(groups)]
 
     def _room(self, index: int) -> int:
         """Return the maximum number of tokens of the prefix and the terms, in whole steps."""
         prefix = len(self.surfaces.tgt.tokenizer.encode(self.prefixes[index]))
-        terms = sum(max(len(form.tokens) for form in c.forms) for c in self.wishes[index].constraints)
+        terms = sum(max(len(form.tokens) for form in c.forms) for c in self.requests[index].constraints)
         return round_up_length(prefix + terms)
 
     def stepper(self, model: Stepper, indices: Sequence[int]) -> Stepper:
@@ -88,7 +88,7 @@ class SteeringPlan(BasicPlan):
         recorder: Recorder | None,
         lost: list[int] | None,
     ) -> Search:
-        constraints = [self.wishes[index].constraints for index in indices]
+        constraints = [self.requests[index].constraints for index in indices]
         if not any(constraints):
             return build(config, loops, recorder, lost)
         if config.kind in ("sample", "mbr") or recorder:
@@ -104,7 +104,7 @@ class SteeringPlan(BasicPlan):
         return token_boundaries(self.surfaces.tgt)
 
     def written(self, index: int, tokens: Sequence[int]) -> list[bytes]:
-        constraints = self.wishes[index].constraints
+        constraints = self.requests[index].constraints
         met = matches(tokens, constraints, self.edges) if constraints else []
         return token_texts(self.surfaces.tgt, tokens, met, self.opening(index))
 

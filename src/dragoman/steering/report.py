@@ -70,18 +70,18 @@ class SteeredOutput(NamedTuple):
 
 
 def constraint_report(
-    wishes: SteeringRequest, forbidden: Sequence[str], outcome: SteeredOutput, *, lower: bool
+    requests: SteeringRequest, forbidden: Sequence[str], outcome: SteeredOutput, *, lower: bool
 ) -> tuple[ConstraintOutcome, ...]:
     """Return the outcome of each constraint; with `lower`, for a model without capitals, ignore case."""
     kept = [
-        placeholder_outcome(one, outcome.source, outcome.text, copied=outcome.copied) for one in wishes.kept
+        placeholder_outcome(one, outcome.source, outcome.text, copied=outcome.copied) for one in requests.kept
     ]
-    options = Counter[tuple[str, ...]]()
+    required = Counter[tuple[str, ...]]()
     terms = []
-    for source, constraint in zip(wishes.sources, wishes.constraints, strict=True):
+    for source, constraint in zip(requests.sources, requests.constraints, strict=True):
         target = tuple(dict.fromkeys(form.text for form in constraint.forms))
-        options[target] += 1
-        is_met = sum(count_words(form, outcome.text, lower=lower) for form in target) >= options[target]
+        required[target] += 1
+        is_met = sum(count_words(form, outcome.text, lower=lower) for form in target) >= required[target]
         is_forbidden = all(
             any(contains_word(word, form, lower=lower) for word in forbidden) for form in target
         )

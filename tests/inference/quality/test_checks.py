@@ -42,7 +42,7 @@ def test_every_reference_is_short_enough(folder: Path) -> None:
         source, target = line.split("\t")
         read = model.translator.text.src.encode(source)
         written = model.translator.text.tgt.encode(target)
-        assert model.translator.judge.longest(model.translator.search, len(read)) > len(written)
+        assert model.translator.checker.longest(model.translator.search, len(read)) > len(written)
 
 
 def test_score_is_what_validation_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

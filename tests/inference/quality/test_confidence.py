@@ -76,7 +76,7 @@ def test_a_folder_keeps_its_calibration_and_stays_whole(tmp_path: Path) -> None:
     assert verify_folder(folder) is None
     assert FILE in json.loads((folder / "MANIFEST.json").read_text())["files"]
     model = load(folder)
-    assert model.translator.judge.calibration == KNOWN
+    assert model.translator.checker.calibration == KNOWN
     after = model("a b c", {"guard": False})
     assert after._replace(flags=(), confidence=None) == before._replace(flags=())
     assert 0 < after.confidence < 1

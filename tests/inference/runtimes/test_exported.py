@@ -22,7 +22,7 @@ from dragoman.inference.runtimes import exports as engines
 from dragoman.inference.runtimes.ct2 import CTranslate2Engine
 from dragoman.inference.runtimes.exported import ExportRuntime
 from dragoman.models.bundle import add_calibration
-from dragoman.search.repetition import MAX_REPEATS, LoopBounds, first_excess_repeat
+from dragoman.search.repetition import LOOP_REPEATS, LoopBounds, first_excess_repeat
 from support.exported_folder import CALIBRATION, LINES, exported_folder
 
 TEXTS = ["the cat", "", "a dog and a cat on the mat and there", " ", "Donau", "is is is no two dogs", *LINES]
@@ -95,10 +95,10 @@ def test_a_beam_that_babbles_is_cut_and_flagged(light: Model) -> None:
     results = [result for result in light(TEXTS, {"size": 3}) if result != EMPTY]
     assert sum("repetition" in result.flags for result in results) > len(results) / 2
     read = [light.runtime.text.src.encode(text) for text in TEXTS if text.strip()]
-    loops = LoopBounds(1, MAX_REPEATS)
+    loops = LoopBounds(1, LOOP_REPEATS)
     assert all(loops.cut_at(*pair) is None for pair in zip(read, (r.tokens for r in results), strict=True))
     assert any(
-        first_excess_repeat(result.tokens, MAX_REPEATS)
+        first_excess_repeat(result.tokens, LOOP_REPEATS)
         for result in light(TEXTS, {"size": 3, "guard": False})
     )
 

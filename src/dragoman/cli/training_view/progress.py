@@ -13,6 +13,9 @@ Event = dict[str, Any]
 
 METRICS = ("chrf", "bleu", "exact_match")
 STRICT = ("bleu", "exact_match")  # 0 if no word is correct
+POINTS = 128  # of a curve at most
+MEMORY = 50  # updates, approximately, that a moving average covers
+USUAL_SHARE = 1 / 9  # of update time, assumed for validating and saving until measured
 
 
 class Validation(NamedTuple):
@@ -40,7 +43,7 @@ class RunProgress:
         self.until: float | None = None  # seconds, if the run has a budget
         self.epoch = 0.0
         self.lr = self.norm = math.nan
-        self.loss = SmoothedRate()
+        self.loss = MovingAverage()
         self.curve = DownsampledCurve()
         self.pace = EtaEstimator()
         self.validations: list[Validation] = []
@@ -150,9 +153,6 @@ def read_events(file: Path) -> Iterator[Event]:
         return
 
 
-POINTS = 128
-
-
 class DownsampledCurve:
     """A curve whose points are means of equally many values; too many points are merged in pairs."""
 
@@ -175,11 +175,7 @@ class DownsampledCurve:
             self._each *= 2
 
 
-MEMORY = 50  # updates, approximately, that a smoothed value averages over
-USUAL_SHARE = 1 / 9  # of update time, assumed for validating and saving until measured
-
-
-class SmoothedRate:
+class MovingAverage:
     """An exponential moving average with bias correction."""
 
     def __init__(self) -> None:
@@ -197,15 +193,15 @@ class SmoothedRate:
 
 
 class EtaEstimator:
-    """An estimate of the time left, from smoothed seconds per update.
+    """An estimate of the time left, from a moving average of seconds per update.
 
     The time for validating and saving is averaged separately, so that neither its absence before the first
     validation nor its presence just after distorts the forecast.
     """
 
     def __init__(self) -> None:
-        self._seconds = SmoothedRate()
-        self._tokens = SmoothedRate()
+        self._seconds = MovingAverage()
+        self._tokens = MovingAverage()
         self._updates = 0  # seen
         self._pauses = 0.0  # seconds spent validating and saving
         self._paused_at = 0  # updates seen at the last pause

@@ -45,7 +45,7 @@ def calibrate(
     text = translator.text
     ids = [] if bounds else [(text.src.encode(pair.src), text.tgt.encode(pair.tgt)) for pair in usable]
     bounds = bounds or learn_output_bounds(text, ids)
-    translator.judge = OutputChecker(text, None, bounds)
+    translator.checker = OutputChecker(text, None, bounds)
     confidences, correct = top1_confidence(translator.model, references(translator, usable))
     tokens = fit_monotone(confidences, correct)
     mean_log_p, quality = output_quality(translator, usable)
@@ -115,5 +115,5 @@ def flag_limits(translator: TorchRuntime, pairs: Sequence[Pair], bounds: OutputB
 def flags_of(translator: TorchRuntime, pair: Pair, limits: Limits) -> tuple[str, ...]:
     """Return the flags that the reference would raise."""
     text = translator.text
-    turns = translator.judge.turns(text.src.encode(pair.src), text.tgt.encode(pair.tgt))
+    turns = translator.checker.turns(text.src.encode(pair.src), text.tgt.encode(pair.tgt))
     return compute_flags(FlagInput(pair.src, pair.tgt, False, turns), limits)

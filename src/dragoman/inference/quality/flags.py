@@ -7,7 +7,7 @@ import unicodedata
 from collections import Counter
 from typing import NamedTuple
 
-from dragoman.search.repetition import MAX_REPEATS
+from dragoman.search.repetition import LOOP_REPEATS
 from dragoman.steering.placeholders import find_placeholders
 from dragoman.steering.words import folded
 
@@ -69,7 +69,7 @@ def compute_flags(seen: FlagInput, limits: Limits) -> tuple[str, ...]:
 
 def is_repetition(source: int, output: int) -> bool:
     """Return whether the output has a loop with more repetitions than those of the source."""
-    return output >= MAX_REPEATS and output > source
+    return output >= LOOP_REPEATS and output > source
 
 
 def is_copy(source: str, output: str) -> bool:

@@ -136,7 +136,7 @@ class CTranslate2Engine:
         ]
         return every if prefixes is None else self._scored_whole(sources, every, config)
 
-    def forced(self, sources: Sequence[IdSequence], outputs: Sequence[IdSequence]) -> list[list[float]]:
+    def score(self, sources: Sequence[IdSequence], outputs: Sequence[IdSequence]) -> list[list[float]]:
         """Return log p of each token.
 
         CTranslate2 appends </s> to every output; its log p is left out where the output was cut.
@@ -149,11 +149,15 @@ class CTranslate2Engine:
         )
         return [list(one.log_probs[: len(output)]) for one, output in zip(scored, outputs, strict=True)]
 
-    def steps(self, sources: Sequence[IdSequence], outputs: Sequence[IdSequence]) -> list[TokenScores]:
+    def score_details(
+        self, sources: Sequence[IdSequence], outputs: Sequence[IdSequence]
+    ) -> list[TokenScores]:
         decoded = self._force_decode(sources, [without_eos(output) for output in outputs])
         return [token_scores(*pair) for pair in zip(decoded, outputs, strict=True)]
 
-    def after(self, sources: Sequence[IdSequence], prefixes: Sequence[IdSequence]) -> NDArray[np.float32]:
+    def next_log_probs(
+        self, sources: Sequence[IdSequence], prefixes: Sequence[IdSequence]
+    ) -> NDArray[np.float32]:
         decoded = zip(self._force_decode(sources, prefixes), prefixes, strict=True)
         return log_softmax(np.stack([np.array(one.logits[0][len(prefix)]) for one, prefix in decoded]))
 
@@ -217,7 +221,7 @@ class CTranslate2Engine:
     ) -> list[list[Hypothesis]]:
         """Rescore and rerank the whole beam, as CTranslate2 leaves the prefix out of the scores."""
         rows = [(source, h) for source, best in zip(sources, found, strict=True) for h in best]
-        log_p = iter(map(sum, self.forced([source for source, _ in rows], [with_eos(h) for _, h in rows])))
+        log_p = iter(map(sum, self.score([source for source, _ in rows], [with_eos(h) for _, h in rows])))
         ranked = []
         for best in found:
             scored = [rescored(h, next(log_p), config.length_penalty) for h in best]

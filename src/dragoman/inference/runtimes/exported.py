@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Unpack
 
 from dragoman.config.root import Config
@@ -16,37 +16,25 @@ from dragoman.inference.results import DecodedSentence, make_results
 from dragoman.inference.runtimes.capabilities import Request, unsupported
 from dragoman.inference.runtimes.loop_retry import GuardedSearch
 from dragoman.inference.runtimes.prefix_tokens import PrefixForcer
-from dragoman.inference.runtimes.runtime import Engine, RuntimeName, text_deltas
+from dragoman.inference.runtimes.runtime import Engine, TextRuntime, text_deltas
 from dragoman.models.calibration import Calibration
 from dragoman.steering.basic_plan import BasicPlan
 from dragoman.steering.options import SteeringOptions
-from dragoman.steering.reinsertion import TokenBytesPair
-from dragoman.steering.token_bytes import TokenBytes
 from dragoman.text.specials import EOS
 from dragoman.text.tokenizer_pair import TokenizerPair
 
 
-class ExportRuntime:
+class ExportRuntime(TextRuntime):
     def __init__(
         self, engine: Engine, config: Config, text: TokenizerPair, calibration: Calibration | None = None
     ) -> None:
         self.engine = engine
+        self.name = engine.name
         self.text = text
         self.search = config.search
-        self.judge = OutputChecker(text, calibration)
+        self.checker = OutputChecker(text, calibration)
         self.longest_source = config.model.longest_source
         self.longest_target = config.model.longest_target
-
-    @property
-    def name(self) -> RuntimeName:
-        return self.engine.name
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r})"
-
-    @cached_property
-    def surfaces(self) -> TokenBytesPair:
-        return TokenBytesPair(TokenBytes(self.text.src), TokenBytes(self.text.tgt))
 
     def __call__(
         self,
@@ -62,7 +50,7 @@ class ExportRuntime:
         self._refuse(Request(config, options, trace))
         plan = BasicPlan(texts, self.surfaces, options) if any(options.values()) else None
         decode = partial(self._decode, config, plan, details=details)
-        return make_results(texts, plan, decode, self.text.tgt, self.judge, config)
+        return make_results(texts, plan, decode, self.text.tgt, self.checker, config)
 
     def _decode(
         self,
@@ -84,25 +72,25 @@ class ExportRuntime:
         if plan and plan.prefix:
             openings = PrefixForcer([plan.prefixes[index] for index in indices], self.surfaces.tgt)
             prefix_ids = openings.tokens(self.engine, rows)
-        found = GuardedSearch(self.engine, self.judge, config).search(rows, prefix_ids)
+        found = GuardedSearch(self.engine, self.checker, config).search(rows, prefix_ids)
         cut = [len(sources[index]) > self.longest_source for index in indices]
         some = [DecodedSentence(*one) for one in zip(rows, found, [None] * len(rows), cut, strict=True)]
         if details or with_attention:
             some = self._with_steps([texts[index] for index in indices], some)
         for index, one in zip(indices, some, strict=True):
-            decoded[index] = one if details else one._replace(known=None)
+            decoded[index] = one if details else one._replace(analysis=None)
         return decoded
 
     def _with_steps(self, texts: Sequence[str], found: Sequence[DecodedSentence]) -> list[DecodedSentence]:
         """Add the details and the attention of each token."""
         outputs = [[*one.best.tokens, EOS] if one.best.finished else [*one.best.tokens] for one in found]
-        steps = self.engine.steps([one.source for one in found], outputs)
+        steps = self.engine.score_details([one.source for one in found], outputs)
         detailed = []
         for text, one, output, step in zip(texts, found, outputs, steps, strict=True):
             written = SourceAndOutput(text, [*one.source, EOS], self.text.tgt.decode(output), output)
             attention_matrix = None if step.attention is None else step.attention[: len(one.best.tokens), :-1]
-            about = analyse_output(written, step, self.text, self.judge.calibration)
-            detailed.append(one._replace(known=about, attention_matrix=attention_matrix))
+            about = analyse_output(written, step, self.text, self.checker.calibration)
+            detailed.append(one._replace(analysis=about, attention_matrix=attention_matrix))
         return detailed
 
     def stream(self, text: str, search: SearchConfig | None = None, *, prefix: str = "") -> Iterator[str]:
@@ -114,14 +102,10 @@ class ExportRuntime:
             return
         openings = PrefixForcer([prefix], self.surfaces.tgt)
         (tokens,) = openings.tokens(self.engine, [source])
-        guard = GuardedSearch(self.engine, self.judge, config)
+        guard = GuardedSearch(self.engine, self.checker, config)
         longest = config.model_copy(update={"max_length": guard.longest(source, tokens)})
         stream = self.engine.stream(source, longest, tokens)
         yield from text_deltas(guard.until_loop(source, tokens, stream), partial(openings.text, 0), tokens)
-
-    def _limited(self, search: SearchConfig | None) -> SearchConfig:
-        config = search or self.search
-        return config.model_copy(update={"max_length": min(config.max_length, self.longest_target)})
 
     def _refuse(self, call: Request) -> None:
         if lacks := unsupported(self.name, call):

@@ -50,7 +50,7 @@ def without_loops(
 
 class GuardedSearch(NamedTuple):
     engine: Engine
-    judge: OutputChecker
+    checker: OutputChecker
     config: SearchConfig
 
     def search(
@@ -96,7 +96,7 @@ class GuardedSearch(NamedTuple):
 
     def longest(self, source: IdSequence, prefix: IdSequence) -> int:
         """Return the maximum output length, including </s> and an allowance for the prefix."""
-        longest = self.judge.longest(self.config, len(source))
+        longest = self.checker.longest(self.config, len(source))
         return min(longest + round_up_length(len(prefix)), self.config.max_length)
 
     def is_suspicious(self, source: IdSequence, output: Hypothesis, longest: int) -> bool:
@@ -109,7 +109,7 @@ class GuardedSearch(NamedTuple):
         return index is not None and index < longest
 
     def cut_at(self, source: IdSequence, tokens: IdSequence) -> int | None:
-        loops = self.judge.loops(self.config)
+        loops = self.checker.loops(self.config)
         return loops.cut_at(source, tokens, self.config.min_length) if loops else None
 
     def until_loop(self, source: IdSequence, prefix_ids: IdSequence, tokens: Iterable[int]) -> Iterator[int]:
@@ -136,7 +136,7 @@ class GuardedSearch(NamedTuple):
 
     def ended(self, sources: Sequence[IdSequence], outputs: Sequence[IdSequence]) -> list[Hypothesis]:
         ends = [[*tokens, EOS] for tokens in outputs]
-        sums = map(sum, self.engine.forced(sources, ends))
+        sums = map(sum, self.engine.score(sources, ends))
         scored = zip(outputs, sums, strict=True)
         alpha = self.config.length_penalty
         return [

@@ -128,10 +128,12 @@ class OnnxEngine:
             begins = None if prefixes is None else [prefixes[index] for index in mine]
             yield mine, pad([sources[index] for index in mine]), processors_of(config, begins)
 
-    def forced(self, sources: Sequence[IdSequence], outputs: Sequence[IdSequence]) -> list[list[float]]:
-        return [list(steps.log_p) for steps in self.steps(sources, outputs)]
+    def score(self, sources: Sequence[IdSequence], outputs: Sequence[IdSequence]) -> list[list[float]]:
+        return [list(steps.log_p) for steps in self.score_details(sources, outputs)]
 
-    def steps(self, sources: Sequence[IdSequence], outputs: Sequence[IdSequence]) -> list[TokenScores]:
+    def score_details(
+        self, sources: Sequence[IdSequence], outputs: Sequence[IdSequence]
+    ) -> list[TokenScores]:
         found: dict[int, TokenScores] = {}
         for indices in length_batches(list(map(len, outputs)), MAX_SCORED_PAIRS):
             src, keep = pad([sources[index] for index in indices])
@@ -152,7 +154,9 @@ class OnnxEngine:
                 found[index] = TokenScores(log_p[row, :T].tolist(), entropy[row, :T].tolist(), seen)
         return [found[index] for index in range(len(outputs))]
 
-    def after(self, sources: Sequence[IdSequence], prefixes: Sequence[IdSequence]) -> NDArray[np.float32]:
+    def next_log_probs(
+        self, sources: Sequence[IdSequence], prefixes: Sequence[IdSequence]
+    ) -> NDArray[np.float32]:
         src, keep = pad(sources)
         y = pad_outputs([[*prefix, PAD] for prefix in prefixes])
         rows: list[Any] = [None for _ in prefixes]

@@ -45,7 +45,7 @@ class PrefixForcer:
         ambiguous = [index for index in indices if len(choices[index]) > 1]
         chosen = {index: choices[index][0] for index in indices if index not in ambiguous}
         if ambiguous:
-            log_p = engine.after([sources[n] for n in ambiguous], [written[n] for n in ambiguous])
+            log_p = engine.next_log_probs([sources[n] for n in ambiguous], [written[n] for n in ambiguous])
             for index, row in zip(ambiguous, log_p, strict=True):
                 chosen[index] = max(choices[index], key=row.__getitem__)
         return [chosen[index] for index in indices]

@@ -6,6 +6,7 @@ Plain Python and NumPy, without PyTorch.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Literal, NamedTuple, Protocol, Unpack, runtime_checkable
 
 import numpy as np
@@ -15,11 +16,15 @@ from dragoman.config.search import SearchConfig
 from dragoman.inference.result import Result
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.steering.options import SteeringOptions
+from dragoman.steering.reinsertion import TokenBytesPair
+from dragoman.steering.token_bytes import TokenBytes
 from dragoman.text.specials import EOS
 from dragoman.text.tokenizer_pair import TokenizerPair
 
 RuntimeName = Literal["ct2", "torch", "onnx"]
 IdSequence = Sequence[int]
+
+REPLACEMENT = "\ufffd"  # what an incomplete character is decoded to
 
 
 class TokenScores(NamedTuple):
@@ -54,13 +59,17 @@ class Engine(Protocol):
         outputs, included in their log p.
         """
 
-    def forced(self, sources: Sequence[IdSequence], outputs: Sequence[IdSequence]) -> list[list[float]]:
+    def score(self, sources: Sequence[IdSequence], outputs: Sequence[IdSequence]) -> list[list[float]]:
         """Return log p of each token of the outputs, which include </s> if they are finished."""
 
-    def steps(self, sources: Sequence[IdSequence], outputs: Sequence[IdSequence]) -> list[TokenScores]:
+    def score_details(
+        self, sources: Sequence[IdSequence], outputs: Sequence[IdSequence]
+    ) -> list[TokenScores]:
         """Return the same, with the other scores of each token."""
 
-    def after(self, sources: Sequence[IdSequence], prefixes: Sequence[IdSequence]) -> NDArray[np.float32]:
+    def next_log_probs(
+        self, sources: Sequence[IdSequence], prefixes: Sequence[IdSequence]
+    ) -> NDArray[np.float32]:
         """Return log p [B V] of every token that may follow these prefixes."""
 
     def stream(self, source: IdSequence, config: SearchConfig, prefix: IdSequence = ()) -> Iterator[int]:
@@ -96,7 +105,24 @@ class Runtime(Protocol):
         """Yield the output of greedy search in parts, each as soon as it is known."""
 
 
-REPLACEMENT = "\ufffd"  # what an incomplete character is decoded to
+class TextRuntime:
+    """What the runtimes share: their name, the bytes that their tokens write, the limit of output lengths."""
+
+    name: RuntimeName
+    text: TokenizerPair
+    search: SearchConfig
+    longest_target: int
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+    @cached_property
+    def surfaces(self) -> TokenBytesPair:
+        return TokenBytesPair(TokenBytes(self.text.src), TokenBytes(self.text.tgt))
+
+    def _limited(self, search: SearchConfig | None) -> SearchConfig:
+        config = search or self.search
+        return config.model_copy(update={"max_length": min(config.max_length, self.longest_target)})
 
 
 def text_deltas(

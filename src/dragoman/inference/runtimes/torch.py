@@ -7,7 +7,7 @@ number of rows, so the output of a sentence does not depend on the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple, TypeVar, Unpack
@@ -22,7 +22,7 @@ from dragoman.inference.result import Result
 from dragoman.inference.results import DecodedSentence, make_results
 from dragoman.inference.runtimes.loop_retry import without_loops
 from dragoman.inference.runtimes.prefix_tokens import PrefixForcer
-from dragoman.inference.runtimes.runtime import IdSequence, RuntimeName, TokenScores, text_deltas
+from dragoman.inference.runtimes.runtime import IdSequence, RuntimeName, TextRuntime, TokenScores, text_deltas
 from dragoman.models.bundle import Bundle, load_bundle
 from dragoman.protocols import Stepper
 from dragoman.search.batch_invariance import MIN_ROWS, padded_length
@@ -35,8 +35,6 @@ from dragoman.search.trace import Recorder, Trace
 from dragoman.shapes import Bool, Int, Tensor
 from dragoman.steering.options import SteeringOptions
 from dragoman.steering.plan import SteeringPlan
-from dragoman.steering.reinsertion import TokenBytesPair
-from dragoman.steering.token_bytes import TokenBytes
 from dragoman.text.specials import EOS
 
 T = TypeVar("T")
@@ -60,7 +58,7 @@ class SearchJob(NamedTuple):
     @property
     def is_constrained(self) -> bool:
         return self.steering is not None and any(
-            self.steering.wishes[index].constraints for index in self.indices
+            self.steering.requests[index].constraints for index in self.indices
         )
 
     def search(
@@ -76,7 +74,7 @@ class SearchJob(NamedTuple):
         return build(bounded, loops, recorder, lost)
 
 
-class TorchRuntime:
+class TorchRuntime(TextRuntime):
     """The PyTorch runtime, which supports every option."""
 
     name: RuntimeName = "torch"
@@ -92,17 +90,10 @@ class TorchRuntime:
         self.model: Stepper = bundle.model
         self.text = bundle.text
         self.search = bundle.config.search
-        self.judge = OutputChecker(bundle.text, bundle.calibration, bounds)
+        self.checker = OutputChecker(bundle.text, bundle.calibration, bounds)
         self.reranker = Reranker((bundle, *more), reverse)
         self.longest_source = min(b.longest_source for b in (bundle, *more))
         self.longest_target = min(b.longest_target for b in (bundle, *more))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r})"
-
-    @cached_property
-    def surfaces(self) -> TokenBytesPair:
-        return TokenBytesPair(TokenBytes(self.text.src), TokenBytes(self.text.tgt))
 
     def __call__(
         self,
@@ -117,7 +108,7 @@ class TorchRuntime:
         config = self._limited(search)
         steering = SteeringPlan(texts, self.surfaces, options) if any(options.values()) else None
         decode = partial(self._decode, config, steering, details=details, trace=trace)
-        return make_results(texts, steering, decode, self.text.tgt, self.judge, config)
+        return make_results(texts, steering, decode, self.text.tgt, self.checker, config)
 
     def stream(self, text: str, search: SearchConfig | None = None, *, prefix: str = "") -> Iterator[str]:
         """Yield the output of greedy search in parts, each as soon as it is known."""
@@ -126,18 +117,14 @@ class TorchRuntime:
         if not source:
             return
         stepper = self.reranker.stepper(self.model, config)
-        bounded, padded = self.judge.bounded(config, len(source)), pad_batch([0])
+        bounded, padded = self.checker.bounded(config, len(source)), pad_batch([0])
         if prefix:
             steering = SteeringPlan([text], self.surfaces, {"prefix": prefix})
             bounded, stepper = steering.with_room(bounded, config, [0]), steering.stepper(stepper, padded)
-        if rules := build_rules(config, self.judge.loops(config)):
+        if rules := build_rules(config, self.checker.loops(config)):
             stepper = rules(stepper)
         tokens = greedy_tokens(stepper, *self._batch([source]), bounded.max_length)
         yield from text_deltas(tokens, partial(PrefixForcer([prefix], self.surfaces.tgt).text, 0))
-
-    def _limited(self, search: SearchConfig | None) -> SearchConfig:
-        config = search or self.search
-        return config.model_copy(update={"max_length": min(config.max_length, self.longest_target)})
 
     def _decode(
         self,
@@ -164,7 +151,7 @@ class TorchRuntime:
                     for index, best in zip(indices, ranked, strict=True)
                 ]
                 if details:
-                    some = self._with_known(config, lines, some)
+                    some = self._with_analysis(config, lines, some)
                 if with_attention:
                     some = self._with_attention(config, some)
                 for index, one in zip(indices, some, strict=True):
@@ -177,7 +164,7 @@ class TorchRuntime:
         """Return the hypotheses of each sentence, and the traces if requested, by index."""
         if trace and job.config.kind in ("sample", "mbr"):
             raise no_trace(job.config.kind)
-        loops = self.judge.loops(job.config)
+        loops = self.checker.loops(job.config)
         found: dict[int, list[Hypothesis]] = {}
         traces: dict[int, Trace] = {}
         lost: list[int] = []
@@ -196,7 +183,7 @@ class TorchRuntime:
 
     def _bounded(self, job: SearchJob, indices: Sequence[int]) -> SearchConfig:
         """Return the settings with the guard's maximum length, plus an allowance for constraints."""
-        bounded = self.judge.bounded(job.config, len(job.rows[indices[0]]))
+        bounded = self.checker.bounded(job.config, len(job.rows[indices[0]]))
         return job.steering.with_room(bounded, job.config, indices) if job.steering else bounded
 
     def _run(self, job: SearchJob, indices: Sequence[int], search: Search) -> list[list[Hypothesis]]:
@@ -250,7 +237,7 @@ class TorchRuntime:
                 found[index] = Hypothesis(tokens, normalise(p, len(tokens) + 1), p, True)
         return [found[index] for index in range(len(outputs))]
 
-    def _with_known(
+    def _with_analysis(
         self, config: SearchConfig, texts: Sequence[str], found: Sequence[DecodedSentence]
     ) -> list[DecodedSentence]:
         outputs = [[*one.best.tokens, EOS] if one.best.finished else list(one.best.tokens) for one in found]
@@ -262,7 +249,7 @@ class TorchRuntime:
             written = SourceAndOutput(texts[index], [*one.source, EOS], output, outputs[index])
             steps = token_scores(seen, index, len(written.src), len(written.tgt))
             detailed.append(
-                one._replace(known=analyse_output(written, steps, self.text, self.judge.calibration))
+                one._replace(analysis=analyse_output(written, steps, self.text, self.checker.calibration))
             )
         return detailed
 

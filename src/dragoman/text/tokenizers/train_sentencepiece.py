@@ -1,4 +1,4 @@
-"""Training of SentencePiece models: the same lines give the same bytes on any machine."""
+"""Training of SentencePiece models, and the sample of lines they are trained on: the same bytes anywhere."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from sentencepiece import SentencePieceTrainer
 from dragoman.text.specials import BOS, EOS, PAD, UNK, UNKNOWN
 from dragoman.text.tokenizers.sentencepiece import FIRST_LEARNED, MARK
 
-# The order of summation in the trainer depends on the number of threads, so the number is fixed.
 T = TypeVar("T")
 
+# The order of summation in the trainer depends on the number of threads, so the number is fixed.
 THREADS = 4
 # The trainer aborts on a word of 65,536 characters and is very slow on long repetitive ones.
 MAX_LINE_CHARACTERS = 1000
