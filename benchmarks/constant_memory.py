@@ -25,8 +25,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dragoman.data.blocks import blocks
 from dragoman.data.gc_pause import gc_paused
+from dragoman.data.pair import blocks
 from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.text.build import load as load_text
 

@@ -306,7 +306,7 @@ def test_prepare_drops_and_counts_what_cannot_be_learnt_from(tmp_path: Path):
 
 
 def test_prepare_streams_in_order_over_many_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("dragoman.data.blocks.PAIRS", 7)
+    monkeypatch.setattr("dragoman.data.pair.BLOCK_PAIRS", 7)
     pairs = [(f"{n:03d}", f"{n:02d}") for n in range(100)]
     reader = prepared(pairs, tmp_path)
     assert [TEXT.src.decode(src.tolist()) for src, _ in reader.read(np.arange(100))] == [

@@ -16,9 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.data.store.files import HANDLES
 from dragoman.data.store.layout import MANIFEST, fingerprint, read_manifest
-from dragoman.data.store.reader import StoreReader, open_current
+from dragoman.data.store.reader import HANDLES, StoreReader, open_current
 from dragoman.data.store.writer import StoreWriter
 from dragoman.errors import DataError
 

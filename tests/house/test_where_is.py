@@ -52,7 +52,7 @@ QUESTIONS = {
     "lstm cell": "nn/cells/lstm.py",
     "multi head attention": "nn/attention/multi_head.py",
     "rotary position": "nn/position.py",
-    "transformer decoder layer": "nn/transformer/decoder_layer.py",
+    "transformer decoder layer": "nn/transformer/transformer_layer.py",
     "input feeding decoder": "models/decoders/luong.py",
     "adaptive softmax": "models/heads/adaptive.py",
     "bleu": "metrics/bleu.py",

@@ -11,7 +11,7 @@ from dragoman.nn.dropout import Dropout
 from dragoman.nn.module_list import TypedModuleList
 from dragoman.nn.position import NoRelativePositions
 from dragoman.nn.recurrent.dropout import VariationalDropout
-from dragoman.nn.transformer.depth import LayerDrop, StochasticDepth
+from dragoman.nn.transformer.residual import LayerDrop, StochasticDepth
 from nn.test_gradcheck import defined, name_of
 from support.definition import apart, made, values_and_gradients
 from support.definition_rows import ROWS

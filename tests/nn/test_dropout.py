@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from dragoman.nn.dropout import Dropout, noise
-from dragoman.nn.fast.relu_dropout import relu_dropout
+from dragoman.nn.fast.activations import relu_dropout
 
 
 def test_same_key_same_mask_and_another_key_another() -> None:

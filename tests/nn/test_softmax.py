@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from dragoman.nn.fast.softmax import softmax
+from dragoman.nn.fast.activations import softmax
 from dragoman.shapes import Tensor
 
 KEYS = [1, 2, 3, 4, 5, 8, 13, 15, 16, 17, 31, 32, 33, 40]

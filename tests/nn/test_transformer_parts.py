@@ -9,10 +9,9 @@ from dragoman.nn.attention.multi_head import CrossAttention, SelfAttention
 from dragoman.nn.dropout import Dropout, chance, noise
 from dragoman.nn.fast.attention import sdpa
 from dragoman.nn.norm import RMSNorm
-from dragoman.nn.transformer.depth import LayerDrop, StochasticDepth
-from dragoman.nn.transformer.encoder_layer import EncoderLayer
 from dragoman.nn.transformer.feedforward import FeedForward
-from dragoman.nn.transformer.residual import PostNorm, PreNorm
+from dragoman.nn.transformer.residual import LayerDrop, PostNorm, PreNorm, StochasticDepth
+from dragoman.nn.transformer.transformer_layer import EncoderLayer
 
 
 @pytest.mark.parametrize("norm", [nn.LayerNorm(4), RMSNorm(4)])

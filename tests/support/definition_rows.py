@@ -14,8 +14,6 @@ from dragoman.nn.attention.multi_head import CrossAttention, SelfAttention
 from dragoman.nn.attention.window import WindowedSelfAttention
 from dragoman.nn.norm import LayerNorm, RMSNorm
 from dragoman.nn.position import Learned, RelativeBias, Rotary, Sinusoidal
-from dragoman.nn.transformer.decoder_layer import DecoderLayer
-from dragoman.nn.transformer.encoder_layer import EncoderLayer
 from dragoman.nn.transformer.feedforward import (
     FeedForward,
     GELUFeedForward,
@@ -23,6 +21,7 @@ from dragoman.nn.transformer.feedforward import (
     SwishFeedForward,
 )
 from dragoman.nn.transformer.residual import PostNorm, PreNorm
+from dragoman.nn.transformer.transformer_layer import DecoderLayer, EncoderLayer
 from nn.test_position import by_the_book
 from support import definition_convolution as convolution
 from support import definition_recurrence as recurrence

@@ -23,21 +23,19 @@ from dragoman.nn.conv.sentence_model import SentenceModel
 from dragoman.nn.conv.weight_norm import WeightNormed
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.embedding import PlainEmbedding, PositionedEmbedding, ScaledEmbedding, embedding_matrix
+from dragoman.nn.fast.activations import relu_dropout
 from dragoman.nn.fast.im2col import windows
-from dragoman.nn.fast.relu_dropout import relu_dropout
 from dragoman.nn.module_list import TypedModuleList
 from dragoman.nn.norm import LayerNorm, RMSNorm
 from dragoman.nn.position import Learned, NoRelativePositions, RelativeBias, Rotary, Sinusoidal
-from dragoman.nn.transformer.decoder_layer import DecoderLayer
-from dragoman.nn.transformer.depth import LayerDrop, StochasticDepth
-from dragoman.nn.transformer.encoder_layer import EncoderLayer
 from dragoman.nn.transformer.feedforward import (
     FeedForward,
     GELUFeedForward,
     SwiGLUFeedForward,
     SwishFeedForward,
 )
-from dragoman.nn.transformer.residual import PostNorm, PreNorm
+from dragoman.nn.transformer.residual import LayerDrop, PostNorm, PreNorm, StochasticDepth
+from dragoman.nn.transformer.transformer_layer import DecoderLayer, EncoderLayer
 from support import gradcheck_recurrence as recurrence
 from support.gradcheck import DROP, F64, HIDDEN, KEEP, WORDS, Check, check, drawn, plain
 
@@ -247,5 +245,5 @@ FUNCTIONS: dict[str, tuple[Callable[[], Check], ...]] = {
     "fp32_sums._Embedding": (looked_up,),
     "fp32_sums._LayerNorm": (normed,),
     "fast.im2col._Windows": tuple(partial(seen, kernel) for kernel in (2, 3)),
-    "fast.relu_dropout._ReluDropout": (rectified,),
+    "fast.activations._ReluDropout": (rectified,),
 }

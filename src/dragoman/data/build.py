@@ -16,7 +16,7 @@ from dragoman.config.text import TextConfig
 from dragoman.data.clean.cleaner import clean
 from dragoman.data.clean.sides import are_swapped, language_names
 from dragoman.data.gc_pause import gc_paused
-from dragoman.data.holdout import HeldOut, hold_out, read_held_out, write_held_out
+from dragoman.data.holdout import HeldOut, Overlaps, choose_held_out, read_held_out, write_held_out
 from dragoman.data.identity import (
     Identity,
     Rows,
@@ -41,6 +41,7 @@ from dragoman.text.build import learn
 from dragoman.text.build import load as load_text
 from dragoman.text.build import save as save_text
 from dragoman.text.tokenizer_pair import TokenizerPair
+from dragoman.text.tokenizers.train_sentencepiece import sample
 
 MAX_VALIDATION_PAIRS = 10_000  # held in memory
 ORIGIN = "origin"  # a file with the hash of the sources and settings that a folder was built from
@@ -117,7 +118,10 @@ def build_data(
     on_bad = skipped = Skipped(is_strict=not data.skip_bad)
     sources = Sources(folder / "sources.json")
     given = source_files(data, sources)
-    held_out = None if data.valid else build_held_out(data, given, folder / "held-out", seed, on_bad)
+    held_out, sampled = None, None
+    if not data.valid:
+        home = folder / "held-out"
+        held_out, sampled = build_held_out(data, given, home, seed, on_bad, text.sample_lines)
     candidates = pairs_of(data.valid, on_bad) if data.valid else iter(held_out.valid if held_out else ())
     valid = list(islice(candidates, MAX_VALIDATION_PAIRS))
     if began:
@@ -125,7 +129,12 @@ def build_data(
     held_by = held_out and (data.hold_out, seed)
     units = text.model_dump(mode="json", exclude={"file": True, "src": {"file"}, "tgt": {"file"}})
     origin = digest([digests(given), units, sentencepiece_files(text, sources), held_by])
-    texts = build_text(data, text, folder / "text", origin, held_out, on_bad, began)
+
+    def trained_on() -> Iterable[Pair]:
+        pairs = all_pairs(data, on_bad)
+        return sampled or (pair for pair in pairs if not (held_out and held_out.skips(pair)))
+
+    texts = build_text(data, text, folder / "text", origin, trained_on, began)
     vocabulary = vocabulary_of(folder / "text")
     if began:
         refuse_other_vocabulary(began, vocabulary, str(folder / "text"))
@@ -203,19 +212,24 @@ def vocabulary_of(folder: Path) -> dict[str, str]:
 
 
 def build_held_out(
-    data: DataConfig, given: Sequence[SourceFile], folder: Path, seed: int, on_bad: OnBad
-) -> HeldOut:
-    """Hold out pairs, and save them, since choosing them takes two passes over all pairs."""
+    data: DataConfig, given: Sequence[SourceFile], folder: Path, seed: int, on_bad: OnBad, sample_lines: int
+) -> tuple[HeldOut, list[Pair] | None]:
+    """Hold out pairs, and save them, since choosing them takes two passes over all pairs.
+
+    The second pass also draws the sample of training pairs that the vocabulary is learned from. It is None
+    if there was no such pass, or if a side contains labels: then more pairs are trained on than it saw.
+    """
     origin = digest([digests(given), data.hold_out, seed, data.skip_bad])
     if is_current(folder, origin):
-        return read_held_out(folder)
+        return read_held_out(folder), None
     with naming_files(data):
-        held_out = hold_out(partial(all_pairs, data, on_bad), data.hold_out, seed)
-
+        overlaps = Overlaps(choose_held_out(all_pairs(data, on_bad), data.hold_out, seed))
+        sampled = sample(overlaps.excluded_from(all_pairs(data, on_bad)), sample_lines)
+        held_out = overlaps.held_out()
     with new_folder(folder) as new:
         write_held_out(held_out, new)
         (new / ORIGIN).write_text(origin, encoding="utf-8")
-    return held_out
+    return held_out, None if overlaps.sources_are_labels or overlaps.targets_are_labels else sampled
 
 
 def build_text(
@@ -223,8 +237,7 @@ def build_text(
     text: TextConfig,
     folder: Path,
     origin: str,
-    held_out: HeldOut | None,
-    on_bad: OnBad,
+    trained_on: Callable[[], Iterable[Pair]],
     began: Identity | None,
 ) -> TokenizerPair:
     is_ready = is_current(folder, origin)
@@ -232,13 +245,8 @@ def build_text(
         is_ready = verify_folder(folder) is None and vocabulary_of(folder) == began.vocabulary
     if is_ready:
         return load_text(folder)
-
-    def trained_on() -> Iterator[Pair]:
-        return (pair for pair in all_pairs(data, on_bad) if not (held_out and held_out.skips(pair)))
-
     with naming_files(data):
         learned = learn(text, ((pair.src, pair.tgt) for pair in trained_on()))
-
     with new_folder(folder) as new:
         save_text(learned, new)
         (new / ORIGIN).write_text(origin, encoding="utf-8")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.data.clean.leakage import Key, key
+from dragoman.data.clean.leakage import key
 from dragoman.data.clean.normalise import hash64, normalise
 from dragoman.data.clean.rules import is_empty
 from dragoman.data.pair import Pair
@@ -41,8 +41,12 @@ class HeldOut:
 
 def hold_out(pairs: Pairs, count: int, seed: int) -> HeldOut:
     """Hold out `count` pairs, but at most one in 20 and at least one. Reads the pairs twice."""
-    chosen, total = choose(pairs(), count, seed)
-    return exclude_overlaps(pairs, chosen[: max(1, min(count, total // MIN_PAIRS_PER_HELD_OUT))])
+    return exclude_overlaps(pairs, choose_held_out(pairs(), count, seed))
+
+
+def choose_held_out(pairs: Iterable[Pair], count: int, seed: int) -> list[Pair]:
+    chosen, total = choose(pairs, count, seed)
+    return chosen[: max(1, min(count, total // MIN_PAIRS_PER_HELD_OUT))]
 
 
 def choose(pairs: Iterable[Pair], count: int, seed: int) -> tuple[list[Pair], int]:
@@ -67,22 +71,48 @@ def choose(pairs: Iterable[Pair], count: int, seed: int) -> tuple[list[Pair], in
 
 def exclude_overlaps(pairs: Pairs, chosen: Iterable[Pair]) -> HeldOut:
     """Hold out these pairs and exclude those that share a side with them, unless it contains labels."""
-    held = held_apart(sorted(chosen, key=lambda pair: pair.line))
-    left = source_shared = target_shared = 0
-    others: Iterator[Key] = (
-        k for pair in pairs() if not is_empty(pair) and (k := key(pair))[:2] not in held.both
-    )
-    for k in others:
-        left += 1
-        source_shared += k.src in held.sources
-        target_shared += k.tgt in held.targets
-    if not left:
-        raise DataError(
-            f"There are too few distinct pairs to hold any out: {len(held.valid):,} held out, none left.",
-            expected="at least two distinct pairs with text on both sides",
-            hint="Provide your own validation files: --valid val.src val.tgt",
-        )
-    return held_apart(held.valid, source_shared * LABEL_SHARE > left, target_shared * LABEL_SHARE > left)
+    overlaps = Overlaps(chosen)
+    for _ in overlaps.excluded_from(pairs()):
+        pass
+    return overlaps.held_out()
+
+
+class Overlaps:
+    """Counts the pairs that share a side with a held-out pair, in one reading of all pairs."""
+
+    def __init__(self, chosen: Iterable[Pair]) -> None:
+        self.held = held_apart(sorted(chosen, key=lambda pair: pair.line))
+        self.others = self.source_shared = self.target_shared = 0
+
+    def excluded_from(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
+        """Count, and yield the pairs that share no side: those to train on, unless a side contains labels."""
+        for pair in pairs:
+            k = key(pair)
+            is_source, is_target = k.src in self.held.sources, k.tgt in self.held.targets
+            if not is_empty(pair) and k[:2] not in self.held.both:
+                self.others += 1
+                self.source_shared += is_source
+                self.target_shared += is_target
+            if not (is_source or is_target):
+                yield pair
+
+    @property
+    def sources_are_labels(self) -> bool:
+        return self.source_shared * LABEL_SHARE > self.others
+
+    @property
+    def targets_are_labels(self) -> bool:
+        return self.target_shared * LABEL_SHARE > self.others
+
+    def held_out(self) -> HeldOut:
+        if not self.others:
+            raise DataError(
+                f"There are too few distinct pairs to hold any out: {len(self.held.valid):,} held out, "
+                "none left.",
+                expected="at least two distinct pairs with text on both sides",
+                hint="Provide your own validation files: --valid val.src val.tgt",
+            )
+        return held_apart(self.held.valid, self.sources_are_labels, self.targets_are_labels)
 
 
 def held_apart(

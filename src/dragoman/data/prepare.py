@@ -10,8 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from dragoman.data.blocks import blocks
-from dragoman.data.pair import Pair
+from dragoman.data.pair import Pair, blocks
 from dragoman.data.store.reader import StoreReader
 from dragoman.data.store.writer import StoreWriter
 from dragoman.errors import DataError

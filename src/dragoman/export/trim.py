@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from dragoman.config.root import Config
 from dragoman.config.search import SearchConfig
-from dragoman.data.blocks import blocks
-from dragoman.data.pair import Pair
+from dragoman.data.pair import Pair, blocks
 from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.errors import DataError, DragomanError, ModelError, UsageError
 from dragoman.inference.find_model import find_model

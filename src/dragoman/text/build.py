@@ -13,7 +13,7 @@ from dragoman.config.section import Section
 from dragoman.config.text import Kind, TextConfig, Units
 from dragoman.errors import DataError, ModelError
 from dragoman.manifest import Read
-from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.tokenizer import Tokenizer, utf8
 from dragoman.text.tokenizer_pair import TokenizerPair
 from dragoman.text.tokenizers.bpe import Bpe
 from dragoman.text.tokenizers.byte import Byte
@@ -23,7 +23,6 @@ from dragoman.text.tokenizers.lowercase import Lowercase
 from dragoman.text.tokenizers.train_sentencepiece import sample, train_sentencepiece
 from dragoman.text.tokenizers.unigram import Unigram
 from dragoman.text.tokenizers.word import Word
-from dragoman.text.utf8 import utf8
 
 VERSION = 1
 

@@ -10,6 +10,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.errors import DataError
+
 Ids = NDArray[np.int32]
 
 
@@ -48,3 +50,17 @@ def unique_token_names(tokenizer: Tokenizer) -> list[str]:
         name = tokenizer.piece(id)
         found[name if name not in found else f"{name}#{id}"] = id
     return list(found)
+
+
+def utf8(text: str) -> bytes:
+    """Return the text in UTF-8, or raise DataError for a lone surrogate, which has no encoding."""
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        code = ord(text[error.start])
+        raise DataError(
+            f"The text contains half a character: the lone surrogate U+{code:04X}.",
+            where=f"character {error.start + 1} of the line",
+            expected="text that can be encoded as UTF-8",
+            hint="Remove that character; it often comes from a truncated JSON escape.",
+        ) from None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from dragoman.data.blocks import blocks
 from dragoman.data.clean.cleaner import Cleaner
 from dragoman.data.clean.drift import DriftDetector
 from dragoman.data.clean.leakage import Leakage, key
@@ -13,7 +12,7 @@ from dragoman.data.clean.length_ratio import LengthRatio
 from dragoman.data.clean.report import CheckReport, Finding
 from dragoman.data.clean.rules import has_control, is_copy
 from dragoman.data.clean.sides import Lengths, Words, are_swapped
-from dragoman.data.pair import Pair
+from dragoman.data.pair import Pair, blocks
 from dragoman.data.readers.bad_line import PASSED_OVER, BadLine
 from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.errors import DataError

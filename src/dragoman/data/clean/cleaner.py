@@ -7,12 +7,11 @@ from typing import Literal
 
 import numpy as np
 
-from dragoman.data.blocks import blocks
 from dragoman.data.clean.length_ratio import LengthRatio
 from dragoman.data.clean.normalise import hash64
 from dragoman.data.clean.rules import is_empty, is_too_long
 from dragoman.data.clean.seen_hashes import SeenHashes
-from dragoman.data.pair import Pair
+from dragoman.data.pair import Pair, blocks
 
 Reason = Literal["empty", "duplicates", "lengths"]
 

@@ -7,9 +7,8 @@ from contextlib import closing
 from itertools import zip_longest
 from pathlib import Path
 
-from dragoman.data.blocks import blocks
 from dragoman.data.clean.drift import Drift, DriftDetector
-from dragoman.data.pair import Pair, quoted
+from dragoman.data.pair import Pair, blocks, quoted
 from dragoman.data.readers.bad_line import BadLine, OnBad
 from dragoman.data.readers.lines import read_lines
 from dragoman.errors import DataError

@@ -21,8 +21,6 @@ from dragoman.nn.position import (
     Rotary,
     Sinusoidal,
 )
-from dragoman.nn.transformer.decoder_layer import DecoderLayer
-from dragoman.nn.transformer.encoder_layer import EncoderLayer
 from dragoman.nn.transformer.feedforward import (
     FFN,
     FeedForward,
@@ -31,6 +29,7 @@ from dragoman.nn.transformer.feedforward import (
     SwishFeedForward,
 )
 from dragoman.nn.transformer.residual import PostNorm, PreNorm
+from dragoman.nn.transformer.transformer_layer import DecoderLayer, EncoderLayer
 
 POSITIONS: dict[str, type[Sinusoidal] | type[Learned]] = {"sinusoidal": Sinusoidal, "learned": Learned}
 RESIDUALS: dict[str, type[PreNorm] | type[PostNorm]] = {"pre": PreNorm, "post": PostNorm}

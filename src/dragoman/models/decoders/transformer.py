@@ -14,8 +14,8 @@ from dragoman.nn.embedding import PositionedEmbedding, ScaledEmbedding
 from dragoman.nn.fast.decode_step import rows_of_heads
 from dragoman.nn.module_list import TypedModuleList
 from dragoman.nn.token_rows import from_rows, to_rows
-from dragoman.nn.transformer.decoder_layer import DecoderLayer
-from dragoman.nn.transformer.depth import LayerDrop
+from dragoman.nn.transformer.residual import LayerDrop
+from dragoman.nn.transformer.transformer_layer import DecoderLayer
 from dragoman.protocols import Memory, State
 from dragoman.shapes import Float, Int, Tensor
 

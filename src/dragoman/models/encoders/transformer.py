@@ -11,8 +11,8 @@ from dragoman.nn.attention.attend import padding_bias
 from dragoman.nn.embedding import PositionedEmbedding, ScaledEmbedding
 from dragoman.nn.module_list import TypedModuleList
 from dragoman.nn.token_rows import from_rows, to_rows
-from dragoman.nn.transformer.depth import LayerDrop
-from dragoman.nn.transformer.encoder_layer import EncoderLayer
+from dragoman.nn.transformer.residual import LayerDrop
+from dragoman.nn.transformer.transformer_layer import EncoderLayer
 from dragoman.protocols import Memory
 from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import EOS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from dragoman.nn.dropout import Dropout
-from dragoman.nn.fast.softmax import softmax
+from dragoman.nn.fast.activations import softmax
 from dragoman.nn.position import distances
 from dragoman.shapes import Bool, Float, Tensor
 

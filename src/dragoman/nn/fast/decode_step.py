@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from dragoman.nn.fast.softmax import softmax
+from dragoman.nn.fast.activations import softmax
 from dragoman.shapes import Float, Int, Tensor
 
 

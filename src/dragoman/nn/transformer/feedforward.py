@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from dragoman.nn.dropout import Dropout
-from dragoman.nn.fast.relu_dropout import relu_dropout
+from dragoman.nn.fast.activations import relu_dropout
 from dragoman.shapes import Float, Tensor
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from dragoman.text.specials import SPECIALS, UNK, UNKNOWN, check, textual
-from dragoman.text.tokenizer import Ids
-from dragoman.text.utf8 import utf8
+from dragoman.text.tokenizer import Ids, utf8
 
 OFFSET = len(SPECIALS)
 

@@ -19,8 +19,7 @@ from sentencepiece import SentencePieceProcessor
 from dragoman.errors import ModelError
 from dragoman.manifest import Read
 from dragoman.text.specials import SPECIALS, UNK, UNKNOWN, check, textual
-from dragoman.text.tokenizer import Ids
-from dragoman.text.utf8 import utf8
+from dragoman.text.tokenizer import Ids, utf8
 from dragoman.text.vocabulary import Vocabulary
 
 MARK = "▁"  # U+2581, how SentencePiece writes a space

@@ -12,9 +12,8 @@ from sentencepiece import SentencePieceProcessor
 from dragoman.errors import ModelError
 from dragoman.manifest import Read
 from dragoman.text.specials import BOS, EOS, PAD, SPECIALS, UNK, check, textual
-from dragoman.text.tokenizer import Ids
+from dragoman.text.tokenizer import Ids, utf8
 from dragoman.text.tokenizers.sentencepiece_proto import with_pieces
-from dragoman.text.utf8 import utf8
 
 MARK = "▁"  # U+2581, how SentencePiece writes a space; a word begins with it
 ALL_THREADS = -1
