@@ -118,10 +118,7 @@ def build_data(
     on_bad = skipped = Skipped(is_strict=not data.skip_bad)
     sources = Sources(folder / "sources.json")
     given = source_files(data, sources)
-    held_out, sampled = None, None
-    if not data.valid:
-        home = folder / "held-out"
-        held_out, sampled = build_held_out(data, given, home, seed, on_bad, text.sample_lines)
+    held_out, sampled = build_held_out(data, given, folder, seed, on_bad, text.sample_lines)
     candidates = pairs_of(data.valid, on_bad) if data.valid else iter(held_out.valid if held_out else ())
     valid = list(islice(candidates, MAX_VALIDATION_PAIRS))
     if began:
@@ -129,11 +126,7 @@ def build_data(
     held_by = held_out and (data.hold_out, seed)
     units = text.model_dump(mode="json", exclude={"file": True, "src": {"file"}, "tgt": {"file"}})
     origin = digest([digests(given), units, sentencepiece_files(text, sources), held_by])
-
-    def trained_on() -> Iterable[Pair]:
-        pairs = all_pairs(data, on_bad)
-        return sampled or (pair for pair in pairs if not (held_out and held_out.skips(pair)))
-
+    trained_on = sampled or training_pairs(data, held_out, on_bad)
     texts = build_text(data, text, folder / "text", origin, trained_on, began)
     vocabulary = vocabulary_of(folder / "text")
     if began:
@@ -212,13 +205,16 @@ def vocabulary_of(folder: Path) -> dict[str, str]:
 
 
 def build_held_out(
-    data: DataConfig, given: Sequence[SourceFile], folder: Path, seed: int, on_bad: OnBad, sample_lines: int
-) -> tuple[HeldOut, list[Pair] | None]:
-    """Hold out pairs, and save them, since choosing them takes two passes over all pairs.
+    data: DataConfig, given: Sequence[SourceFile], home: Path, seed: int, on_bad: OnBad, sample_lines: int
+) -> tuple[HeldOut | None, list[Pair] | None]:
+    """Hold out pairs if no validation files are given. They are saved: choosing them takes two passes.
 
     The second pass also draws the sample of training pairs that the vocabulary is learned from. It is None
     if there was no such pass, or if a side contains labels: then more pairs are trained on than it saw.
     """
+    if data.valid:
+        return None, None
+    folder = home / "held-out"
     origin = digest([digests(given), data.hold_out, seed, data.skip_bad])
     if is_current(folder, origin):
         return read_held_out(folder), None
@@ -237,7 +233,7 @@ def build_text(
     text: TextConfig,
     folder: Path,
     origin: str,
-    trained_on: Callable[[], Iterable[Pair]],
+    trained_on: Iterable[Pair],
     began: Identity | None,
 ) -> TokenizerPair:
     is_ready = is_current(folder, origin)
@@ -246,7 +242,7 @@ def build_text(
     if is_ready:
         return load_text(folder)
     with naming_files(data):
-        learned = learn(text, ((pair.src, pair.tgt) for pair in trained_on()))
+        learned = learn(text, ((pair.src, pair.tgt) for pair in trained_on))
     with new_folder(folder) as new:
         save_text(learned, new)
         (new / ORIGIN).write_text(origin, encoding="utf-8")
@@ -293,6 +289,10 @@ def cleaned(data: DataConfig, corpus: Corpus, on_bad: OnBad) -> Iterator[Pair]:
 
 def pairs_of(corpus: Corpus, on_bad: OnBad) -> Iterator[Pair]:
     return open_pairs(corpus.files, on_bad=on_bad, languages=corpus.languages)
+
+
+def training_pairs(data: DataConfig, held_out: HeldOut | None, on_bad: OnBad) -> Iterator[Pair]:
+    return (pair for pair in all_pairs(data, on_bad) if not (held_out and held_out.skips(pair)))
 
 
 def all_pairs(data: DataConfig, on_bad: OnBad) -> Iterator[Pair]:
