@@ -78,7 +78,21 @@ def ours(model: str, precision: str, folder: Path) -> Iterator[tuple[int, float]
     events = Events(folder / f"events-{precision}.jsonl", [])
     for step, batch in enumerate(run.loader(data, Ranks()).batches(0), start=1):
         updated = stepper.update(batch, step, schedule(step))
-        events.tell("step", step=step, loss=updated.loss, norm=updated.norm, tokens=batch.tokens)
+        events.emit(
+            {
+                "event": "step",
+                "step": step,
+                "epoch": batch.epoch,
+                "loss": updated.loss,
+                "nll": updated.nll,
+                "norm": updated.norm,
+                "lr": schedule(step),
+                "tokens": batch.tokens,
+                "src_tokens": batch.src_tokens,
+                "seconds": 0.0,
+                "applied": updated.applied,
+            }
+        )
         yield batch.tokens, updated.nll
 
 

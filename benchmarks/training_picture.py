@@ -12,7 +12,6 @@ import argparse
 import io
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
@@ -23,6 +22,7 @@ from dragoman.cli.training_view.dashboard import Dashboard
 from dragoman.cli.training_view.progress import RunProgress
 from dragoman.config.load import load
 from dragoman.data.recipes.build import make_recipe
+from dragoman.training.events import Event
 
 COLUMNS = 92
 THEME = TerminalTheme(
@@ -68,7 +68,7 @@ class Snapshot:
         self.share = share
         self.svg = ""
 
-    def __call__(self, event: dict[str, Any]) -> None:
+    def __call__(self, event: Event) -> None:
         progress = self.dashboard.progress
         progress(event)
         if event["event"] == "step" and not self.svg and progress.share >= self.share and progress.sample:

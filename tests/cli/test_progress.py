@@ -350,7 +350,13 @@ def test_preparing_says_how_fast_it_goes() -> None:
     assert preparing.text == "Preparing a.en a.de   10,000 pairs   5,000 pairs/s"
 
 
-PREPARED = {"pairs": 29_000, "tgt_tokens": 430_000, "vocabulary": [8000, 8000], "watched": 1014}
+PREPARED = {
+    "pairs": 29_000,
+    "tgt_tokens": 430_000,
+    "vocabulary": [8000, 8000],
+    "watched": 1014,
+    "leaked": 0,
+}
 PREPARED |= {"counts": {"read": 29_005, "too_long": 5}, "bad": 2, "first_bad": "a.en:17"}
 PREPARED |= {"passed": {"untranslated": 3, "fuzzy": 1}}
 

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +37,16 @@ class Task:
     def __init__(self, home: Path) -> None:
         self.home, self.out = home, home / "run"
         self.events: list[Event] = []
+        self.times: list[float] = []
 
     def train(self, *, do: Callable[[Event], None] | None = None, **options: Any) -> RunResult:
         names = ("force", "more", "finish")
         how = {name: options.pop(name) for name in names if name in options}
-        self.events = []
+        self.events, self.times = [], [time.perf_counter()]
 
         def listen(event: Event) -> None:
             self.events.append(event)
+            self.times.append(time.perf_counter())
             if do:
                 do(event)
 
@@ -62,6 +65,11 @@ class Task:
             },
         )
         return Run(config, self.out, [listen], lambda _: True).train(**how)
+
+    @property
+    def longest_pause(self) -> float:
+        """Seconds that passed between two events at most, which no run can foresee on a busy machine."""
+        return max(b - a for a, b in pairwise(self.times))
 
     def told(self, name: str) -> list[Event]:
         return [event for event in self.events if event["event"] == name]
@@ -140,9 +148,7 @@ def test_a_budget_is_kept_with_all_that_a_run_does(task: Task, budget: int) -> N
     start = time.perf_counter()
     assert task.train(budget=f"{budget}s").reason == "done"
     taken = time.perf_counter() - start
-    assert taken == pytest.approx(
-        budget, rel=0.25
-    )  # a tenth on a quiet machine, where no test runs beside it
+    assert 0.75 * budget < taken < 1.1 * budget + task.longest_pause
     [finished] = task.told("finished")
     assert finished["seconds"] <= taken
     rates = [event["lr"] for event in task.told("step")]
@@ -168,7 +174,7 @@ def test_a_budget_that_was_stopped_is_resumed_with_what_is_left_of_it(task: Task
     spent = read_state(checkpoints_of(task.out / "checkpoints")[-1]).seconds
     start = time.perf_counter()
     assert task.train(budget="8s").reason == "done"
-    assert time.perf_counter() - start < 8.0 - spent + 2.5
+    assert time.perf_counter() - start < 8.0 - spent + 0.8 + task.longest_pause
     assert task.told("resume")
 
 
@@ -180,7 +186,7 @@ def test_another_budget_is_taken_by_a_run_that_has_one(task: Task) -> None:
     task.train(budget="60s", do=ask, checkpoint_every=5)
     start = time.perf_counter()
     assert task.train(budget="9s").reason == "done"
-    assert time.perf_counter() - start < 12.0
+    assert time.perf_counter() - start < 9.9 + task.longest_pause
     assert "The budget was 60s and is now 9s." in task.told("resume")[0]["notes"]
 
 

@@ -65,7 +65,15 @@ def test_cuda_on_the_machine_changes_nothing_and_the_plan_says_so(
     plan, _ = make_a_plan(tmp_path)
     assert plan.precision == str(here).removeprefix("torch.")
     config = load(None, base={"data": {"train": ["a.tsv"]}, "model": {"encoder": PART, "decoder": PART}})
-    facts = {"vocabulary": [9, 9], "tgt_tokens": 9, "watched": 1, "counts": {}, "bad": 0, "passed": {}}
+    facts = {
+        "vocabulary": [9, 9],
+        "tgt_tokens": 9,
+        "watched": 1,
+        "leaked": 0,
+        "counts": {},
+        "bad": 0,
+        "passed": {},
+    }
     text = "\n".join(plan_text.describe(plan, config, tmp_path, facts))
     assert "No GPU is used" in text
 

@@ -173,7 +173,7 @@ def test_events_that_found_no_room_are_written_when_there_is_some(
     events = Events(file, [told.append])
     disk(100)
     for step in range(20):
-        events.tell("step", step=step)
+        events.emit({"event": "step", "step": step})
     assert len(told) == 21
     assert [event["what"] for event in told if event["event"] == "unsaved"] == [
         "events.jsonl could not be written: File too large."

@@ -114,7 +114,7 @@ def test_events_after_the_checkpoint_are_forgotten(tmp_path: Path) -> None:
     file = tmp_path / "events.jsonl"
     events = Events(file, [])
     for step in range(1, 6):
-        events.tell("step", step=step)
+        events.emit({"event": "step", "step": step})
     events.close()
     with file.open("a", encoding="utf-8") as stream:
         stream.write('{"event": "step", "st')  # killed while writing
@@ -125,7 +125,7 @@ def test_events_after_the_checkpoint_are_forgotten(tmp_path: Path) -> None:
 
 def test_an_event_is_strict_json_even_where_a_loss_is_not_a_number(tmp_path: Path) -> None:
     events = Events(tmp_path / "events.jsonl", [])
-    events.tell("step", step=1, loss=math.nan, norm=math.inf, lr=0.5)
+    events.emit({"event": "step", "step": 1, "loss": math.nan, "norm": math.inf, "lr": 0.5})
     events.close()
     line = (tmp_path / "events.jsonl").read_text(encoding="utf-8")
     assert json.loads(line, parse_constant=pytest.fail) == {

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from dragoman.config.data import Corpus, DataConfig
 from dragoman.config.text import TextConfig
@@ -49,6 +49,20 @@ ORIGIN = "origin"  # a file with the hash of the sources and settings that a fol
 OnCorpusProgress = Callable[[str, int, int], None]  # corpus, pairs and bytes of text processed so far
 
 
+class DataFacts(TypedDict):
+    """The statistics of the data, including what was left out and why."""
+
+    pairs: int
+    tgt_tokens: int
+    vocabulary: list[int]  # the number of entries of source and target
+    watched: int  # validation pairs
+    leaked: int
+    counts: dict[str, int]  # pairs by what became of them
+    bad: int  # lines that were skipped
+    first_bad: str
+    passed: dict[str, int]  # lines that are not meant for training, by kind
+
+
 @dataclass(frozen=True)
 class TrainingData:
     text: TokenizerPair
@@ -67,8 +81,7 @@ class TrainingData:
     def tgt_tokens(self) -> int:
         return sum(store.manifest.tgt_tokens + len(store) for store in self.stores)
 
-    def facts(self) -> dict[str, Any]:
-        """Return the statistics of the data, including what was left out and why."""
+    def facts(self) -> DataFacts:
         counts = Counter[str]()
         for store in self.stores:
             counts.update(store.manifest.counts)
@@ -119,13 +132,11 @@ def build_data(
     sources = Sources(folder / "sources.json")
     given = source_files(data, sources)
     held_out, sampled = build_held_out(data, given, folder, seed, on_bad, text.sample_lines)
-    candidates = pairs_of(data.valid, on_bad) if data.valid else iter(held_out.valid if held_out else ())
-    valid = list(islice(candidates, MAX_VALIDATION_PAIRS))
+    valid = validation_pairs(data, held_out, on_bad)
     if began:
         refuse_other_valid(began, valid, data.valid.files if data.valid else ())
     held_by = held_out and (data.hold_out, seed)
-    units = text.model_dump(mode="json", exclude={"file": True, "src": {"file"}, "tgt": {"file"}})
-    origin = digest([digests(given), units, sentencepiece_files(text, sources), held_by])
+    origin = digest([digests(given), *settings_of(text, sources), held_by])
     trained_on = sampled or training_pairs(data, held_out, on_bad)
     texts = build_text(data, text, folder / "text", origin, trained_on, began)
     vocabulary = vocabulary_of(folder / "text")
@@ -189,9 +200,10 @@ def digests(given: Sequence[SourceFile]) -> list[list[str]]:
     return [corpus.content for corpus in given]
 
 
-def sentencepiece_files(text: TextConfig, sources: Sources) -> list[str]:
-    """Return the SHA-256 of the external SentencePiece models."""
-    return [sources.sha256(units.file) for units in (text.src_units, text.tgt_units) if units.file]
+def settings_of(text: TextConfig, sources: Sources) -> tuple[dict[str, Any], list[str]]:
+    """Return the settings of the vocabulary, with the SHA-256 of external SentencePiece models for paths."""
+    units = text.model_dump(mode="json", exclude={"file": True, "src": {"file"}, "tgt": {"file"}})
+    return units, [sources.sha256(units.file) for units in (text.src_units, text.tgt_units) if units.file]
 
 
 def rows_of(store: StoreReader) -> Rows:
@@ -289,6 +301,11 @@ def cleaned(data: DataConfig, corpus: Corpus, on_bad: OnBad) -> Iterator[Pair]:
 
 def pairs_of(corpus: Corpus, on_bad: OnBad) -> Iterator[Pair]:
     return open_pairs(corpus.files, on_bad=on_bad, languages=corpus.languages)
+
+
+def validation_pairs(data: DataConfig, held_out: HeldOut | None, on_bad: OnBad) -> list[Pair]:
+    pairs = pairs_of(data.valid, on_bad) if data.valid else iter(held_out.valid if held_out else ())
+    return list(islice(pairs, MAX_VALIDATION_PAIRS))
 
 
 def training_pairs(data: DataConfig, held_out: HeldOut | None, on_bad: OnBad) -> Iterator[Pair]:

@@ -1,16 +1,161 @@
-"""The events of a run, one JSON object per line of events.jsonl; terminal, report and trackers are views."""
+"""The events of a run, one JSON object per line of events.jsonl; terminal, report and trackers are views.
+
+The field `event` names the kind of an event and so its type: `match event["event"]` narrows it.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from io import FileIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NotRequired, TypedDict, cast
 
-Event = dict[str, Any]
+from dragoman.data.build import DataFacts
+from dragoman.training.pace import Slowness
+
+
+class Metrics(TypedDict, total=False):
+    """The metrics of a validation; none if nothing was decoded."""
+
+    bleu: float
+    chrf: float
+    exact_match: float
+
+
+class LossAndMetrics(Metrics):
+    loss: float
+
+
+class UnlockedEvent(TypedDict):
+    """The file system has no locks."""
+
+    event: Literal["unlocked"]
+    out: str
+
+
+class PreparationEvent(TypedDict):
+    """What is done before the first update: the data are read, or a few updates are timed."""
+
+    event: Literal["reading", "timing"]
+
+
+class PrepareEvent(TypedDict):
+    """The progress of a token store."""
+
+    event: Literal["prepare"]
+    corpus: str
+    pairs: int
+    bytes: int
+
+
+class PreparedEvent(DataFacts):
+    event: Literal["prepared"]
+
+
+class StartEvent(TypedDict):
+    event: Literal["start", "resume"]
+    step: int
+    updates: int  # of the whole run; a forecast if it has a budget
+    first: float  # where this session, or the extension of a finished run, starts: an update or a second
+    until: float | None  # seconds, if the run has a budget
+    parameters: int
+    seconds: float  # of earlier sessions and the preparation
+    run: dict[str, Any]  # what a resumed run must have in common with it
+    notes: list[str]
+    pairs: int
+    out: str
+
+
+class StepEvent(TypedDict):
+    """One update."""
+
+    event: Literal["step"]
+    step: int
+    epoch: float
+    loss: float  # per target token, smoothed
+    nll: float  # per target token
+    norm: float  # of the gradient
+    lr: float
+    tokens: int
+    src_tokens: int
+    seconds: float
+    applied: bool  # False if the gradient was not finite
+    examples: NotRequired[dict[str, list[int]]]  # the rows of the batch by store, if it was not
+
+
+class SlowEvent(Slowness):
+    """Updates take several times as long as planned."""
+
+    event: Literal["slow"]
+    step: int
+
+
+class ValidEvent(LossAndMetrics):
+    """A validation."""
+
+    event: Literal["valid"]
+    step: int
+    updates: int
+    best: bool
+    sample: dict[str, str]  # src, out and ref
+    seconds: float
+
+
+class CheckpointEvent(TypedDict):
+    event: Literal["checkpoint"]
+    step: int
+    folder: str
+    seconds: float
+
+
+class UnsavedEvent(TypedDict):
+    """A file could not be written; the run continues."""
+
+    event: Literal["unsaved"]
+    step: NotRequired[int]
+    what: str
+    where: str
+    expected: NotRequired[str]
+    again: NotRequired[int | None]  # the update of the next attempt; None if it is not known
+
+
+class FinishedEvent(TypedDict):
+    event: Literal["finished"]
+    step: int
+    reason: str  # "done", "early" or "finish"
+    chosen: str  # "average", "best" or "last"
+    averaged: int  # checkpoints
+    ties: bool  # with the best validation
+    valid: LossAndMetrics
+    sample: dict[str, str]
+    seconds: float
+    folder: str
+
+
+class StoppedEvent(TypedDict):
+    event: Literal["stopped"]
+    step: int
+    reason: str
+
+
+Event = (
+    UnlockedEvent
+    | PreparationEvent
+    | PrepareEvent
+    | PreparedEvent
+    | StartEvent
+    | StepEvent
+    | SlowEvent
+    | ValidEvent
+    | CheckpointEvent
+    | UnsavedEvent
+    | FinishedEvent
+    | StoppedEvent
+)
+Metric = Literal["chrf", "bleu", "exact_match"]
 Listener = Callable[[Event], None]
 
 
@@ -27,13 +172,12 @@ class Events:
         self._is_full = False
         self._listeners = listeners
 
-    def tell(self, event: str, **facts: Any) -> None:
-        record = {"event": event, **facts}
+    def emit(self, event: Event) -> None:
         if self._path:
-            self._waiting += line_of(record).encode()
+            self._waiting += line_of(event).encode()
             self._write(self._path)
         for listener in self._listeners:
-            listener(record)
+            listener(event)
 
     def close(self) -> None:
         if self._path and self._waiting:
@@ -54,18 +198,31 @@ class Events:
                     listener(unsaved(path, error))
 
 
-def unsaved(path: Path, error: OSError) -> Event:
+def unsaved(path: Path, error: OSError) -> UnsavedEvent:
     what = f"{path.name} could not be written: {error.strerror}."
     return {"event": "unsaved", "what": what, "where": str(path.absolute())}
 
 
-def line_of(event: Event) -> str:
+def line_of(facts: Mapping[str, object]) -> str:
     """Return an event as a line of JSON. Infinity and NaN, which JSON does not have, become null."""
-    facts = {
+    finite = {
         name: None if isinstance(fact, float) and not math.isfinite(fact) else fact
-        for name, fact in event.items()
+        for name, fact in facts.items()
     }
-    return json.dumps(facts, ensure_ascii=False) + "\n"
+    return json.dumps(finite, ensure_ascii=False) + "\n"
+
+
+def read_events(file: Path) -> Iterator[Event]:
+    """Yield the events of a file up to the first that cannot be read; views can do without the rest."""
+    try:
+        with file.open(encoding="utf-8") as lines:
+            for line in lines:
+                event = json.loads(line)
+                if not isinstance(event, dict) or "event" not in event:
+                    return
+                yield cast(Event, event)
+    except (OSError, ValueError):
+        return
 
 
 def rewind(file: Path, step: int) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from dragoman.data.loader import GlobalBatch
 from dragoman.errors import TrainingError
+from dragoman.training.events import StepEvent
 from dragoman.training.length import from_json
 from dragoman.training.milestones import Milestones
 from dragoman.training.state.checkpoint import TrainingState
@@ -53,22 +54,24 @@ class Loop(Milestones):
         return str(reason)
 
     def note(self, batch: GlobalBatch, updated: UpdateResult, step: int, lr: float, seconds: float) -> None:
-        self.events.tell(
-            "step",
-            step=step,
-            epoch=round(batch.epoch, 4),
-            loss=updated.loss,
-            nll=updated.nll,
-            norm=updated.norm,
-            lr=lr,
-            tokens=batch.tokens,
-            src_tokens=batch.src_tokens,
-            seconds=round(seconds, 4),
-            applied=updated.applied,
-            **({} if updated.applied else {"examples": self.loader.examples(batch.position)}),
-        )
+        event: StepEvent = {
+            "event": "step",
+            "step": step,
+            "epoch": round(batch.epoch, 4),
+            "loss": updated.loss,
+            "nll": updated.nll,
+            "norm": updated.norm,
+            "lr": lr,
+            "tokens": batch.tokens,
+            "src_tokens": batch.src_tokens,
+            "seconds": round(seconds, 4),
+            "applied": updated.applied,
+        }
+        if not updated.applied:
+            event["examples"] = self.loader.examples(batch.position)
+        self.events.emit(event)
         if slow := self.pace(seconds):
-            self.events.tell("slow", step=step, **slow)
+            self.events.emit({"event": "slow", "step": step, **slow})
 
     def guard(self, updated: UpdateResult, progress: TrainingState) -> None:
         """Raise TrainingError if too many updates in a row were skipped for a non-finite gradient."""

@@ -48,19 +48,22 @@ class Milestones:
     now: float = field(default=0.0, init=False)  # on the clock of the first rank, the same on all ranks
     cost: float = field(default=0.0, init=False)  # seconds of the last validation, including saving
 
-    def tell_start(self, progress: TrainingState, notes: list[str], **facts: Any) -> None:
+    def emit_start(self, progress: TrainingState, notes: list[str], pairs: int, out: Path) -> None:
         length = self.length
-        self.events.tell(
-            "resume" if progress.step else "start",
-            step=progress.step,
-            updates=length.forecast(progress.step, self.clock(), self.pace.seconds),
-            first=length.start if isinstance(length, TimeBudget) else length.first,
-            until=length.until if isinstance(length, TimeBudget) else None,
-            parameters=len(self.stepper.flat),
-            seconds=self.clock(),
-            run=progress.run,
-            notes=notes,
-            **facts,
+        self.events.emit(
+            {
+                "event": "resume" if progress.step else "start",
+                "step": progress.step,
+                "updates": length.forecast(progress.step, self.clock(), self.pace.seconds),
+                "first": length.start if isinstance(length, TimeBudget) else length.first,
+                "until": length.until if isinstance(length, TimeBudget) else None,
+                "parameters": len(self.stepper.flat),
+                "seconds": self.clock(),
+                "run": progress.run,
+                "notes": notes,
+                "pairs": pairs,
+                "out": str(out),
+            }
         )
 
     def over(self, progress: TrainingState, now: float) -> str:
@@ -118,15 +121,17 @@ class Milestones:
             progress.best_step, progress.best_value, progress.since_best = progress.step, value, 0
         else:
             progress.since_best += 1
-        self.events.tell(
-            "valid",
-            step=progress.step,
-            updates=self.length.forecast(progress.step, self.clock(), self.pace.seconds),
-            loss=result.loss,
-            **result.metrics,
-            best=best,
-            sample=result.sample,
-            seconds=round(result.seconds, 2),
+        self.events.emit(
+            {
+                "event": "valid",
+                "step": progress.step,
+                "updates": self.length.forecast(progress.step, self.clock(), self.pace.seconds),
+                "loss": result.loss,
+                **result.metrics,
+                "best": best,
+                "sample": result.sample,
+                "seconds": round(result.seconds, 2),
+            }
         )
 
     def save(self, progress: TrainingState) -> None:
@@ -136,11 +141,20 @@ class Milestones:
             folder = checkpoint.save(self.home, progress, self.stepper.flat, self.stepper.adam)
         except CheckpointError as error:  # older checkpoints are intact, and the disk may have space later
             self.unsaved = error
-            facts = {"what": error.what, "where": error.where, "expected": error.expected}
-            again = self.next_checkpoint(progress.step)
-            self.events.tell("unsaved", step=progress.step, **facts, again=again)
+            self.events.emit(
+                {
+                    "event": "unsaved",
+                    "step": progress.step,
+                    "what": error.what,
+                    "where": error.where,
+                    "expected": error.expected,
+                    "again": self.next_checkpoint(progress.step),
+                }
+            )
             return
         self.unsaved = None
         checkpoint.prune(self.home, {*progress.regular, progress.best_step})
         seconds = round(time.perf_counter() - start, 3)
-        self.events.tell("checkpoint", step=progress.step, folder=folder.name, seconds=seconds)
+        self.events.emit(
+            {"event": "checkpoint", "step": progress.step, "folder": folder.name, "seconds": seconds}
+        )

@@ -6,13 +6,23 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TypedDict
 
 from dragoman.cores import cores
 
 WINDOW = 10  # updates that are averaged
 SLOW_FACTOR = 2.5  # updates that take this many times as long as planned are reported
 MIN_PROCESSOR_SHARE = 0.75  # of the available processor time: with less, other processes use the rest
+
+
+class Slowness(TypedDict):
+    planned: float  # seconds per update
+    seconds: float  # per update, recently
+    threads: int
+    had: float  # share of the processor time of these threads that the process got
+    others: bool  # whether other processes used the rest
+    load: float | None
+    cores: int
 
 
 class Clock:
@@ -52,7 +62,7 @@ class PaceWatch:
         self._updates, self._spent = 0, 0.0
         self._clock, self._processor = time.perf_counter(), time.process_time()
 
-    def __call__(self, seconds: float) -> dict[str, Any] | None:
+    def __call__(self, seconds: float) -> Slowness | None:
         self._updates += 1
         self._spent += seconds
         if self._updates < WINDOW:
@@ -64,9 +74,10 @@ class PaceWatch:
         if self._reported or not self._planned or self.seconds < SLOW_FACTOR * self._planned:
             return None
         self._reported = True
-        facts = {"planned": self._planned, "seconds": self.seconds, "threads": self._threads}
         return {
-            **facts,
+            "planned": self._planned,
+            "seconds": self.seconds,
+            "threads": self._threads,
             "had": round(had, 2),
             "others": had < MIN_PROCESSOR_SHARE,
             "load": load(),

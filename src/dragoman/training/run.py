@@ -115,7 +115,7 @@ class Run:
         make_parents(self.out / "model")
         with locked(self.out) as is_ours:
             if not is_ours:
-                Events(None, self.listeners).tell("unlocked", out=str(self.out))
+                Events(None, self.listeners).emit({"event": "unlocked", "out": str(self.out)})
             for home in (self.out, self.out / "store", self.out / "checkpoints"):
                 recover(home)
                 sweep(home)
@@ -144,9 +144,9 @@ class Run:
         self, ranks: Ranks, begun: UnfinishedRun | None, force: bool, more: str | None, finish: bool
     ) -> RunResult:
         events = Events(None, self.listeners if ranks.is_first else [])
-        events.tell("reading")
+        events.emit({"event": "reading"})
         data = self.data(ranks, events, begun)
-        events.tell("prepared", **data.facts())
+        events.emit({"event": "prepared", **data.facts()})
         stepper = self.stepper(data, ranks)
         loader = self.loader(data, ranks)
         if begun:
@@ -158,7 +158,7 @@ class Run:
             clock = ranks.from_first("the clock", self.clock)
             progress.length, progress.since_best = lengthened(progress, more, clock).to_json(), 0
         if not begun:
-            events.tell("timing")
+            events.emit({"event": "timing"})
             new = self._begin(data, stepper, loader)
             if new is None:
                 return RunResult("planned", 0, None)
@@ -173,7 +173,7 @@ class Run:
             with stop_on_signals(self.out / FINISH if ranks.is_first else None) as stop:
                 ranks.heed(stop)
                 loop = self._loop(data, stepper, loader, progress, events, stop, pace)
-                loop.tell_start(progress, notes, pairs=data.pairs, out=str(self.out))
+                loop.emit_start(progress, notes, data.pairs, self.out)
                 reason = "finish" if finish else loop.run(progress)
                 reason = ranks.from_first("the end", partial(self._end, data, loop, progress, stop, reason))
                 return RunResult(reason, progress.step, stop.signal)
@@ -247,7 +247,7 @@ class Run:
             raise self._resumable(error, loop.stepper.ranks) from error
         if loop.unsaved:
             raise self._resumable(loop.unsaved, loop.stepper.ranks)
-        loop.events.tell("stopped", step=progress.step, reason="asked")
+        loop.events.emit({"event": "stopped", "step": progress.step, "reason": "asked"})
         return "asked"
 
     def _resumable(self, error: CheckpointError, ranks: Ranks) -> CheckpointError:
@@ -271,7 +271,7 @@ class Run:
 
         def build() -> TrainingData:
             def progress(corpus: str, pairs: int, size: int) -> None:
-                events.tell("prepare", corpus=corpus, pairs=pairs, bytes=size)
+                events.emit({"event": "prepare", "corpus": corpus, "pairs": pairs, "bytes": size})
 
             if began:
                 refuse_other_data(config, self.out / "store", began)
@@ -324,7 +324,7 @@ class Run:
         try:
             write_file(file, to_toml(from_folder(self.config, self.out)))
         except OSError as error:
-            events.tell(**unsaved(file, error))
+            events.emit(unsaved(file, error))
 
     def _forget(self) -> None:
         for name in ("model", "checkpoints", "tensorboard", "wandb"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,6 +17,7 @@ from dragoman.inference.quality.confidence import calibrate
 from dragoman.models.bundle import save_bundle
 from dragoman.models.calibration import Calibration
 from dragoman.training.card import model_card
+from dragoman.training.events import FinishedEvent
 from dragoman.training.loop import Loop
 from dragoman.training.state import checkpoint
 from dragoman.training.state.checkpoint import TrainingState
@@ -35,7 +36,8 @@ def select_and_save(
 ) -> None:
     """Save the weights that perform best on the validation pairs as the model."""
     chosen = select(config, loop, progress)
-    facts: dict[str, Any] = {
+    facts: FinishedEvent = {
+        "event": "finished",
         "step": progress.step,
         "reason": reason,
         "chosen": chosen.name,
@@ -43,12 +45,14 @@ def select_and_save(
         "ties": chosen.result.value(config.training.valid_metric) == progress.best_value,
         "valid": {"loss": chosen.result.loss, **chosen.result.metrics},
         "sample": chosen.result.sample,
+        "seconds": 0.0,  # set below: calibration takes time, too
+        "folder": str(out / "model"),
     }
     calibration = calibrated(config, loop, chosen.weights)
     facts["seconds"] = loop.clock()
     card = model_card(config, {**facts, **data.facts(), "parameters": len(loop.stepper.flat)})
     save_bundle(out / "model", config, data.text, chosen.weights, card, calibration)
-    loop.events.tell("finished", **facts, folder=str(out / "model"))
+    loop.events.emit(facts)
 
 
 def select(config: Config, loop: Loop, progress: TrainingState) -> SelectedModel:

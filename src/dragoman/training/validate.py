@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 
@@ -19,17 +19,18 @@ from dragoman.inference.runtimes.torch import TorchRuntime
 from dragoman.metrics.report import values
 from dragoman.models.bundle import Bundle, new_model
 from dragoman.text.tokenizer_pair import TokenizerPair
+from dragoman.training.events import Metric, Metrics
 
 VALID_BATCH_ROWS = 64
 
 
 class ValidationResult(NamedTuple):
     loss: float  # per token, not smoothed: log perplexity
-    metrics: dict[str, float]  # bleu, chrf, exact_match of the decoded pairs
+    metrics: Metrics  # of the decoded pairs
     sample: dict[str, str]
     seconds: float
 
-    def value(self, metric: str) -> float:
+    def value(self, metric: Metric | Literal["loss"]) -> float:
         """Return the value by which results are compared; larger is better."""
         return -self.loss if metric == "loss" or metric not in self.metrics else self.metrics[metric]
 
@@ -76,9 +77,13 @@ class Validator:
         metrics, sample = self.decode() if self.decoded else ({}, {})
         return ValidationResult(nll / tokens, metrics, sample, time.perf_counter() - start)
 
-    def decode(self) -> tuple[dict[str, float], dict[str, str]]:
+    def decode(self) -> tuple[Metrics, dict[str, str]]:
         outputs = [result.text for result in self.translator([pair.src for pair in self.decoded])]
         scores = values(outputs, [pair.tgt for pair in self.decoded], lowercase=self.text.lowercase)
         shown = self.decoded[0]
         sample = {"src": shown.src, "out": outputs[0], "ref": shown.tgt}
-        return {name: scores[name] for name in ("bleu", "chrf", "exact_match")}, sample
+        return {
+            "bleu": scores["bleu"],
+            "chrf": scores["chrf"],
+            "exact_match": scores["exact_match"],
+        }, sample

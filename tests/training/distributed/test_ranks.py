@@ -21,14 +21,14 @@ import json, sys
 from pathlib import Path
 import ranks
 
-ranks.LIMIT = 60.0
+ranks.LIMIT = 150.0
 home = Path(sys.argv[1])
 ranks.write_data(home)
 clocks = ranks.Trial(home, "clocks", clocks=1)
-slow = ranks.Trial(home, "slow", "training.timeout=1", seconds=4)
+slow = ranks.Trial(home, "slow", "training.timeout=4", seconds=9)
 killed = ranks.Trial(home, "killed", rank=1, at="update", strike="die")
 ahead = ranks.Trial(home, "ahead", rank=1, at="update", strike="run ahead")
-still = ranks.Trial(home, "still", "training.timeout=1", rank=1, at="update", strike="stand still", still=4)
+still = ranks.Trial(home, "still", "training.timeout=3", rank=1, at="update", strike="stand still", still=10)
 found = {}
 for name, trial in {"clocks": clocks, "slow": slow, "killed": killed, "ahead": ahead, "still": still}.items():
     codes = trial.fork()
@@ -81,7 +81,7 @@ def test_a_rank_that_stands_still_is_named_with_its_stack(found: dict[str, Any])
     assert found["still"]["codes"] == [1, 1]
     said = found["still"]["said"][0]
     assert (
-        "Rank 1 did not reach update 4 within 1 seconds. Its last heartbeat came from update 3, at tra"
+        "Rank 1 did not reach update 4 within 3 seconds. Its last heartbeat came from update 3, at tra"
         in said
     )
     assert "training/loop.py" in said

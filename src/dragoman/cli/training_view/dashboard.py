@@ -99,7 +99,7 @@ class Dashboard:
         if points := p.curve.points:
             curve = sparkline([math.log(max(point, 1e-6)) for point in points], room)  # linear is soon flat
             lines.append(f"loss  {number(points[0], 2):>6} {curve} {number(p.loss.value, 2)}")
-        scores = [v.metrics[self.metric] for v in p.validations if self.metric in v.metrics]
+        scores = [score for v in p.validations if (score := v.metric(self.metric)) is not None]
         if len(scores) > 1:
             first, last = (measured(self.metric, score) for score in (scores[0], scores[-1]))
             lines.append(f"{HEADINGS[self.metric]:<5} {first:>6} {sparkline(scores, room)} {last}")
@@ -173,4 +173,4 @@ def cell(row: Validation, name: str) -> str:
             return number(row.loss, 2)
         case "dev ppl":
             return perplexity(row.dev_loss)
-    return measured(name, row.metrics.get(name))
+    return measured(name, row.metric(name))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from dragoman.cli.chart import Axis, Line, Panel, draw
 from dragoman.cli.format import HEADINGS
 from dragoman.cli.model_text import in_short
 from dragoman.cli.training_view.progress import METRICS, RunProgress
 from dragoman.config.root import Config
+from dragoman.training.events import Event
 
 NAME = "curve.svg"
 
@@ -22,7 +22,7 @@ class CurveWriter:
     def __init__(self, config: Config, out: Path) -> None:
         self.config, self.out, self.progress = config, out, RunProgress()
 
-    def __call__(self, event: dict[str, Any]) -> None:
+    def __call__(self, event: Event) -> None:
         self.progress(event)
         if event["event"] == "finished":
             write_curve(self.progress, self.config, self.out)

@@ -18,8 +18,7 @@ from dragoman.cli.terminal import printable
 from dragoman.cli.training_view.dashboard import Dashboard
 from dragoman.cli.training_view.preparation import PreparationView, resumed, slow, unlocked, unsaved
 from dragoman.cli.wrapping import wrapped
-
-Event = dict[str, Any]
+from dragoman.training.events import Event
 
 REFRESHES = 2  # per second
 

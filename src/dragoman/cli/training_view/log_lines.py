@@ -7,14 +7,12 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import Any
 
 from dragoman.cli.format import HEADINGS, clock, duration, measured, number, perplexity
 from dragoman.cli.terminal import talk
 from dragoman.cli.training_view.preparation import PreparationView, resumed, slow, unlocked, unsaved
 from dragoman.cli.training_view.progress import RunProgress
-
-Event = dict[str, Any]
+from dragoman.training.events import Event, ValidEvent
 
 EVERY = 60.0  # seconds
 
@@ -78,7 +76,7 @@ class PlainView:
         rate = f"{p.pace.tokens_per_second:,.0f} tok/s"
         return f"{self._time()}  update  {share}  loss {number(p.loss.value)}  lr {p.lr:.2e}  {rate}{left}"
 
-    def _validation(self, event: Event) -> str:
+    def _validation(self, event: ValidEvent) -> str:
         p = self._progress
         scores = "".join(f"  {HEADINGS[m]} {measured(m, v)}" for m, v in p.validations[-1].metrics.items())
         loss = f"loss {number(p.validations[-1].loss)}  dev ppl {perplexity(event['loss'])}"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from dragoman.cli.format import duration, format_bytes, format_count, plural, span
 from dragoman.cli.model_text import exports, in_full, units
 from dragoman.cli.training_view.preparation import left_out
 from dragoman.config.root import Config
+from dragoman.data.build import DataFacts
 from dragoman.durable import free_bytes
 from dragoman.training.plan import Plan
 from dragoman.training.state.checkpoint import largest
@@ -24,7 +24,7 @@ SIZES = (
 MOST = "are a great many: a larger model and more time will use them better."
 
 
-def describe(plan: Plan, config: Config, out: Path, prepared: dict[str, Any]) -> Iterator[str]:
+def describe(plan: Plan, config: Config, out: Path, prepared: DataFacts) -> Iterator[str]:
     timed = plural(plan.timed_updates, "update")
     yield f"Plan   {timed} timed on this machine in {plan.precision} · {processors(plan)}"
     if plan.unused_gpu:
@@ -36,7 +36,7 @@ def describe(plan: Plan, config: Config, out: Path, prepared: dict[str, Any]) ->
     yield f"          {parameters} parameters · {units(config.text, prepared['vocabulary'])}"
     yield f"  data    {plural(plan.pairs, 'pair')} · {format_count(prepared['tgt_tokens'])} target tokens"
     yield f"          {validation_data(config, prepared['watched'])}"
-    if prepared.get("leaked"):
+    if prepared["leaked"]:
         leaked = f"{prepared['leaked']:,} of these {plural(prepared['watched'], 'pair')}"
         yield f"          ! {leaked} are also in the training data: scores on them will be too high"
     if lost := left_out(prepared):

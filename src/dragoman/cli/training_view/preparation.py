@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 from dragoman.cli.check_text import passed_over
 from dragoman.cli.format import plural
 from dragoman.cli.terminal import printable
-
-Event = dict[str, Any]
+from dragoman.data.build import DataFacts
+from dragoman.training.events import Event, StartEvent, UnlockedEvent, UnsavedEvent
+from dragoman.training.pace import Slowness
 
 
 class PreparationView:
@@ -40,7 +40,7 @@ class PreparationView:
         return f"Preparing {printable(corpus)}   {pairs:,} pairs{rate}"
 
 
-def left_out(event: Event) -> list[str]:
+def left_out(event: DataFacts) -> list[str]:
     """Describe the pairs left out, from the event that ends the preparation."""
     counts = event["counts"]
     reasons = {
@@ -55,14 +55,14 @@ def left_out(event: Event) -> list[str]:
     return lines
 
 
-def resumed(event: Event) -> list[str]:
+def resumed(event: StartEvent) -> list[str]:
     if not event["step"]:
         return []
     place = f"{event['step']:,} of {event['updates']:,}"
     return [f"Resuming an unfinished run at update {place}.", *event["notes"]]
 
 
-def unsaved(event: Event) -> list[str]:
+def unsaved(event: UnsavedEvent) -> list[str]:
     needs = (
         f" ({event['where']}; it needs {event['expected']})"
         if event.get("expected")
@@ -71,7 +71,7 @@ def unsaved(event: Event) -> list[str]:
     return [f"Not saved: {event['what'].rstrip('.')}{needs}.{tried_again(event)}"]
 
 
-def tried_again(event: Event) -> str:
+def tried_again(event: UnsavedEvent) -> str:
     """Return when saving is tried again; no update is named if checkpoints are scheduled by time."""
     if "again" not in event:
         return ""
@@ -82,7 +82,7 @@ def tried_again(event: Event) -> str:
     )
 
 
-def slow(event: Event) -> list[str]:
+def slow(event: Slowness) -> list[str]:
     """Explain why updates take several times longer than planned."""
     times = f"{event['seconds'] / event['planned']:.1f} times the planned {event['planned']:.2g} s"
     prefix = f"An update takes {event['seconds']:.2g} s, {times}:"
@@ -96,5 +96,5 @@ def slow(event: Event) -> list[str]:
     return [f"{prefix} the machine has become slower, or its memory is used by others."]
 
 
-def unlocked(event: Event) -> list[str]:
+def unlocked(event: UnlockedEvent) -> list[str]:
     return [f"The file system of {event['out']} has no locks: make sure that no other run is started there."]

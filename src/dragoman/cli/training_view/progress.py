@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-Event = dict[str, Any]
+from dragoman.training.events import Event, Metric, StartEvent, StepEvent, ValidEvent, read_events
 
-METRICS = ("chrf", "bleu", "exact_match")
-STRICT = ("bleu", "exact_match")  # 0 if no word is correct
+METRICS: tuple[Metric, ...] = ("chrf", "bleu", "exact_match")
+STRICT: tuple[Metric, ...] = ("bleu", "exact_match")  # 0 if no word is correct
 POINTS = 128  # of a curve at most
 MEMORY = 50  # updates, approximately, that a moving average covers
 USUAL_SHARE = 1 / 9  # of update time, assumed for validating and saving until measured
@@ -23,7 +22,11 @@ class Validation(NamedTuple):
     step: int
     loss: float | None  # mean training loss since the previous validation
     dev_loss: float
-    metrics: dict[str, float]
+    metrics: Mapping[Metric, float]
+
+    def metric(self, name: str) -> float | None:
+        """Return a metric by the name of a setting or column, or None if it was not measured."""
+        return next((value for metric, value in self.metrics.items() if metric == name), None)
 
     @property
     def is_informative(self) -> bool:
@@ -95,7 +98,7 @@ class RunProgress:
         best = next((v for v in self.validations if v.step == self.best_step), None)
         return best.step if best and len(self.validations) > 1 and best.is_informative else None
 
-    def _begin(self, event: Event) -> None:
+    def _begin(self, event: StartEvent) -> None:
         self._began = self._mark = self._now()
         self._before = event["seconds"]
         self.updates, self.parameters = event["updates"], event["parameters"]
@@ -108,10 +111,10 @@ class RunProgress:
         """Read the events of earlier sessions, so that tables and curves are complete."""
         seconds = 0.0
         for event in read_events(file):
-            if event.get("event") == "step":
+            if event["event"] == "step":
                 seconds += event["seconds"]
                 self._note_step(event)
-            elif event.get("event") == "valid":
+            elif event["event"] == "valid":
                 seconds += event["seconds"]
                 self._note_validation(event, seconds)
 
@@ -120,7 +123,7 @@ class RunProgress:
         last, self._mark = self._mark, self._now()
         return self._mark - last
 
-    def _note_step(self, event: Event) -> None:
+    def _note_step(self, event: StepEvent) -> None:
         self.step, self.epoch = event["step"], event["epoch"]
         if self.until:
             self.updates = max(self.updates, self.step + 1)  # a forecast
@@ -132,7 +135,7 @@ class RunProgress:
             self.curve.add(event["loss"])
             self._recent.append(event["loss"])
 
-    def _note_validation(self, event: Event, seconds: float) -> None:
+    def _note_validation(self, event: ValidEvent, seconds: float) -> None:
         loss = sum(self._recent) / len(self._recent) if self._recent else None
         self._recent.clear()
         self.updates = event.get("updates", self.updates)
@@ -141,16 +144,6 @@ class RunProgress:
         self.sample = event["sample"]
         if event["best"]:
             self.best_step = event["step"]
-
-
-def read_events(file: Path) -> Iterator[Event]:
-    """Yield the events of a file up to the first that cannot be read; views can do without the rest."""
-    try:
-        with file.open(encoding="utf-8") as lines:
-            for line in lines:
-                yield json.loads(line)
-    except (OSError, ValueError):
-        return
 
 
 class DownsampledCurve:

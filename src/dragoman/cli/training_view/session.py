@@ -7,10 +7,10 @@ import os
 import shlex
 import signal
 import sys
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from dragoman.allocator import keep_freed_memory
 from dragoman.cli.format import clock
@@ -26,8 +26,6 @@ from dragoman.training.signals import FINISH
 from dragoman.training.state import checkpoint, resume
 from dragoman.training.state.lock import InUse, wait_until_free
 from dragoman.training.trackers.build import TRACKERS, open_tracker
-
-Event = dict[str, Any]
 
 
 class Session:
@@ -132,7 +130,7 @@ def typed(without: tuple[str, ...]) -> str:
     return shlex.join(["dragoman", *words]) if is_ours else ""
 
 
-def write_json(event: Event) -> None:
+def write_json(event: Mapping[str, object]) -> None:
     try:
         give(line_of(event))
         sys.stdout.flush()

@@ -6,19 +6,20 @@ import os
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from dragoman.cli.format import HEADINGS, clock, duration, format_bytes, measured, perplexity, plural
 from dragoman.cli.training_view.learning_curve import NAME
+from dragoman.cli.training_view.progress import METRICS
 from dragoman.config.root import Config
-
-Event = dict[str, Any]
+from dragoman.training.events import FinishedEvent, LossAndMetrics
 
 MAX_EXAMPLE_CHARACTERS = 60  # of an example sentence
 EXACT = 600  # seconds: the time of shorter runs is shown to the second
 
 
-def finished(event: Event, seconds: float, planned: float | None, config: Config, out: Path) -> Iterator[str]:
+def finished(
+    event: FinishedEvent, seconds: float, planned: float | None, config: Config, out: Path
+) -> Iterator[str]:
     plan = f" (planned {duration(planned)})" if planned is not None else ""
     taken = clock(seconds) if 90 < seconds < EXACT else duration(seconds)
     yield f"{why(event, config)} {taken}{plan}."
@@ -32,7 +33,7 @@ def finished(event: Event, seconds: float, planned: float | None, config: Config
     yield f"      dragoman run {name} {shlex.quote(to_try(event['sample'].get('src', '')))}"
 
 
-def why(event: Event, config: Config) -> str:
+def why(event: FinishedEvent, config: Config) -> str:
     if event["reason"] == "early":
         checks = plural(config.training.patience, "validation")
         return f"Stopped at update {event['step']:,}, no improvement for {checks}:"
@@ -41,12 +42,12 @@ def why(event: Event, config: Config) -> str:
     return f"Finished: {plural(event['step'], 'update')} in"
 
 
-def scores(valid: dict[str, float]) -> str:
-    named = [f"{HEADINGS[m]} {measured(m, valid[m])}" for m in ("chrf", "bleu", "exact_match") if m in valid]
+def scores(valid: LossAndMetrics) -> str:
+    named = [f"{HEADINGS[m]} {measured(m, valid[m])}" for m in METRICS if m in valid]
     return "   ".join([*named, f"ppl {perplexity(valid['loss'])}"])
 
 
-def weights(event: Event, config: Config) -> str:
+def weights(event: FinishedEvent, config: Config) -> str:
     tied = ", as good as the best" if event.get("ties") else ""
     match event["chosen"]:
         case "best":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dragoman.cli.model_text import in_short
 from dragoman.cli.terminal import is_watched, printable
@@ -15,12 +15,11 @@ from dragoman.cli.training_view.log_lines import PlainView
 from dragoman.cli.training_view.plan import describe
 from dragoman.cli.training_view.progress import RunProgress
 from dragoman.config.root import Config
+from dragoman.training.events import Event, PreparedEvent
 from dragoman.training.plan import Plan
 
 if TYPE_CHECKING:
     from dragoman.cli.training_view.live import LiveView
-
-Event = dict[str, Any]
 
 
 class Watcher:
@@ -31,7 +30,7 @@ class Watcher:
         self.config, self.out, self._brief = config, out, brief
         self.progress = RunProgress()
         self.view = self._view(plain)
-        self._prepared: Event = {}
+        self._prepared: PreparedEvent | None = None
         self._planned: float | None = None
         self._stack = ExitStack()
 
@@ -68,7 +67,7 @@ class Watcher:
     def show_plan(self, plan: Plan) -> bool:
         """Show the plan and return True: the run is never refused here."""
         self._planned = plan.seconds
-        if self._brief:
+        if self._brief or self._prepared is None:
             return True
         self.view.say(describe(plan, self.config, self.out, self._prepared))
         return True

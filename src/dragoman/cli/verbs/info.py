@@ -131,10 +131,10 @@ def data(config: Config) -> str:
 def trained(out: Path) -> dict[str, str]:
     """Return facts from the run's events.jsonl; none for a model that was copied without it."""
     from dragoman.cli.format import duration
-    from dragoman.cli.training_view.progress import read_events
     from dragoman.cli.training_view.summary import scores
+    from dragoman.training.events import read_events
 
-    ends = [event for event in read_events(out / "events.jsonl") if event.get("event") == "finished"]
+    ends = [event for event in read_events(out / "events.jsonl") if event["event"] == "finished"]
     if not ends:
         return {}
     return {

@@ -6,16 +6,16 @@ import json
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from dragoman.config.root import Config
+from dragoman.training.events import Event, Metric
 from dragoman.training.state.resume import leaves
 
-Event = dict[str, Any]
 Say = Callable[[str], None]
 
-STEP = ("loss", "nll", "lr", "norm")
-VALID = ("loss", "chrf", "bleu", "exact_match")
+STEP: tuple[Literal["loss", "nll", "lr", "norm"], ...] = ("loss", "nll", "lr", "norm")
+VALID: tuple[Metric | Literal["loss"], ...] = ("loss", "chrf", "bleu", "exact_match")
 KNOWN = "trackers.json"  # in the run's folder: the ID of the run in each tracker
 PROJECT = "dragoman"
 
@@ -42,8 +42,8 @@ class Tracker:
                 self.begin(event["step"])
             case "step":
                 speed = event["tokens"] / max(event["seconds"], 1e-9)
-                numbers = {**{name: event[name] for name in STEP}, "tokens_per_second": speed}
-                self.write({f"train/{name}": value for name, value in numbers.items()}, event["step"])
+                numbers = {f"train/{name}": event[name] for name in STEP}
+                self.write({**numbers, "train/tokens_per_second": speed}, event["step"])
             case "valid":
                 scores = {f"valid/{name}": event[name] for name in VALID if name in event}
                 self.write(scores, event["step"])
