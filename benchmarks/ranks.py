@@ -39,7 +39,7 @@ from safetensors.numpy import load_file
 from dragoman.cli.main import main as dragoman
 from dragoman.data import build
 from dragoman.training.state import checkpoint
-from dragoman.training.step import Updater
+from dragoman.training.step import AFTER_ALL_WARMUPS, Updater
 from dragoman.training.validate import Validator
 
 PARTS = ("clocks", "preparation", "killed", "hung", "mixed")
@@ -98,21 +98,22 @@ def slow_down(seconds: float) -> None:
 
 
 def strike(at: str, now: Callable[[], None]) -> None:
-    """Call it at a place of the run."""
-    places: dict[str, tuple[Any, str, int]] = {
-        "preparation": (build, "open_pairs", 1),
-        "timed update": (Updater, "update", 3),
-        "update": (Updater, "update", 13 + 4),
-        "validation": (Validator, "__call__", 1),
-        "save": (checkpoint, "save", 1),
+    """Call it at a place of the run, the first time it is reached."""
+    third_timed = AFTER_ALL_WARMUPS + 2
+    places: dict[str, tuple[Any, str, int | None]] = {  # the number is that of the update
+        "preparation": (build, "open_pairs", None),
+        "timed update": (Updater, "update", third_timed),
+        "update": (Updater, "update", 4),
+        "validation": (Validator, "__call__", None),
+        "save": (checkpoint, "save", None),
     }
-    owner, name, count = places[at]
-    usual, calls = getattr(owner, name), 0
+    owner, name, step = places[at]
+    usual, is_struck = getattr(owner, name), False
 
     def struck(*arguments: Any, **more: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        if calls == count:
+        nonlocal is_struck
+        if not is_struck and (step is None or arguments[2] == step):
+            is_struck = True
             now()
         return usual(*arguments, **more)
 
