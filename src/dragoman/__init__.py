@@ -13,7 +13,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from dragoman.errors import MissingExtra
+from dragoman.errors import needs_extra
 
 if TYPE_CHECKING:
     from dragoman.api import calibrate, load, resume, score, train
@@ -28,16 +28,8 @@ def __getattr__(name: str) -> Any:
     """Import public functions on first access, so that `import dragoman` alone does not import torch."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
+    with needs_extra(f"dragoman.{name} needs PyTorch, which is not installed.", "train"):
         home = import_module(LIGHT.get(name, "dragoman.api"))
-    except ModuleNotFoundError as error:
-        if error.name not in ("torch", "jaxtyping"):
-            raise
-        raise MissingExtra(
-            f"dragoman.{name} needs PyTorch, which is not installed.",
-            where=str(error),
-            hint='pip install "dragoman[train]"',
-        ) from None
     return getattr(home, name)
 
 

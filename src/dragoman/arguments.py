@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable
 from functools import wraps
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from dragoman.errors import UsageError
+from dragoman.spelling import closest, did_you_mean
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -48,12 +48,12 @@ def called(name: str) -> str:
 
 
 def unknown_keyword(name: str, names: list[str], where: str) -> UsageError:
-    close = difflib.get_close_matches(name, names, n=1)
+    close = closest(name, names)
     return UsageError(
-        f'There is no keyword "{name}".' + (f" Did you mean {close[0]}?" if close else ""),
+        f'There is no keyword "{name}".' + did_you_mean(close),
         where=where,
         expected="some of " + ", ".join(names),
-        hint=f"Write {close[0]}=…" if close else f"Leave {name}= out.",
+        hint=f"Write {close}=…" if close else f"Leave {name}= out.",
     )
 
 

@@ -12,6 +12,9 @@ DragomanError
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class DragomanError(Exception):
     exit_code = 1
@@ -60,3 +63,14 @@ class TrainingError(DragomanError):
 
 class MissingExtra(DragomanError):
     exit_code = 2
+
+
+@contextmanager
+def needs_extra(what: str, extra: str) -> Iterator[None]:
+    """Report an import that fails, because a package is not installed, as a MissingExtra."""
+    try:
+        yield
+    except ImportError as error:
+        if (error.name or "").startswith("dragoman"):
+            raise
+        raise MissingExtra(what, where=str(error), hint=f'pip install "dragoman[{extra}]"') from None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import difflib
 import errno
 import importlib
 import io
@@ -21,6 +20,7 @@ from typing import NoReturn
 from dragoman.cli.options.overrides import after_dashes
 from dragoman.cli.terminal import STDERR, fitting, harmless
 from dragoman.errors import DragomanError, UsageError
+from dragoman.spelling import closest, did_you_mean
 
 VERBS = {
     "check": "inspect data before training, a model, or this machine",
@@ -90,9 +90,9 @@ class Parser(argparse.ArgumentParser):
     """An ArgumentParser that raises a UsageError."""
 
     def error(self, message: str) -> NoReturn:
-        close, message = self.close_options(message), self.without_optional(message)
+        close, message = self.close_option(message), self.without_optional(message)
         raise UsageError(
-            message[:1].upper() + message[1:] + (f". Did you mean {close[0]}?" if close else "."),
+            message[:1].upper() + message[1:] + "." + did_you_mean(close),
             where="the command line",
             expected="" if close else " ".join(self.format_usage().removeprefix("usage: ").split()),
             hint=f"{self.prog} --help shows every option.",
@@ -105,12 +105,13 @@ class Parser(argparse.ArgumentParser):
         needed = [name for name in names.split(", ") if name not in optional]
         return f"{prefix}{colon}{', '.join(needed)}" if colon and needed else message
 
-    def close_options(self, message: str) -> list[str]:
-        """Return the known options nearest to the unknown ones."""
+    def close_option(self, message: str) -> str | None:
+        """Return the known option closest to an unknown one."""
         known, _, words = message.partition("unrecognized arguments: ")
         given = [word.partition("=")[0] for word in words.split() if word.startswith("-")]
         options = list(self._option_string_actions)
-        return [] if known else [o for word in given for o in difflib.get_close_matches(word, options, n=1)]
+        found = (closest(word, options) for word in given)
+        return None if known else next(filter(None, found), None)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -194,12 +195,12 @@ def version() -> str:
 
 def unknown(verb: str) -> UsageError:
     meant = ELSEWHERE.get(verb)
-    close = [meant] if meant else difflib.get_close_matches(verb, VERBS, n=1, cutoff=0.5)
+    close = meant or closest(verb, VERBS, cutoff=0.5)
     return UsageError(
-        f'There is no verb "{verb}".' + (f" Did you mean {close[0]}?" if close else ""),
+        f'There is no verb "{verb}".' + did_you_mean(close),
         where="the command line",
         expected="one of " + ", ".join(VERBS),
-        hint=f"dragoman {close[0]} --help" if close else "dragoman --help",
+        hint=f"dragoman {close} --help" if close else "dragoman --help",
     )
 
 

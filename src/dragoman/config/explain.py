@@ -11,8 +11,9 @@ from pydantic import ValidationError
 
 from dragoman.config.dump import literal
 from dragoman.config.expected import expected_at, in_range, to_type
-from dragoman.config.key_lookup import KeyPath, did_you_mean, keys_at, kind_of, nearest, sections_at
+from dragoman.config.key_lookup import KeyPath, keys_at, kind_of, nearest, sections_at
 from dragoman.errors import ConfigError
+from dragoman.spelling import did_you_mean
 
 Table = dict[str, Any]
 
@@ -119,7 +120,7 @@ def wrong_choice(name: str, given: Any, context: Table, where: str) -> ConfigErr
     choices = re.findall(r"'([^']*)'", context.get("expected") or context["expected_tags"])
     close = nearest(str(given), choices)
     return ConfigError(
-        f"The setting {name} cannot be {short(given)}.{did_you_mean(str(given), choices)}",
+        f"The setting {name} cannot be {short(given)}.{did_you_mean(close)}",
         where=where,
         expected="one of " + ", ".join(choices) if len(choices) > 1 else choices[0],
         hint=f"{name}={close}" if close else f"Change {name}.",
@@ -143,7 +144,7 @@ def unknown_key(path: KeyPath, table: Table, where: str) -> ConfigError:
         )
     close = nearest(key, fields)
     return ConfigError(
-        f"Unknown setting {name}.{did_you_mean(key, fields)}",
+        f"Unknown setting {name}.{did_you_mean(close)}",
         where=where,
         expected="one of " + ", ".join(fields),
         hint=f"Change it to {close}." if close else "Remove it.",

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from dragoman.config.root import Config
+from dragoman.spelling import closest
 
 KeyPath = tuple[str, ...]
 Sections = tuple[type[BaseModel], ...]
@@ -93,12 +94,7 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
         if ends:
             return max(ends, key=lambda n: difflib.SequenceMatcher(None, n.rpartition(".")[0], head).ratio())
     section = [n for n in names if n.rpartition(".")[0] == head]
-    tails = difflib.get_close_matches(tail, [n.rpartition(".")[2] for n in section], n=1, cutoff=0.6)
+    close = closest(tail, [n.rpartition(".")[2] for n in section])
     if section and head:
-        return f"{head}.{tails[0]}" if tails else None
-    return next(iter(tails or difflib.get_close_matches(name, names, n=1, cutoff=0.6)), None)
-
-
-def did_you_mean(name: str, names: Iterable[str]) -> str:
-    close = nearest(name, names)
-    return f" Did you mean {close}?" if close else ""
+        return f"{head}.{close}" if close else None
+    return close or closest(name, names)

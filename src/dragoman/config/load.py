@@ -22,7 +22,7 @@ from dragoman.config.auto_preset import (
     guess_pairs,
 )
 from dragoman.config.explain import Places, Table, explain, kind_in, short, wrong_value
-from dragoman.config.key_lookup import KeyPath, all_names, did_you_mean, holds_bool, keys_at, nearest
+from dragoman.config.key_lookup import KeyPath, all_names, holds_bool, keys_at, nearest
 from dragoman.config.model import ModelConfig
 from dragoman.config.paths import from_here
 from dragoman.config.presets import PRESETS
@@ -35,6 +35,7 @@ from dragoman.config.unused_settings import SEARCHES, refuse, refuse_unused
 from dragoman.cores import cores
 from dragoman.errors import ConfigError, ModelError
 from dragoman.manifest import Read
+from dragoman.spelling import did_you_mean
 
 S = TypeVar("S", bound=Section)
 
@@ -236,11 +237,12 @@ def with_preset(table: Table, pairs: int, places: Places) -> Table:
         name, why = choose(pairs, cores(), budget_of(table.get("training")))
         model = {**model, "preset": name, "why": why}
     if not isinstance(name, str) or name not in PRESETS:
+        close = nearest(str(name), (*PRESETS, AUTO))
         raise ConfigError(
-            f'There is no preset "{short(name)}".{did_you_mean(str(name), (*PRESETS, AUTO))}',
+            f'There is no preset "{short(name)}".{did_you_mean(close)}',
             where=places.of(("model", "preset")),
             expected="one of " + ", ".join((*PRESETS, AUTO)),
-            hint=f"model.preset={nearest(str(name), (*PRESETS, AUTO)) or AUTO}",
+            hint=f"model.preset={close or AUTO}",
         )
     return {**table, "model": merge({**PRESETS[name](), "preset": name}, model)}
 
@@ -304,7 +306,7 @@ def check_path(path: KeyPath, text: str, where: str) -> None:
             name, names = ".".join(path), all_names()
             close = nearest(name, names)
             raise ConfigError(
-                f"Unknown setting {name}.{did_you_mean(name, names)}",
+                f"Unknown setting {name}.{did_you_mean(close)}",
                 where=where,
                 expected="one of " + ", ".join([".".join((*path[:depth], k)) for k in keys] or names),
                 hint=f"{close}={short(text.partition('=')[2])}" if close else "dragoman train --help",

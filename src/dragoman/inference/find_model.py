@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 
 from dragoman.durable import recover
 from dragoman.errors import ModelError
 from dragoman.manifest import MANIFEST
 from dragoman.models.folder import SETTINGS, TEXT, WEIGHTS
+from dragoman.spelling import closest_path, did_you_mean
 
 PARTS = (MANIFEST, WEIGHTS, SETTINGS, TEXT)
 
@@ -36,7 +36,7 @@ def _no_folder(folder: Path) -> ModelError:
         )
     near = _near(folder)
     return ModelError(
-        "There is no such folder." + (f" Did you mean {near}?" if near else ""),
+        "There is no such folder." + did_you_mean(near),
         where=str(folder),
         expected="the folder of a trained model",
         hint=f"dragoman run {near}" if near else f"dragoman train train.src train.tgt -o {folder}",
@@ -46,9 +46,7 @@ def _no_folder(folder: Path) -> ModelError:
 def _near(folder: Path) -> Path | None:
     if not folder.parent.is_dir():
         return None
-    names = [entry.name for entry in folder.parent.iterdir() if entry.is_dir()]
-    close = difflib.get_close_matches(folder.name, names, n=1)
-    return folder.parent / close[0] if close else None
+    return closest_path(folder, is_folder=True)
 
 
 def _no_model(folder: Path) -> ModelError:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import re
 from collections.abc import Sequence
 from pathlib import Path
+
+from dragoman.spelling import closest
 
 _OVERRIDE = re.compile(r"^[a-z_]+(\.[a-z_]+)+=")
 
@@ -37,7 +38,7 @@ def split_texts(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     texts: list[str] = []
     overrides: list[str] = []
     for argument in arguments:
-        near = difflib.get_close_matches(argument.partition(".")[0], keys_at(()), n=1, cutoff=0.8)
+        near = closest(argument.partition(".")[0], keys_at(()), cutoff=0.8)
         is_override = bool(near) and _OVERRIDE.match(argument) is not None
         (overrides if is_override else texts).append(argument)
     return texts, overrides

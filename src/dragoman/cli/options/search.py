@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from dragoman.errors import UsageError
+from dragoman.spelling import closest, did_you_mean
 
 if TYPE_CHECKING:
     from dragoman.config.search import SearchConfig
@@ -56,9 +56,9 @@ def overrides(args: argparse.Namespace, own: SearchConfig) -> list[str]:
 def sampling(pair: str) -> str:
     key, separator, value = pair.strip().partition("=")
     if key not in SAMPLING or not separator:
-        close = difflib.get_close_matches(key.replace("_", "-"), SAMPLING, n=1)
+        close = closest(key.replace("_", "-"), SAMPLING)
         raise UsageError(
-            f'--sample has no option "{pair}".' + (f" Did you mean {close[0]}=…?" if close else ""),
+            f'--sample has no option "{pair}".' + did_you_mean(close and f"{close}=…"),
             where="the command line",
             expected="KEY=VALUE, with one of " + ", ".join(SAMPLING),
             hint="--sample top-p=0.9,temperature=0.7",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import os
 import shlex
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from dragoman.config.training import IN_UPDATES
 from dragoman.data.readers.arrow import dataset_files
 from dragoman.data.recipes.build import RECIPES
 from dragoman.errors import DataError, UsageError
+from dragoman.spelling import missing_file_hint
 
 FILES = "two text files (source, target), or one .tsv, .csv, .jsonl, .tmx, .xliff or .po; each may be .gz"
 ORDER = "dragoman train train.en train.de --valid val.en val.de -o en-de"
@@ -144,7 +144,7 @@ def refuse_missing(files: Sequence[str]) -> None:
             f"There is no such file: {file}",
             where=os.path.abspath(file),
             expected=FILES,
-            hint=spelling_hint(Path(file)),
+            hint=missing_file_hint(Path(file)),
         )
 
 
@@ -168,12 +168,3 @@ def refuse_moved(config: Config, settings: Path, out: Path) -> None:
         expected="the files that the run was started with; they or the run were moved",
         hint=again,
     )
-
-
-def spelling_hint(file: Path) -> str:
-    try:
-        names = os.listdir(file.parent)
-    except OSError:
-        return f"There is no folder {file.parent} either: check the path."
-    close = difflib.get_close_matches(file.name, names, n=1)
-    return f"Did you mean {file.parent / close[0]}?" if close else f"ls {shlex.quote(str(file.parent))}"

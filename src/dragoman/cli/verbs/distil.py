@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dragoman.allocator import keep_freed_memory
 from dragoman.cli.format import duration
 from dragoman.cli.terminal import give, talk
-from dragoman.errors import MissingExtra, UsageError
+from dragoman.errors import UsageError, needs_extra
 
 if TYPE_CHECKING:
     from dragoman.training.distillation import Distilled
@@ -44,14 +44,8 @@ def run(args: argparse.Namespace) -> int:
             hint="dragoman new distil --teacher en-de -o en-de-small",
         )
     folder = Path(args.out or f"{args.teacher.rstrip('/')}-small")
-    try:
+    with needs_extra("Distillation needs PyTorch, which is not installed.", "train"):
         from dragoman.training.distillation import SOURCE, TARGET, distil
-    except ModuleNotFoundError as error:
-        raise MissingExtra(
-            "Distillation needs PyTorch, which is not installed.",
-            where=str(error),
-            hint='pip install "dragoman[train]"',
-        ) from None
     keep_freed_memory()
     talk(f"{args.teacher} writes the target side for the student; Ctrl-C stops, the same command resumes.")
     done = distil(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dragoman.cli.format import format_bytes
 from dragoman.cli.terminal import say, talk
-from dragoman.errors import MissingExtra, UsageError
+from dragoman.errors import UsageError, needs_extra
 from dragoman.manifest import SIGNATURE
 
 if TYPE_CHECKING:
@@ -70,15 +70,9 @@ def written(args: argparse.Namespace) -> Iterator[Exported]:
     if args.to == "onnx":
         yield written_onnx(args)
         return
-    try:
+    with needs_extra("An export needs PyTorch and CTranslate2.", "train"):
         from dragoman.export.argos import Language, export_argos
         from dragoman.export.ct2 import export_ct2
-    except ModuleNotFoundError as error:
-        raise MissingExtra(
-            "An export needs PyTorch and CTranslate2.",
-            where=str(error),
-            hint='pip install "dragoman[train]"',
-        ) from None
     if args.to == "ct2":
         yield export_ct2(args.model, args.output, args.quantization)
         return
@@ -97,17 +91,11 @@ def written_onnx(args: argparse.Namespace) -> Exported:
             where="--quantization",
             hint=f"dragoman export {args.model} --to onnx",
         )
-    try:
+    with needs_extra("An export to ONNX needs PyTorch, ONNX Script and ONNX Runtime.", "train,onnx-export"):
         import onnx  # noqa: F401
         import onnxscript  # noqa: F401
 
         from dragoman.export.onnx.export import export_onnx
-    except ModuleNotFoundError as error:
-        raise MissingExtra(
-            "An export to ONNX needs PyTorch, ONNX Script and ONNX Runtime.",
-            where=str(error),
-            hint='pip install "dragoman[train,onnx-export]"',
-        ) from None
     return export_onnx(args.model, args.output)
 
 

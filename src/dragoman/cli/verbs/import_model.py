@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dragoman.cli.format import format_count
 from dragoman.cli.terminal import say, talk
-from dragoman.errors import MissingExtra
+from dragoman.errors import needs_extra
 
 HELP = """\
 Convert a Marian (OPUS-MT) or Eole Transformer, with its SentencePiece models, to a model folder.
@@ -29,14 +29,8 @@ def run(args: argparse.Namespace) -> int:
     from dragoman.importing.npz import check_archives
 
     check_archives(args.path)
-    try:
+    with needs_extra("An import needs PyTorch, which is not installed.", "train"):
         from dragoman.importing.import_model import import_model
-    except ModuleNotFoundError as error:
-        raise MissingExtra(
-            "An import needs PyTorch, which is not installed.",
-            where=str(error),
-            hint='pip install "dragoman[train]"',
-        ) from None
     done = import_model(args.path, args.output)
     if args.json:
         say(json.dumps({**done._asdict(), "folder": str(done.folder)}))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ from dragoman.cli.verbs import distil
 from dragoman.cores import use_passive_waiting
 from dragoman.data.recipes.build import RECIPES, make_recipe
 from dragoman.errors import UsageError
+from dragoman.spelling import closest, did_you_mean
 
 HELP = """\
 Create a folder with an example task: data, a dragoman.toml and a README.
@@ -101,10 +101,10 @@ def list_recipes() -> None:
 
 def unknown(name: str) -> UsageError:
     names = [*RECIPES, distil.NAME]
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    close = closest(name, names, cutoff=0.5)
     return UsageError(
-        f'There is no recipe "{name}".' + (f" Did you mean {close[0]}?" if close else ""),
+        f'There is no recipe "{name}".' + did_you_mean(close),
         where="the command line",
         expected="one of " + ", ".join(names),
-        hint=f"dragoman new {close[0]}" if close else "dragoman new lists them.",
+        hint=f"dragoman new {close}" if close else "dragoman new lists them.",
     )

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from dragoman.cli.options.overrides import add_languages
-from dragoman.errors import MissingExtra
+from dragoman.errors import needs_extra
 
 HELP = """\
 Plan, then train. An unfinished run in the same folder is resumed.
@@ -55,12 +55,6 @@ def run(args: argparse.Namespace) -> int:
     config = load(sources.settings, sources.overrides, sources.implied)
     if sources.settings == sources.out / "settings.toml":
         refuse_moved(config, sources.settings, sources.out)
-    try:
+    with needs_extra("Training needs PyTorch, which is not installed.", "train"):
         from dragoman.cli.training_view.session import Session
-    except ModuleNotFoundError as error:
-        raise MissingExtra(
-            "Training needs PyTorch, which is not installed.",
-            where=str(error),
-            hint='pip install "dragoman[train]"',
-        ) from None
     return Session(args, config, sources.out).run()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dragoman.cli.format import format_count
 from dragoman.cli.terminal import say, talk
-from dragoman.errors import MissingExtra
+from dragoman.errors import needs_extra
 
 HELP = """\
 Remove the sub-words that given texts do not use: a smaller model that reads these texts as before.
@@ -30,14 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    try:
+    with needs_extra("Trimming needs PyTorch, which is not installed.", "train"):
         from dragoman.export.trim import in_words, trim
-    except ModuleNotFoundError as error:
-        raise MissingExtra(
-            "Trimming needs PyTorch, which is not installed.",
-            where=str(error),
-            hint='pip install "dragoman[train]"',
-        ) from None
     done = trim(args.model, args.output, args.files, separate=args.separate)
     before, after = done.parameters
     if args.json:

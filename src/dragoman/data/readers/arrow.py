@@ -13,7 +13,7 @@ from dragoman.data.pair import Pair
 from dragoman.data.readers.bad_line import OnBad, bad_line
 from dragoman.data.readers.inline import Inline, too_long
 from dragoman.data.readers.open_file import BOMB_RATIO, opened
-from dragoman.errors import DataError, MissingExtra
+from dragoman.errors import DataError, needs_extra
 from dragoman.text.languages import Languages, columns_of
 
 ROWS = 10_000  # maximum rows of a batch
@@ -142,12 +142,8 @@ def in_arrow(file: Path, languages: Languages | None) -> Iterator[Texts]:
 
 
 def pyarrow(name: str) -> Any:
-    try:
+    with needs_extra("Parquet and Arrow need pyarrow, which is not installed.", "arrow"):
         return import_module(name)
-    except ModuleNotFoundError:
-        raise MissingExtra(
-            "Parquet and Arrow need pyarrow, which is not installed.", hint='pip install "dragoman[arrow]"'
-        ) from None
 
 
 def no_text(file: Path, *names: str) -> DataError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import gzip
 import io
 import os
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from dragoman.errors import DataError
+from dragoman.spelling import missing_file_hint
 
 BUFFER = 1 << 18
 BOMB_RATIO = 100
@@ -44,7 +44,7 @@ def opened(file: Path) -> Iterator[io.BufferedReader[Any]]:
             raise DataError(
                 "This is a folder, not a file.", where=str(file), hint=f"Pass a file in it: ls {file}"
             )
-        # A pipe can be read only once, and may never end; check and train read twice.
+        # A pipe can be read only once, and may never end; check and train read several times.
         if not stat.S_ISREG(mode):
             raise DataError(
                 "This is not a regular file.",
@@ -53,7 +53,7 @@ def opened(file: Path) -> Iterator[io.BufferedReader[Any]]:
             )
         raw = io.BufferedReader(io.FileIO(file), BUFFER)
     except FileNotFoundError:
-        raise DataError("There is no such file.", where=str(file), hint=near_file(file)) from None
+        raise DataError("There is no such file.", where=str(file), hint=missing_file_hint(file)) from None
     except PermissionError:
         raise DataError("Permission denied.", where=str(file), hint=f"chmod u+r {file}") from None
     except (OSError, ValueError) as error:
@@ -64,17 +64,6 @@ def opened(file: Path) -> Iterator[io.BufferedReader[Any]]:
         ) from None
     with raw:
         yield raw
-
-
-def near_file(file: Path) -> str:
-    try:
-        names = [entry.name for entry in file.parent.iterdir()]
-    except OSError:
-        return f"The folder {file.parent} does not exist either; check the path."
-    if file.name in names:
-        return f"It is a link to a file that does not exist: ls -l {file}"
-    close = difflib.get_close_matches(file.name, names, n=1)
-    return f"Did you mean {file.parent / close[0]}?" if close else f"List the folder: ls {file.parent}"
 
 
 @contextmanager
