@@ -23,7 +23,7 @@ from typing import NamedTuple
 from dragoman.cli.chart import Axis, Line, Panel, draw
 from dragoman.metrics.bleu import bleu
 from multi30k import DATA, DRAGOMAN, HERE
-from record import Facts, keep, kept, rows, stamp
+from results_page import Facts, keep, kept, rows, stamp
 
 NAME = "bleu_against_length"
 MODELS = {"gru": "GRU", "gru-attention": "GRU with attention", "transformer": "Transformer"}

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.config.training import seconds
-from told import Told
+from run_log import RunLog
 
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("DRAGOMAN_DATA", HERE.parent.parent / "shared" / "data"))
@@ -96,7 +96,7 @@ def measure(home: Path, data: str, preset: str, budget: str, busy: bool, schedul
     scored = subprocess.run([*DRAGOMAN, "score", str(out), *test, "--json"], check=True, capture_output=True)
     report = json.loads(scored.stdout)
     score = report["exact_match" if data == "dates" else "bleu"]
-    updates = next(iter(Told(out).happened("finished")))["step"]
+    updates = next(iter(RunLog(out).events("finished")))["step"]
     return {
         "data": data,
         "preset": preset,

@@ -21,7 +21,7 @@ from typing import Any
 from dragoman.config.search import SearchConfig
 from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.inference.model import Model, load
-from told import Told
+from run_log import RunLog
 
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("DRAGOMAN_DATA", HERE.parent.parent / "shared" / "data")) / "cmudict"
@@ -54,13 +54,13 @@ def word_errors(model: Model, known: dict[str, set[str]], search: SearchConfig) 
 
 def measure(name: str, out: Path, threads: int) -> dict[str, Any]:
     train(name, out, threads)
-    model, told = load(out), Told(out)
+    model, log = load(out), RunLog(out)
     rates = {
         f"{part}, {label}": word_errors(model, pronunciations(part), search)
         for part in ("dev", "test")
         for label, search in SEARCHES.items()
     }
-    return {"name": name, "minutes": told.minutes, "parameters": told.parameters, "WER": rates}
+    return {"name": name, "minutes": log.minutes, "parameters": log.parameters, "WER": rates}
 
 
 def main() -> None:

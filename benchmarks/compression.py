@@ -32,7 +32,7 @@ from dragoman.metrics.report import values
 from dragoman.models.bundle import load_bundle
 from dragoman.text.tokenizer_pair import TokenizerPair
 from multi30k import DATA, DRAGOMAN
-from record import DOCS, Facts, keep, kept, rows, stamp
+from results_page import DOCS, Facts, keep, kept, rows, stamp
 
 NAME = "compression"
 PAGE = DOCS / "compression.md"

@@ -40,7 +40,7 @@ from dragoman.nn.conv.block import EncoderBlock
 from dragoman.nn.conv.gated import GatedConvolution
 from dragoman.nn.fast.recurrent import run
 from dragoman.shapes import Float, Tensor
-from record import Facts, keep, kept, rows, stamp
+from results_page import Facts, keep, kept, rows, stamp
 
 NAME = "cost_against_length"
 SHORTEST = 16

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from dragoman.inference.find_model import find_model
 from multi30k import DATA, HERE
-from record import rows
+from results_page import rows
 
 THREADS = 2
 PEERS = {"transformer": ("hf", "joeynmt", "eole"), "recurrent": ("joeynmt", "eole")}

@@ -18,7 +18,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from told import Told
+from run_log import RunLog
 
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("DRAGOMAN_DATA", HERE.parent.parent / "shared" / "data"))
@@ -65,7 +65,7 @@ def measure(home: Path, pairs: int, budget: str, preset: str, setting: str) -> t
         subprocess.run([*command, "--yes", *settings], check=True, stderr=subprocess.DEVNULL)
     scored = subprocess.run([*DRAGOMAN, "score", str(out), *test, "--json"], check=True, capture_output=True)
     report = json.loads(scored.stdout)
-    updates = next(iter(Told(out).happened("finished")))["step"]
+    updates = next(iter(RunLog(out).events("finished")))["step"]
     shown = [f"{report[name]:.1f} ({low:.1f} – {high:.1f})" for name in ("bleu", "chrf")
              for low, high in [report["intervals"][name]]]  # fmt: skip
     return out.name, updates, shown[0], shown[1]

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from told import Told
+from run_log import RunLog
 
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("DRAGOMAN_DATA", HERE.parent.parent / "shared" / "data")) / "multi30k"
@@ -59,13 +59,13 @@ class Run:
         return report
 
     @property
-    def told(self) -> Told:
-        return Told(self.out)
+    def log(self) -> RunLog:
+        return RunLog(self.out)
 
     @property
     def curve(self) -> list[tuple[int, float, float]]:
         """Update, held-out loss and BLEU of each validation."""
-        return [(e["step"], round(e["loss"], 3), round(e["bleu"], 1)) for e in self.told.happened("valid")]
+        return [(e["step"], round(e["loss"], 3), round(e["bleu"], 1)) for e in self.log.events("valid")]
 
 
 def measure(run: Run) -> dict[str, Any]:
@@ -76,8 +76,8 @@ def measure(run: Run) -> dict[str, Any]:
         "cased": run.score(*beam),
         "greedy": run.score("search.kind=greedy", "--lowercase"),
     }
-    told = run.told
-    print(f"{run.out.name}: {told.minutes:.0f} minutes of training, {told.tokens_per_second:,.0f} tokens/s")
+    log = run.log
+    print(f"{run.out.name}: {log.minutes:.0f} minutes of training, {log.tokens_per_second:,.0f} tokens/s")
     for label, report in scores.items():
         low, high = report["intervals"]["bleu"]
         print(f"  {label:<8} BLEU {report['bleu']:.2f} [{low:.2f}, {high:.2f}]   chrF {report['chrf']:.2f}")
@@ -85,10 +85,10 @@ def measure(run: Run) -> dict[str, Any]:
     print("  update, dev loss, dev BLEU (200 pairs): " + "  ".join(map(str, run.curve)))
     facts = {
         "name": run.out.name,
-        "minutes": told.minutes,
-        "minutes_undisturbed": told.minutes_undisturbed,
-        "tokens_per_second": told.tokens_per_second,
-        "parameters": told.parameters,
+        "minutes": log.minutes,
+        "minutes_undisturbed": log.minutes_undisturbed,
+        "tokens_per_second": log.tokens_per_second,
+        "parameters": log.parameters,
     }
     return facts | scores
 

@@ -24,7 +24,7 @@ import torch
 from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.export.onnx.export import export_onnx
 from dragoman.inference.model import Model, load
-from record import stamp
+from results_page import stamp
 
 SEARCHES: dict[str, dict[str, Any]] = {"greedy": {"kind": "greedy"}, "beam 5": {"kind": "beam", "size": 5}}
 BATCHES = (1, 64)

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from dragoman.data.recipes.dates import splits
 from dragoman.inference.model import load
-from told import Told
+from run_log import RunLog
 
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("DRAGOMAN_DATA", HERE.parent.parent / "shared" / "data"))
@@ -156,7 +156,7 @@ def measure(name: str, task: Task, folder: Path, updates: int) -> dict[str, Any]
         ]
         files = [str(folder / "train.tsv"), "--valid", str(folder / "valid.tsv")]
         dragoman("train", *files, "-o", str(run), "--yes", *plan)
-    (finished,) = Told(run).happened("finished")
+    (finished,) = RunLog(run).events("finished")
     scored = json.loads(dragoman("score", str(run), str(folder / "valid.tsv"), "--json"))
     rows = [line.split("\t") for line in (folder / "test.tsv").read_text("utf-8").splitlines()]
     model = load(run)

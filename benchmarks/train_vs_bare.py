@@ -101,11 +101,11 @@ def bare(model: str, precision: str, folder: Path) -> Iterator[tuple[int, float]
     import torch
     from torch.nn import functional as F
 
-    from bare import MODELS
     from dragoman.training.build import build_schedule
     from dragoman.training.distributed.ranks import Ranks
     from dragoman.training.events import Events
     from dragoman.training.run import Run
+    from torch_baseline import MODELS
 
     torch.set_num_threads(THREADS)
     torch.manual_seed(1)

@@ -36,7 +36,7 @@ from dragoman.nn.cells.elman import ElmanCell
 from dragoman.nn.cells.gru import GRUCell
 from dragoman.nn.cells.lstm import LSTMCell
 from dragoman.nn.fast.recurrent import run
-from record import Facts, keep, kept, rows, stamp
+from results_page import Facts, keep, kept, rows, stamp
 
 NAME = "vanishing"
 SYMBOLS, NOISE, SIZE, ROWS = 8, 8, 64, 64

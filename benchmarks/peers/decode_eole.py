@@ -130,7 +130,7 @@ def fill_recurrent(model: Any, ours: Ours) -> None:
     fill_cell(model.encoder.rnn, "_l0", ours, "encoder.layers.0.right")
     fill_cell(model.encoder.rnn, "_l0_reverse", ours, "encoder.layers.0.left")
     fill_cell(model.decoder.rnn.layers[0], "", ours, "decoder.trunk.layers.0.cell")
-    fill(model.decoder.attn.linear_in, ours.weights["decoder.look.score.W.weight"].T)
+    fill(model.decoder.attn.linear_in, ours.weights["decoder.attention.score.W.weight"].T)
     fill(model.decoder.attn.linear_out, ours.weights["decoder.attentional.W_c.weight"])
     begin = model.decoder.init_state
 

@@ -133,7 +133,7 @@ def fill_recurrent(model: Model, ours: Ours) -> None:
     fill_cell(model.encoder.rnn, "_l0", ours, "encoder.layers.0.right")
     fill_cell(model.encoder.rnn, "_l0_reverse", ours, "encoder.layers.0.left")
     fill_cell(model.decoder.rnn, "_l0", ours, "decoder.trunk.layers.0.cell")
-    fill(model.decoder.attention.key_layer, ours.weights["decoder.look.score.W.weight"])
+    fill(model.decoder.attention.key_layer, ours.weights["decoder.attention.score.W.weight"])
     W_c = ours.weights["decoder.attentional.W_c.weight"]
     size = ours.model["decoder"]["width"]
     swapped = torch.cat((W_c[:, -size:], W_c[:, :-size]), dim=1)  # [c; s] → [s; c]

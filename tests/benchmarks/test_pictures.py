@@ -11,7 +11,7 @@ import bleu_against_length
 import compression
 import cost_against_length
 import vanishing
-from record import PAGE, PICTURES, kept, marks, section, with_section
+from results_page import PAGE, PICTURES, kept, marks, section, with_section
 
 SCRIPTS = {s.NAME: s for s in (bleu_against_length, cost_against_length, vanishing, compression)}
 KEPT = [SCRIPTS[file.stem] for file in sorted(PICTURES.glob("*.json")) if file.stem in SCRIPTS]

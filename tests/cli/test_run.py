@@ -145,7 +145,7 @@ def test_output_that_the_guard_stopped_is_told_from_one_that_is_too_long(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tiny_folder(tmp_path / "model")
-    bounds = OutputBounds(ratio=1.0, longest=0, turns=None)
+    bounds = OutputBounds(ratio=1.0, longest=0, repeats=None)
     add_calibration(tmp_path / "model", CALIBRATION.model_copy(update={"bounds": bounds}))
     for limit, said in ((90, "Stopped"), (20, "Truncated")):
         main(["run", str(tmp_path), "--json", "a b c d", "search.size=1", f"search.max_length={limit}"])

@@ -55,7 +55,7 @@ def test_bahdanau_asks_with_the_state_before_and_luong_with_the_state_after() ->
         _, state, alpha = model.decoder.step(torch.tensor([2, 2]), start)
         after = state.moving if form == "bahdanau" else state.moving[0]
         asked = first if before else after
-        _, expected = model.decoder.look.together(asked[0].h, start.fixed)
+        _, expected = model.decoder.attention.step(asked[0].h, start.fixed)
         assert torch.allclose(alpha, expected, rtol=0.0, atol=1e-12)
 
 

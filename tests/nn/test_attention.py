@@ -58,11 +58,11 @@ def test_self_attention_equals_torch_multihead() -> None:
 def test_cross_attention_shows_where_it_looked() -> None:
     torch.manual_seed(0)
     cross = CrossAttention(8, 6, 2, dropout=0.0)
-    kv = cross.remember(torch.randn(10, 6), (2, 5))
+    kv = cross.project_memory(torch.randn(10, 6), (2, 5))
     keep = torch.tensor([[True] * 5, [True, True, False, False, False]])
     bias = padding_bias(keep, torch.float32)
     x = torch.randn(6, 8)
-    c, alpha = cross.look(x, (2, 3), kv, bias.unsqueeze(1).expand(2, 2, 1, 5))
+    c, alpha = cross.forward_with_weights(x, (2, 3), kv, bias.unsqueeze(1).expand(2, 2, 1, 5))
     assert torch.allclose(c, cross(x, (2, 3), kv, bias), rtol=0.0, atol=1e-6)
     assert torch.allclose(alpha.sum(dim=3), torch.ones(2, 2, 3), rtol=0.0, atol=1e-6)
     assert (alpha[1, :, :, 2:] == 0).all()
@@ -94,7 +94,7 @@ def test_a_step_behind_rows_of_the_past_is_a_choice_and_a_cat(places: int) -> No
 def test_one_step_of_cross_attention_is_its_definition() -> None:
     torch.manual_seed(0)
     cross = CrossAttention(8, 6, 2, dropout=0.0).eval().double()
-    kv = cross.remember(torch.randn(10, 6, dtype=torch.float64), (2, 5))
+    kv = cross.project_memory(torch.randn(10, 6, dtype=torch.float64), (2, 5))
     bias = padding_bias(torch.tensor([[True] * 5, [True] * 2 + [False] * 3]), torch.float64)
     x = torch.randn(6, 8, dtype=torch.float64)  # three hypotheses of two sentences
     c, alpha = cross_step(cross.W_q, cross.W_o, x, kv.k, kv.v, bias.unsqueeze(1).expand(2, 2, 1, 5))

@@ -76,11 +76,11 @@ def test_two_layers_end_as_torch_on_packed_sentences() -> None:
 def test_a_layer_step_by_step_equals_the_whole(around: nn.Module) -> None:
     torch.manual_seed(0)
     layer = one_way(PeepholeLSTMCell(6 + 2, 6), around)
-    x, beside = drawn(3, 5, 6), drawn(3, 5, 2)
+    x, extra_input = drawn(3, 5, 6), drawn(3, 5, 2)
     state = layer.cell.zero(3)
-    whole = layer(x, state, beside)
+    whole = layer(x, state, extra_input)
     for t in range(5):
-        y, state = layer.step(x[:, t], layer.read(x[:, t]), state, beside[:, t], None)
+        y, state = layer.step(x[:, t], layer.read(x[:, t]), state, extra_input[:, t], None)
         assert torch.allclose(y, whole[:, t], rtol=0.0, atol=1e-12)
 
 

@@ -1,4 +1,4 @@
-"""Where a loop turns too often, by hand and against the words of the rule."""
+"""Where a loop is repeated too often, by hand and against the words of the rule."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def test_the_fourth_turn_by_hand(ids: str, place: int | None) -> None:
     assert first_excess_repeat([ord(c) for c in ids], 3) == place
 
 
-def by_the_rule(ids: list[int], turns: int, shortest: int, start: int) -> int | None:
-    """The first place whose token goes on with a stretch that has come `turns` times right before it."""
+def by_the_rule(ids: list[int], repeats: int, shortest: int, start: int) -> int | None:
+    """The first place whose token continues a stretch that has come `repeats` times right before it."""
     for place in range(start, len(ids)):
         for p in range(1, MAX_PERIOD + 1):
-            whole = max((turns - 1) * p, shortest - p)
+            whole = max((repeats - 1) * p, shortest - p)
             if place - p - whole >= 0 and all(ids[n] == ids[n - p] for n in range(place - whole, place + 1)):
                 return place
     return None
@@ -43,8 +43,8 @@ def by_the_rule(ids: list[int], turns: int, shortest: int, start: int) -> int | 
     st.sampled_from([1, 5, 12]),
     st.integers(0, 20),
 )
-def test_it_is_what_the_rule_says(ids: list[int], turns: int, shortest: int, start: int) -> None:
-    assert first_excess_repeat(ids, turns, shortest, start) == by_the_rule(ids, turns, shortest, start)
+def test_it_is_what_the_rule_says(ids: list[int], repeats: int, shortest: int, start: int) -> None:
+    assert first_excess_repeat(ids, repeats, shortest, start) == by_the_rule(ids, repeats, shortest, start)
 
 
 @given(st.lists(st.integers(0, 4), max_size=30))

@@ -69,7 +69,9 @@ def crossed(m: CrossAttention, x: Tensor, memory: Tensor) -> tuple[Tensor, Tenso
 
 
 def looked(m: CrossAttention, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-    c, alpha = m.look(x, (B, S), m.remember(memory, (B, S)), hidden(x).unsqueeze(1).expand(B, H, 1, S))
+    c, alpha = m.forward_with_weights(
+        x, (B, S), m.project_memory(memory, (B, S)), hidden(x).unsqueeze(1).expand(B, H, 1, S)
+    )
     return c, alpha.mean(dim=1)
 
 
@@ -106,7 +108,7 @@ def decoder_layer() -> DecoderLayer:
 
 
 def decoder_layered(m: DecoderLayer, x: Tensor, memory: Tensor) -> Tensor:
-    kv = m.cross.remember(memory, (B, S))
+    kv = m.cross.project_memory(memory, (B, S))
     return m(x, (B, S), causal_bias(S, x.dtype, x.device), kv, hidden(x))
 
 

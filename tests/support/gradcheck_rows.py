@@ -58,9 +58,9 @@ def cross() -> Check:
     made = CrossAttention(4, 3, 2, DROP, kv_heads=1)
 
     def function(x: Tensor, memory: Tensor) -> tuple[Tensor, ...]:
-        kv = made.remember(memory, (2, 3))
+        kv = made.project_memory(memory, (2, 3))
         bias = HIDDEN.unsqueeze(1).expand(2, 2, 1, 3)
-        return made(x, (2, 2), kv, HIDDEN), *made.look(x, (2, 2), kv, bias)
+        return made(x, (2, 2), kv, HIDDEN), *made.forward_with_weights(x, (2, 2), kv, bias)
 
     return check(made, function, drawn(4, 4), drawn(6, 3))
 
@@ -88,7 +88,7 @@ def decoder_layer() -> Check:
     causal = causal_bias(2, F64, torch.device("cpu"))
 
     def function(x: Tensor, memory: Tensor) -> Tensor:
-        return made(x, (2, 2), causal, made.cross.remember(memory, (2, 3)), HIDDEN)
+        return made(x, (2, 2), causal, made.cross.project_memory(memory, (2, 3)), HIDDEN)
 
     return check(made, function, drawn(4, 2), drawn(6, 3))
 

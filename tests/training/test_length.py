@@ -106,10 +106,10 @@ def test_a_budget_always_ends_and_leaves_time_for_updates(
     for cost in costs:
         if length.is_over(0, now):
             break
-        now = max(now, length.next_look) + cost
-        length.looked(now, cost)
+        now = max(now, length.next_milestone) + cost
+        length.after_milestone(now, cost)
         assert length.start < length.end <= length.until
-        assert length.next_look <= max(length.end, now)
+        assert length.next_milestone <= max(length.end, now)
     assert length.position(10**9, length.end) == length.updates
     assert length.is_over(0, length.until)
     assert from_json(json.loads(json.dumps(length.to_json()))) == length
@@ -117,13 +117,13 @@ def test_a_budget_always_ends_and_leaves_time_for_updates(
 
 def test_a_dear_validation_comes_rarely_and_the_end_is_kept_free_for_it() -> None:
     length = TimeBudget.plan(0.0, 1000.0, 1.0)
-    length.looked(60.0, 10.0)
-    assert length.next_look == 160.0  # a tenth of the time, not a twentieth of the run
+    length.after_milestone(60.0, 10.0)
+    assert length.next_milestone == 160.0  # a tenth of the time, not a twentieth of the run
     assert length.end == 1000.0 - END_VALIDATIONS * 10.0
-    length.looked(800.0, 10.0)
-    assert length.next_look == 900.0
-    length.looked(910.0, 10.0)
-    assert length.next_look == length.end  # 1,010 would be too late, and 960 is soon
+    length.after_milestone(800.0, 10.0)
+    assert length.next_milestone == 900.0
+    length.after_milestone(910.0, 10.0)
+    assert length.next_milestone == length.end  # 1,010 would be too late, and 960 is soon
 
 
 def test_the_learning_rate_follows_the_clock() -> None:

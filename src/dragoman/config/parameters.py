@@ -45,7 +45,7 @@ def of_encoder(part: EncoderPart) -> int:
         case TransformerPart():
             return part.layers * (of_self_attention(part) + of_feed_forward(part)) + of_places(part)
         case RNNEncoderPart():
-            reads = (part.embedding, *part.gives)
+            reads = (part.embedding, *part.output_widths)
             both = [1 + part.reads_both_ways(layer) for layer in range(part.layers)]
             return sum(n * of_cell(part, reads[k], part.widths[k]) for k, n in enumerate(both))
         case ConvPart():
@@ -70,7 +70,7 @@ def of_decoder(part: DecoderPart, memory: int) -> int:
 def of_recurrent_decoder(part: RNNDecoderPart, memory: int) -> int:
     reads = (part.embedding, *part.widths)
     layers = enumerate(part.widths)
-    total = sum(of_cell(part, reads[k] + part.beside(k, memory), width) for k, width in layers)
+    total = sum(of_cell(part, reads[k] + part.extra_features(k, memory), width) for k, width in layers)
     if part.share_cells:  # the cells are those of the encoder
         total = 0
     if part.bridge == "projected" and part.form != "cho":

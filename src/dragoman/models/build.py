@@ -38,20 +38,20 @@ def build_model(
         tgt_matrix = src_matrix = build_embedding(config.tgt_embedding, tgt_size, target, tgt_spelling)
         if config.tied != "all":
             src_matrix = build_embedding(config.src_embedding, src_size, source, src_spelling)
-        hands_on = isinstance(config.decoder, RNNDecoderPart) and config.decoder.bridge == "last"
-        encoder = build_encoder(config.encoder, src_matrix, hands_on=hands_on)
+        returns_final_states = isinstance(config.decoder, RNNDecoderPart) and config.decoder.bridge == "last"
+        encoder = build_encoder(config.encoder, src_matrix, returns_final_states=returns_final_states)
         decoder = build_decoder(config.decoder, tgt_matrix, config.encoder.memory_features)
         if isinstance(config.decoder, RNNDecoderPart) and config.decoder.share_cells:
             recurrent.share_cells(encoder, decoder)
         return Seq2Seq(encoder, decoder, build_head(config, tgt_size, tgt_matrix, smoothing))
 
 
-def build_encoder(part: EncoderPart, matrix: Matrix, *, hands_on: bool) -> Encoder:
+def build_encoder(part: EncoderPart, matrix: Matrix, *, returns_final_states: bool) -> Encoder:
     match part:
         case TransformerPart():
             return transformer.build_encoder(part, matrix)
         case RNNEncoderPart():
-            return recurrent.build_encoder(part, matrix, hands_on=hands_on)
+            return recurrent.build_encoder(part, matrix, returns_final_states=returns_final_states)
         case ConvPart():
             return convolution.build_encoder(part, matrix)
         case KalchbrennerPart():

@@ -21,9 +21,9 @@ def min_loop_tokens(kind: str) -> int:
     return MIN_LOOP_TOKENS.get(kind, 1)
 
 
-def may_loop(ids: Sequence[int], turns: int) -> bool:
-    """Return whether there may be a loop of `turns` repetitions: whether some token occurs as often."""
-    return len(ids) - len(set(ids)) >= turns - 1 and max(Counter(ids).values(), default=1) >= turns
+def may_loop(ids: Sequence[int], repeats: int) -> bool:
+    """Return whether there may be a loop of `repeats` repetitions: whether some token occurs as often."""
+    return len(ids) - len(set(ids)) >= repeats - 1 and max(Counter(ids).values(), default=1) >= repeats
 
 
 def max_repeats(ids: Sequence[int], shortest: int = 1) -> int:
@@ -39,31 +39,31 @@ def max_repeats(ids: Sequence[int], shortest: int = 1) -> int:
 
 
 class LoopBounds(NamedTuple):
-    """A limit on loops of `shortest` tokens or more: an output may have at most `turns` repetitions."""
+    """A limit on loops of `shortest` tokens or more: an output may have at most `repeats` repetitions."""
 
     shortest: int
-    turns: int
+    repeats: int
 
     def allowed(self, source: Sequence[int]) -> int:
-        """Return the repetitions that an output may have: `turns`, or one more than a source with a loop."""
-        repeated = max_repeats(source, self.shortest) if may_loop(source, self.turns) else 1
-        return max(self.turns, repeated + 1) if repeated >= LOOP_REPEATS else self.turns
+        """Return how many repetitions an output may have: `repeats`, or one more than its source."""
+        repeated = max_repeats(source, self.shortest) if may_loop(source, self.repeats) else 1
+        return max(self.repeats, repeated + 1) if repeated >= LOOP_REPEATS else self.repeats
 
     def cut_at(self, source: Sequence[int], output: Sequence[int], start: int = 0) -> int | None:
         """Return the first position, from `start`, of a token beyond the allowed repetitions, or None."""
-        if not may_loop(output, self.turns + 1):
+        if not may_loop(output, self.repeats + 1):
             return None
         return first_excess_repeat(output, self.allowed(source), self.shortest, start)
 
 
-def first_excess_repeat(ids: Sequence[int], turns: int, shortest: int = 1, start: int = 0) -> int | None:
-    """Return the first position, from `start`, of a token that continues a loop after `turns` repetitions."""
+def first_excess_repeat(ids: Sequence[int], repeats: int, shortest: int = 1, start: int = 0) -> int | None:
+    """Return the first position, from `start`, of a token that continues a loop of `repeats`."""
     first: int | None = None
-    for period in range(1, min(MAX_PERIOD, len(ids) // turns) + 1):
+    for period in range(1, min(MAX_PERIOD, len(ids) // repeats) + 1):
         run = 0  # consecutive tokens before this position that equal the one `period` before
         for position in range(period, len(ids) if first is None else first):
             is_same = ids[position] == ids[position - period]
-            if is_same and position >= start and run >= (turns - 1) * period and run + period >= shortest:
+            if is_same and position >= start and run >= (repeats - 1) * period and run + period >= shortest:
                 first = position
                 break
             run = run + 1 if is_same else 0
@@ -75,7 +75,7 @@ class OutputBounds(NamedTuple):
 
     ratio: float  # mean number of reference tokens per source token
     longest: int  # tokens of the longest reference
-    turns: int | None  # repetitions of a loop; None if the references themselves have loops
+    repeats: int | None  # repetitions of a loop; None if the references themselves have loops
 
     def longest_output(self, source: int) -> int:
         """Return the token limit, including </s>: twice the usual number plus the longest reference."""
@@ -86,8 +86,8 @@ def fit_output_bounds(
     pairs: Sequence[tuple[Sequence[int], Sequence[int]]], shortest_src: int, shortest_tgt: int
 ) -> OutputBounds:
     """Estimate the bounds from pairs of source and target ids, and the minimum loop tokens of each side."""
-    turns = [repeats_of(source, target, shortest_src, shortest_tgt) for source, target in pairs]
-    loops = [in_tgt for in_src, in_tgt in turns if in_tgt >= LOOP_REPEATS and in_tgt > in_src]
+    repeats = [repeats_of(source, target, shortest_src, shortest_tgt) for source, target in pairs]
+    loops = [in_tgt for in_src, in_tgt in repeats if in_tgt >= LOOP_REPEATS and in_tgt > in_src]
     ratio = sum(len(target) for _, target in pairs) / max(sum(len(source) for source, _ in pairs), 1)
     return OutputBounds(
         ratio,
@@ -100,5 +100,5 @@ def repeats_of(
     source: Sequence[int], target: Sequence[int], shortest_src: int = 1, shortest_tgt: int = 1
 ) -> tuple[int, int]:
     """Return the maximum repetitions of source and target; the source counts only if the target loops."""
-    turns = max_repeats(target, shortest_tgt) if may_loop(target, LOOP_REPEATS) else 1
-    return max_repeats(source, shortest_src) if turns >= LOOP_REPEATS else 1, turns
+    repeats = max_repeats(target, shortest_tgt) if may_loop(target, LOOP_REPEATS) else 1
+    return max_repeats(source, shortest_src) if repeats >= LOOP_REPEATS else 1, repeats

@@ -43,7 +43,7 @@ class UpdateCount:
     def is_over(self, step: int, clock: float) -> bool:
         return step >= self.last
 
-    def looked(self, clock: float, cost: float) -> None:
+    def after_milestone(self, clock: float, cost: float) -> None:
         """Do nothing: the time that validating and saving take does not matter."""
 
     def to_json(self) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class TimeBudget:
     until: float
     start: float
     end: float  # of the updates
-    next_look: float
+    next_milestone: float
 
     @classmethod
     def plan(cls, clock: float, until: float, seconds_per_update: float) -> TimeBudget:
@@ -80,18 +80,18 @@ class TimeBudget:
         return step + round(max(0.0, self.end - clock) / seconds_per_update)
 
     def is_due(self, step: int, clock: float) -> bool:
-        return clock >= self.next_look
+        return clock >= self.next_milestone
 
     def is_over(self, step: int, clock: float) -> bool:
         return clock >= self.end
 
-    def looked(self, clock: float, cost: float) -> None:
+    def after_milestone(self, clock: float, cost: float) -> None:
         """Set the next validation and the end. Validating and saving took `cost` seconds until `clock`."""
         room = self.until - self.start
         self.end = max(self.until - END_VALIDATIONS * cost, self.start + MIN_UPDATE_SHARE * room)
         interval = max(room / DEFAULT_VALIDATIONS, cost / MAX_VALIDATION_SHARE)
         # The last validation is at the end: avoid one shortly before it.
-        self.next_look = clock + interval if clock + 1.5 * interval < self.end else self.end
+        self.next_milestone = clock + interval if clock + 1.5 * interval < self.end else self.end
 
     def lengthen(self, seconds: float) -> None:
         """Extend the run by some seconds; a negative number shortens it."""

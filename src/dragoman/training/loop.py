@@ -48,7 +48,8 @@ class Loop(Milestones):
         if not (is_due or updated.stop or self.length.is_over(step, self.now)):
             return ""
         reason, length = self.stepper.ranks.from_first(
-            f"validation and saving after update {step:,}", lambda: self.look(progress, stop=updated.stop)
+            f"validation and saving after update {step:,}",
+            lambda: self.validate_and_save(progress, stop=updated.stop),
         )
         self.length = from_json(length)
         return str(reason)

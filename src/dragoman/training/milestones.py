@@ -87,7 +87,7 @@ class Milestones:
         every = self.config.validate_every
         return step % every == 0 if every else self.is_checkpoint(step)
 
-    def look(self, progress: TrainingState, *, stop: bool) -> tuple[str, dict[str, Any]]:
+    def validate_and_save(self, progress: TrainingState, *, stop: bool) -> tuple[str, dict[str, Any]]:
         """Validate and save if due, on the first rank. Return why the run ends, or "", and its length."""
         step, start = progress.step, self.clock()
         is_regular = self.is_checkpoint(step)
@@ -102,7 +102,7 @@ class Milestones:
         now = self.clock()
         if is_validated:
             self.cost = now - start
-        self.length.looked(now, self.cost)
+        self.length.after_milestone(now, self.cost)
         return reason, self.length.to_json()
 
     @property

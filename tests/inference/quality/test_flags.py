@@ -29,7 +29,7 @@ def test_a_good_output_has_no_flag() -> None:
     ("change", "flag"),
     [
         ({"truncated": True}, "truncated"),
-        ({"turns": (1, 3)}, "repetition"),
+        ({"repeats": (1, 3)}, "repetition"),
         ({"output": "A man is riding a bicycle."}, "copied"),
         ({"output": "Ein Mann " * 20}, "too_long"),
         ({"output": ""}, "too_short"),
@@ -113,9 +113,9 @@ def test_number_mismatch_knows_no_direction_and_no_text_disagrees_with_itself(a:
 
 @given(st.text(), st.text(), st.booleans(), st.tuples(st.integers(1, 9), st.integers(1, 9)), st.floats(0, 1))
 def test_any_text_gets_known_flags_in_order(
-    source: str, output: str, truncated: bool, turns: tuple[int, int], confidence: float
+    source: str, output: str, truncated: bool, repeats: tuple[int, int], confidence: float
 ) -> None:
-    found = compute_flags(FlagInput(source, output, truncated, turns, confidence), Limits(confidence=0.5))
+    found = compute_flags(FlagInput(source, output, truncated, repeats, confidence), Limits(confidence=0.5))
     assert list(found) == [flag for flag in FLAGS if flag in found]
     assert ("truncated" in found) == truncated
     assert not {"too_long", "too_short"} <= set(found)

@@ -166,7 +166,7 @@ class Endless:
         return Step(log_p, State((), t + 1), None)
 
 
-BOUNDS = OutputBounds(ratio=1.0, longest=12, turns=3)
+BOUNDS = OutputBounds(ratio=1.0, longest=12, repeats=3)
 
 
 def test_an_output_is_bounded_by_its_source_unless_asked_otherwise() -> None:

@@ -37,7 +37,7 @@ def babbling(*tokens: int) -> Script:
 
 
 @pytest.mark.parametrize(
-    ("ids", "turns"),
+    ("ids", "repeats"),
     [
         ("", 1),
         ("a", 1),
@@ -49,8 +49,8 @@ def babbling(*tokens: int) -> Script:
         ("aabbaabb", 2),
     ],
 )
-def test_turns_by_hand(ids: str, turns: int) -> None:
-    assert max_repeats([ord(c) for c in ids]) == turns
+def test_repeats_by_hand(ids: str, repeats: int) -> None:
+    assert max_repeats([ord(c) for c in ids]) == repeats
 
 
 @given(st.lists(st.integers(4, 6), max_size=4), st.lists(st.integers(7, 9), min_size=1, max_size=MAX_PERIOD))
@@ -59,7 +59,7 @@ def test_a_stretch_that_is_written_n_times_has_n_turns(before: list[int], stretc
         assert max_repeats(before + stretch * n) >= n
 
 
-THREE = LoopBounds(shortest=1, turns=3)
+THREE = LoopBounds(shortest=1, repeats=3)
 
 
 @given(st.lists(st.integers(0, 1000), unique=True, max_size=60))
@@ -85,9 +85,9 @@ def test_the_sources_of_a_batch_allow_one_turn_more_than_they_have(
     longest = max(map(len, rows))
     src = torch.tensor([row + [0] * (longest - len(row)) for row in rows])
     keep = torch.tensor([[place < len(row) for place in range(longest)] for row in rows])
-    turns = [max_repeats(row, shortest) for row in rows]
+    repeats = [max_repeats(row, shortest) for row in rows]
     allowed = allowed_repeats(src, keep, LoopBounds(shortest, 3)).tolist()
-    assert allowed == [n + 1 if n >= 3 else 3 for n in turns]
+    assert allowed == [n + 1 if n >= 3 else 3 for n in repeats]
 
 
 @pytest.mark.parametrize("loop", [(A,), (A, B), (A, B, C)], ids=str)
@@ -109,7 +109,7 @@ def test_a_third_turn_that_is_followed_by_something_else_stays() -> None:
 
 
 def test_what_the_source_repeats_may_be_repeated_as_often_and_once_more() -> None:
-    """What is cut has more turns than its source, so that it is flagged."""
+    """What is cut has more repetitions than its source, so that it is flagged."""
     src = torch.tensor([[9] * 7 + [EOS]])
     guard = LoopGuard(babbling(*[A] * 40), THREE)
     (found,) = greedy_search(guard, src, torch.ones_like(src, dtype=torch.bool), max_length=60)[0]
@@ -175,22 +175,26 @@ def test_what_must_not_end_is_left_alone() -> None:
 
 
 def test_the_longest_output_by_hand() -> None:
-    assert OutputBounds(ratio=1.0, longest=7, turns=3).longest_output(10) == 3 * 10 + 20 + 1
-    assert OutputBounds(ratio=5.0, longest=35, turns=3).longest_output(10) == 2 * 5 * 10 + 35 + 1
+    assert OutputBounds(ratio=1.0, longest=7, repeats=3).longest_output(10) == 3 * 10 + 20 + 1
+    assert OutputBounds(ratio=5.0, longest=35, repeats=3).longest_output(10) == 2 * 5 * 10 + 35 + 1
 
 
 def test_the_bounds_are_wide_enough_for_every_reference() -> None:
     """Digits to letters: a source of one digit has five letters, and one of six has thirty."""
     pairs = [([1] * n, list(range(5 * n))) for n in range(1, 7)]
     bounds = fit_output_bounds(pairs, 1, 12)
-    assert bounds == OutputBounds(ratio=5.0, longest=30, turns=3)
+    assert bounds == OutputBounds(ratio=5.0, longest=30, repeats=3)
     assert all(len(target) < bounds.longest_output(len(source)) for source, target in pairs)
     assert bounds.longest_output(30) > 150  # longer than any that was seen, and right
 
 
 def test_where_references_have_loops_a_loop_is_no_fault() -> None:
     plain = [([n], [n, n + 1]) for n in range(200)]
-    assert fit_output_bounds(plain, 1, 1).turns == 3
-    assert fit_output_bounds([*plain, ([1], [4] * 5)], 1, 1).turns == 10  # one in two hundred: twice as many
-    assert fit_output_bounds([*plain, *[([1], [4] * 5)] * 9], 1, 1).turns is None
-    assert fit_output_bounds([*plain, *[([4] * 5, [4] * 5)] * 9], 1, 1).turns == 3  # the source has them, too
+    assert fit_output_bounds(plain, 1, 1).repeats == 3
+    assert (
+        fit_output_bounds([*plain, ([1], [4] * 5)], 1, 1).repeats == 10
+    )  # one in two hundred: twice as many
+    assert fit_output_bounds([*plain, *[([1], [4] * 5)] * 9], 1, 1).repeats is None
+    assert (
+        fit_output_bounds([*plain, *[([4] * 5, [4] * 5)] * 9], 1, 1).repeats == 3
+    )  # the source has them, too

@@ -83,14 +83,14 @@ class RNNEncoderPart(RNNPart):
     )
 
     @property
-    def gives(self) -> tuple[int, ...]:
+    def output_widths(self) -> tuple[int, ...]:
         """The output size of each layer, bottom first."""
         doubled = [self.join == "concat" and self.reads_both_ways(layer) for layer in range(self.layers)]
         return tuple(width * (1 + double) for width, double in zip(self.widths, doubled, strict=True))
 
     @property
     def memory_features(self) -> int:
-        return self.gives[-1]
+        return self.output_widths[-1]
 
     @property
     def shape(self) -> str:
@@ -160,7 +160,7 @@ class RNNDecoderPart(RNNPart):
     def shape(self) -> str:
         return self.wide + (f", {self.attention} attention" if self.attends else f", form {self.form}")
 
-    def beside(self, layer: int, memory: int) -> int:
+    def extra_features(self, layer: int, memory: int) -> int:
         """Return the number of features concatenated to the input of a layer."""
         match self.form:
             case "gnmt":
@@ -185,7 +185,7 @@ class RNNDecoderPart(RNNPart):
                 'decoder.bridge = "projected"'
             )
         if self.share_cells and (
-            matching is None or matching.embedding != self.embedding or self.beside(0, 1)
+            matching is None or matching.embedding != self.embedding or self.extra_features(0, 1)
         ):
             raise ValueError(
                 'share_cells uses the same cells on both sides, so the encoder must be of kind "rnn" with '

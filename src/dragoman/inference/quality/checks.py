@@ -38,9 +38,9 @@ class OutputChecker:
 
     def loops(self, config: SearchConfig) -> LoopBounds | None:
         """Return the bounds of the loops that the guard cuts; None if it cuts none."""
-        if not config.guard or self.bounds is None or self.bounds.turns is None:
+        if not config.guard or self.bounds is None or self.bounds.repeats is None:
             return None
-        return LoopBounds(min_loop_tokens(self.text.tgt.kind), self.bounds.turns)
+        return LoopBounds(min_loop_tokens(self.text.tgt.kind), self.bounds.repeats)
 
     def bounded(self, config: SearchConfig, source: int) -> SearchConfig:
         """Return `config` with max_length lowered to what the guard allows for `source` tokens."""
@@ -65,10 +65,12 @@ class OutputChecker:
     def flags(
         self, source: str, src: Sequence[int], output: str, best: Hypothesis, *, truncated: bool
     ) -> tuple[str, ...]:
-        turns = self.turns(src, best.tokens)
-        return compute_flags(FlagInput(source, output, truncated, turns, self.confidence(best)), self.limits)
+        repeats = self.repeats(src, best.tokens)
+        return compute_flags(
+            FlagInput(source, output, truncated, repeats, self.confidence(best)), self.limits
+        )
 
-    def turns(self, src: Sequence[int], tgt: Sequence[int]) -> tuple[int, int]:
+    def repeats(self, src: Sequence[int], tgt: Sequence[int]) -> tuple[int, int]:
         """Return the repetitions of the longest loop in the source and in the target.
 
         The source is searched only if the target has a loop.

@@ -109,11 +109,11 @@ def flag_limits(translator: TorchRuntime, pairs: Sequence[Pair], bounds: OutputB
     frequent = {flag for flag, count in counts.items() if count > MAX_FALSE_FLAG_RATE * len(pairs)} - {
         "repetition"
     }
-    return limits._replace(muted=frozenset(frequent | ({"repetition"} if bounds.turns is None else set())))
+    return limits._replace(muted=frozenset(frequent | ({"repetition"} if bounds.repeats is None else set())))
 
 
 def flags_of(translator: TorchRuntime, pair: Pair, limits: Limits) -> tuple[str, ...]:
     """Return the flags that the reference would raise."""
     text = translator.text
-    turns = translator.checker.turns(text.src.encode(pair.src), text.tgt.encode(pair.tgt))
-    return compute_flags(FlagInput(pair.src, pair.tgt, False, turns), limits)
+    repeats = translator.checker.repeats(text.src.encode(pair.src), text.tgt.encode(pair.tgt))
+    return compute_flags(FlagInput(pair.src, pair.tgt, False, repeats), limits)

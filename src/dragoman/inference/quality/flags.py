@@ -42,12 +42,12 @@ class Limits(NamedTuple):
 
 
 class FlagInput(NamedTuple):
-    """A source and its output, as the rules need them; `turns` are the repetitions of their longest loops."""
+    """A source and its output. `repeats` are the numbers of repetitions of their longest loops."""
 
     source: str
     output: str
     truncated: bool
-    turns: tuple[int, int]
+    repeats: tuple[int, int]
     confidence: float | None = None
 
 
@@ -56,7 +56,7 @@ def compute_flags(seen: FlagInput, limits: Limits) -> tuple[str, ...]:
     ratio = length_ratio(seen.source, seen.output)
     found = {
         "truncated": seen.truncated,
-        "repetition": is_repetition(*seen.turns),
+        "repetition": is_repetition(*seen.repeats),
         "copied": is_copy(seen.source, seen.output),
         "too_long": ratio > limits.longest,
         "too_short": ratio < limits.shortest or is_empty(seen.source, seen.output),

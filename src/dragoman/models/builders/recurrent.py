@@ -46,10 +46,10 @@ CELLS: dict[str, type[ElmanCell | GatedCell]] = {
 }
 
 
-def build_encoder(part: RNNEncoderPart, matrix: Matrix, *, hands_on: bool) -> Encoder:
-    """Return the encoder. If `hands_on`, it is unidirectional and also returns the final states."""
+def build_encoder(part: RNNEncoderPart, matrix: Matrix, *, returns_final_states: bool) -> Encoder:
+    """Return the encoder, which is unidirectional if it also returns its final states."""
     embed, drop = PlainEmbedding(matrix, 0.0), dropout(part)
-    reads = (part.embedding, *part.gives)
+    reads = (part.embedding, *part.output_widths)
 
     def one_way(layer: int) -> RecurrentLayer:
         return one_way_layer(part, reads[layer], 0, part.widths[layer])
@@ -60,7 +60,7 @@ def build_encoder(part: RNNEncoderPart, matrix: Matrix, *, hands_on: bool) -> En
 
     encoder = (
         FinalStatesRNNEncoder(embed, drop, [one_way(layer) for layer in range(part.layers)])
-        if hands_on
+        if returns_final_states
         else RNNEncoder(embed, drop, [any_way(layer) for layer in range(part.layers)])
     )
     return ReversedEncoder(encoder) if part.reversed_source else encoder
@@ -76,17 +76,29 @@ def build_decoder(part: RNNDecoderPart, matrix: Matrix, memory: int) -> Decoder:
             return ChoDecoder(trunk(part, matrix, memory, top), V, maxout(part, top), dropout(part))
         case "bahdanau":
             return BahdanauDecoder(
-                trunk(part, matrix, memory, memory), look(part, memory), maxout(part, memory), dropout(part)
+                trunk(part, matrix, memory, memory),
+                decoder_attention(part, memory),
+                maxout(part, memory),
+                dropout(part),
             )
         case "luong":
             kind = InputFeedingDecoder if part.input_feeding else LuongDecoder
             attentional = AttentionalVector(memory, top, size)
-            return kind(trunk(part, matrix, memory, memory), look(part, memory), attentional, dropout(part))
+            return kind(
+                trunk(part, matrix, memory, memory),
+                decoder_attention(part, memory),
+                attentional,
+                dropout(part),
+            )
         case "joined":
             W = nn.Linear(memory + top, size, bias=False)
-            return OutputAttentionDecoder(trunk(part, matrix, memory, memory), look(part, memory), W)
+            return OutputAttentionDecoder(
+                trunk(part, matrix, memory, memory), decoder_attention(part, memory), W
+            )
         case "gnmt":
-            return GNMTDecoder(trunk(part, matrix, memory, memory), look(part, memory), output(part))
+            return GNMTDecoder(
+                trunk(part, matrix, memory, memory), decoder_attention(part, memory), output(part)
+            )
         case _:
             assert_never(part.form)
 
@@ -104,7 +116,7 @@ def share_cells(encoder: Encoder, decoder: Decoder) -> None:
 def trunk(part: RNNDecoderPart, matrix: Matrix, memory: int, summary: int) -> RecurrentStack:
     reads = (part.embedding, *part.widths)
     layers = [
-        one_way_layer(part, reads[layer], part.beside(layer, memory), width)
+        one_way_layer(part, reads[layer], part.extra_features(layer, memory), width)
         for layer, width in enumerate(part.widths)
     ]
     return RecurrentStack(PlainEmbedding(matrix, 0.0), dropout(part), layers, bridge(part, summary))
@@ -122,15 +134,17 @@ def bridge(part: RNNDecoderPart, summary: int) -> LastStateBridge | ProjectedBri
             assert_never(part.bridge)
 
 
-def one_way_layer(part: RNNPart, read: int, beside: int, width: int) -> RecurrentLayer:
-    return RecurrentLayer(CELLS[part.cell](read + beside, width), around(part, read, width), dropout(part))
+def one_way_layer(part: RNNPart, read: int, extra_features: int, width: int) -> RecurrentLayer:
+    return RecurrentLayer(
+        CELLS[part.cell](read + extra_features, width), around(part, read, width), dropout(part)
+    )
 
 
 def two_way_layer(part: RNNEncoderPart, read: int, layer: int) -> BidirectionalLayer:
     width = part.widths[layer]
     right, left = (CELLS[part.cell](read, width) for _ in range(2))
     return BidirectionalLayer(
-        right, left, joint(part, width), around(part, read, part.gives[layer]), dropout(part)
+        right, left, joint(part, width), around(part, read, part.output_widths[layer]), dropout(part)
     )
 
 
@@ -167,7 +181,7 @@ def maxout(part: RNNDecoderPart, context: int) -> MaxoutOutput:
     return MaxoutOutput(part.widths[-1], part.embedding, context, part.embedding)
 
 
-def look(part: RNNDecoderPart, memory: int) -> DecoderAttention:
+def decoder_attention(part: RNNDecoderPart, memory: int) -> DecoderAttention:
     return DecoderAttention(score(part, memory))
 
 

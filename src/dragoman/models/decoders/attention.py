@@ -25,7 +25,7 @@ class DecoderAttention(nn.Module):
         super().__init__()
         self.score = score
 
-    def at(self, memory: Memory) -> ProjectedMemory:
+    def project(self, memory: Memory) -> ProjectedMemory:
         bias = padding_bias(memory.keep, memory.states.dtype)
         return ProjectedMemory(self.score.keys(memory.states), memory.states, bias)
 
@@ -35,7 +35,7 @@ class DecoderAttention(nn.Module):
         """Return a context for each query of a sentence, and the attention weights."""
         return attend(self.score.score(s, projected.keys) + projected.bias, projected.values)
 
-    def together(
+    def step(
         self, s: Float[Tensor, "N Q"], projected: ProjectedMemory
     ) -> tuple[Float[Tensor, "N M"], Float[Tensor, "N S"]]:
         """Return the same for N hypotheses; the W hypotheses of a sentence are W queries of its memory."""

@@ -23,33 +23,33 @@ class BahdanauDecoder(nn.Module):
     """Bahdanau decoder. Of several layers, the top one is the query and the bottom one reads the context."""
 
     def __init__(
-        self, trunk: RecurrentStack, look: DecoderAttention, output: MaxoutOutput, dropout: Dropout
+        self, trunk: RecurrentStack, attention: DecoderAttention, output: MaxoutOutput, dropout: Dropout
     ) -> None:
         super().__init__()
         self.trunk = trunk
-        self.look = look
+        self.attention = attention
         self.output = output
         self.dropout = dropout
 
     def forward(self, memory: Memory, tgt: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
         y = self.trunk.tokens(tgt)
-        projected, states = self.look.at(memory), self.trunk.begin(memory, 1)
+        projected, states = self.attention.project(memory), self.trunk.begin(memory, 1)
         ss, cs = [], []
         for token in self.trunk.one_by_one(y):
-            c, _ = self.look.together(states[-1].h, projected)
+            c, _ = self.attention.step(states[-1].h, projected)
             s, states = self.trunk.step(token, states, c)
             ss.append(s)
             cs.append(c)
         return self.dropout(self.output(torch.stack(ss, dim=1), y, torch.stack(cs, dim=1)))
 
     def start(self, memory: Memory, width: int) -> State:
-        return State(self.look.at(memory), self.trunk.begin(memory, width))
+        return State(self.attention.project(memory), self.trunk.begin(memory, width))
 
     def step(
         self, y: Int[Tensor, " N"], state: State
     ) -> tuple[Float[Tensor, "N D"], State, Float[Tensor, "N S"]]:
         token = self.trunk.token(y)
-        c, alpha = self.look.together(state.moving[-1].h, state.fixed)
+        c, alpha = self.attention.step(state.moving[-1].h, state.fixed)
         s, states = self.trunk.step(token, state.moving, c)
         return self.dropout(self.output(s, token.x, c)), State(state.fixed, states), alpha
 

@@ -19,20 +19,20 @@ from dragoman.shapes import Float, Int, Tensor
 class GNMTDecoder(nn.Module):
     """GNMT decoder. Only the bottom layer runs step by step; the others know all contexts and run fused."""
 
-    def __init__(self, trunk: RecurrentStack, look: DecoderAttention, output: nn.Module) -> None:
+    def __init__(self, trunk: RecurrentStack, attention: DecoderAttention, output: nn.Module) -> None:
         super().__init__()
         self.trunk = trunk
-        self.look = look
+        self.attention = attention
         self.output = output
 
     def forward(self, memory: Memory, tgt: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
-        projected, (state, *above) = self.look.at(memory), self.trunk.begin(memory, 1)
+        projected, (state, *above) = self.attention.project(memory), self.trunk.begin(memory, 1)
         bottom, *layers = self.trunk.layers
         x = self.trunk.tokens(tgt)
         steps = (x, bottom.read(x), bottom.masks(x.shape[0], x.shape[1]))
         ys, cs = [], []
         for x_t, a, mask in zip(*(each.unbind(dim=1) for each in steps), strict=True):
-            c, _ = self.look.together(state.h, projected)
+            c, _ = self.attention.step(state.h, projected)
             y_t, state = bottom.step(x_t, a, state, c, mask)
             ys.append(y_t)
             cs.append(c)
@@ -42,13 +42,13 @@ class GNMTDecoder(nn.Module):
         return self.output(y)
 
     def start(self, memory: Memory, width: int) -> State:
-        return State(self.look.at(memory), self.trunk.begin(memory, width))
+        return State(self.attention.project(memory), self.trunk.begin(memory, width))
 
     def step(
         self, y: Int[Tensor, " N"], state: State
     ) -> tuple[Float[Tensor, "N D"], State, Float[Tensor, "N S"]]:
         x = self.trunk.token(y).x
-        c, alpha = self.look.together(state.moving[0].h, state.fixed)
+        c, alpha = self.attention.step(state.moving[0].h, state.fixed)
         states = []
         for layer, past in zip(self.trunk.layers, state.moving, strict=True):
             x, now = layer.step(x, layer.read(x), past, c, None)

@@ -36,27 +36,31 @@ class LuongDecoder(nn.Module):
     """Luong decoder without input feeding: the whole target is one fused run and one attention product."""
 
     def __init__(
-        self, trunk: RecurrentStack, look: DecoderAttention, attentional: AttentionalVector, dropout: Dropout
+        self,
+        trunk: RecurrentStack,
+        attention: DecoderAttention,
+        attentional: AttentionalVector,
+        dropout: Dropout,
     ) -> None:
         super().__init__()
         self.trunk = trunk
-        self.look = look
+        self.attention = attention
         self.attentional = attentional
         self.dropout = dropout
 
     def forward(self, memory: Memory, tgt: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
         s = self.trunk.run(self.trunk.tokens(tgt), self.trunk.begin(memory, 1), None)
-        c, _ = self.look(s, self.look.at(memory))
+        c, _ = self.attention(s, self.attention.project(memory))
         return self.dropout(self.attentional(c, s))
 
     def start(self, memory: Memory, width: int) -> State:
-        return State(self.look.at(memory), self.trunk.begin(memory, width))
+        return State(self.attention.project(memory), self.trunk.begin(memory, width))
 
     def step(
         self, y: Int[Tensor, " N"], state: State
     ) -> tuple[Float[Tensor, "N D"], State, Float[Tensor, "N S"]]:
         s, states = self.trunk.step(self.trunk.token(y), state.moving, None)
-        c, alpha = self.look.together(s, state.fixed)
+        c, alpha = self.attention.step(s, state.fixed)
         return self.dropout(self.attentional(c, s)), State(state.fixed, states), alpha
 
     if TYPE_CHECKING:
@@ -67,33 +71,37 @@ class InputFeedingDecoder(nn.Module):
     """h̃_{t−1} enters the first cell with the token (Luong et al. 2015, section 3.3)."""
 
     def __init__(
-        self, trunk: RecurrentStack, look: DecoderAttention, attentional: AttentionalVector, dropout: Dropout
+        self,
+        trunk: RecurrentStack,
+        attention: DecoderAttention,
+        attentional: AttentionalVector,
+        dropout: Dropout,
     ) -> None:
         super().__init__()
         self.trunk = trunk
-        self.look = look
+        self.attention = attention
         self.attentional = attentional
         self.dropout = dropout
 
     def forward(self, memory: Memory, tgt: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
-        projected, (states, h) = self.look.at(memory), self._begin(memory, 1)
+        projected, (states, h) = self.attention.project(memory), self._begin(memory, 1)
         masks = self.dropout(h.new_ones(*tgt.shape, h.shape[1])).unbind(dim=1)
         hs = []
         for token, mask in zip(self.trunk.one_by_one(self.trunk.tokens(tgt)), masks, strict=True):
             s, states = self.trunk.step(token, states, h)
-            h = self.attentional(self.look.together(s, projected)[0], s) * mask
+            h = self.attentional(self.attention.step(s, projected)[0], s) * mask
             hs.append(h)
         return torch.stack(hs, dim=1)
 
     def start(self, memory: Memory, width: int) -> State:
-        return State(self.look.at(memory), self._begin(memory, width))
+        return State(self.attention.project(memory), self._begin(memory, width))
 
     def step(
         self, y: Int[Tensor, " N"], state: State
     ) -> tuple[Float[Tensor, "N D"], State, Float[Tensor, "N S"]]:
         states, h = state.moving
         s, states = self.trunk.step(self.trunk.token(y), states, h)
-        c, alpha = self.look.together(s, state.fixed)
+        c, alpha = self.attention.step(s, state.fixed)
         h = self.dropout(self.attentional(c, s))
         return h, State(state.fixed, (states, h)), alpha
 

@@ -17,25 +17,25 @@ from dragoman.shapes import Float, Int, Tensor
 
 
 class OutputAttentionDecoder(nn.Module):
-    def __init__(self, trunk: RecurrentStack, look: DecoderAttention, W: nn.Linear) -> None:
+    def __init__(self, trunk: RecurrentStack, attention: DecoderAttention, W: nn.Linear) -> None:
         super().__init__()
         self.trunk = trunk
-        self.look = look
+        self.attention = attention
         self.W = W
 
     def forward(self, memory: Memory, tgt: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
         s = self.trunk.run(self.trunk.tokens(tgt), self.trunk.begin(memory, 1), None)
-        c, _ = self.look(s, self.look.at(memory))
+        c, _ = self.attention(s, self.attention.project(memory))
         return self.W(torch.cat((c, s), dim=2))
 
     def start(self, memory: Memory, width: int) -> State:
-        return State(self.look.at(memory), self.trunk.begin(memory, width))
+        return State(self.attention.project(memory), self.trunk.begin(memory, width))
 
     def step(
         self, y: Int[Tensor, " N"], state: State
     ) -> tuple[Float[Tensor, "N D"], State, Float[Tensor, "N S"]]:
         s, states = self.trunk.step(self.trunk.token(y), state.moving, None)
-        c, alpha = self.look.together(s, state.fixed)
+        c, alpha = self.attention.step(s, state.fixed)
         return self.W(torch.cat((c, s), dim=1)), State(state.fixed, states), alpha
 
     if TYPE_CHECKING:

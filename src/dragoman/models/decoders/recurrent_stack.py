@@ -48,11 +48,14 @@ class RecurrentStack(nn.Module):
         return [CellState(*(x.repeat_interleave(width, dim=0) for x in state)) for state in states]
 
     def run(
-        self, x: Float[Tensor, "B T E"], states: Sequence[CellState], beside: Float[Tensor, "B T Z"] | None
+        self,
+        x: Float[Tensor, "B T E"],
+        states: Sequence[CellState],
+        extra_input: Float[Tensor, "B T Z"] | None,
     ) -> Float[Tensor, "B T Q"]:
-        """Return the outputs of the whole target; `beside` enters the first layer with the tokens."""
+        """Return the outputs of the whole target; `extra_input` enters the first layer with the tokens."""
         for layer, state in zip(self.layers, states, strict=True):
-            x, beside = layer(x, state, beside), None
+            x, extra_input = layer(x, state, extra_input), None
         return x
 
     def one_by_one(self, x: Float[Tensor, "B T E"]) -> Iterator[StepInput]:
@@ -68,11 +71,11 @@ class RecurrentStack(nn.Module):
         return StepInput(x, self.layers[0].read(x), [None] * len(self.layers))
 
     def step(
-        self, token: StepInput, states: Sequence[CellState], beside: Float[Tensor, "N Z"] | None
+        self, token: StepInput, states: Sequence[CellState], extra_input: Float[Tensor, "N Z"] | None
     ) -> tuple[Float[Tensor, "N Q"], list[CellState]]:
         """Do one step through all layers."""
         first, *rest = self.layers
-        x, state = first.step(token.x, token.a, states[0], beside, token.masks[0])
+        x, state = first.step(token.x, token.a, states[0], extra_input, token.masks[0])
         new = [state]
         for layer, state, mask in zip(rest, states[1:], token.masks[1:], strict=True):
             x, state = layer.step(x, layer.read(x), state, None, mask)

@@ -57,13 +57,13 @@ class TransformerDecoder(nn.Module):
         causal = self.layers[0].attention.hide_future(x, tgt.shape[1])
         bias = None if bool(memory.keep.all()) else padding_bias(memory.keep, x.dtype)
         for layer in self.layer_drop(self.layers):
-            x = layer(x, shape, causal, layer.cross.remember(m, source), bias)
+            x = layer(x, shape, causal, layer.cross.project_memory(m, source), bias)
         return from_rows(self.norm(x), shape)
 
     def start(self, memory: Memory, width: int) -> State:
         source = (memory.keep.shape[0], memory.keep.shape[1])
         m = to_rows(memory.states)
-        kv = [layer.cross.remember(m, source) for layer in self.layers]
+        kv = [layer.cross.project_memory(m, source) for layer in self.layers]
         bias = padding_bias(memory.keep, memory.states.dtype).unsqueeze(1)
         bias = bias.expand(-1, self.layers[0].cross.heads, -1, -1).contiguous()  # once, not at each step
         rows, heads, features = memory.keep.shape[0] * width, kv[0].k.shape[1], kv[0].k.shape[3]

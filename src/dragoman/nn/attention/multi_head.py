@@ -163,7 +163,7 @@ class CrossAttention(nn.Module):
         self.W_o = projection(size, size)
         self.dropout = Dropout(dropout)
 
-    def remember(self, memory: Float[Tensor, "N M"], shape: Shape) -> KeyValue:
+    def project_memory(self, memory: Float[Tensor, "N M"], shape: Shape) -> KeyValue:
         k, v = split_heads(self.W_kv(memory), shape, 2, self.kv_heads)
         return KeyValue(k, v)
 
@@ -173,7 +173,7 @@ class CrossAttention(nn.Module):
         (q,) = split_heads(self.W_q(x), shape, 1, self.heads)
         return self.W_o(merge_heads(attend_heads(q, kv, combine_biases(bias, None), self.dropout)))
 
-    def look(
+    def forward_with_weights(
         self, x: Float[Tensor, "N D"], shape: Shape, kv: KeyValue, bias: Float[Tensor, "B H 1 S"]
     ) -> tuple[Float[Tensor, "N D"], Float[Tensor, "B H T S"]]:
         """Return the output and the attention weights of each head; the bias is expanded to all heads."""

@@ -27,10 +27,10 @@ class RecurrentLayer(nn.Module):
         self.dropout = dropout
 
     def forward(
-        self, x: Float[Tensor, "B T X"], state: CellState, beside: Float[Tensor, "B T Z"] | None = None
+        self, x: Float[Tensor, "B T X"], state: CellState, extra_input: Float[Tensor, "B T Z"] | None = None
     ) -> Float[Tensor, "B T D"]:
-        """Return the outputs of the sequence, given the initial state; `beside` is the extra input b."""
-        seen = x if beside is None else torch.cat((x, beside), dim=2)
+        """Return the outputs of the sequence, given the initial state; `extra_input` is the extra input b."""
+        seen = x if extra_input is None else torch.cat((x, extra_input), dim=2)
         return self.around(x, self.dropout(run(self.cell, seen, state)))
 
     def over(
@@ -56,12 +56,12 @@ class RecurrentLayer(nn.Module):
         x: Float[Tensor, "N X"],
         a: Float[Tensor, "N G"],
         state: CellState,
-        beside: Float[Tensor, "N Z"] | None,
+        extra_input: Float[Tensor, "N Z"] | None,
         mask: Float[Tensor, "N D"] | None,
     ) -> tuple[Float[Tensor, "N D"], CellState]:
         """Do one step, where `a` is `read(x)` and `mask` is the dropout mask, if it was drawn beforehand."""
-        if beside is not None:
-            a = a + F.linear(beside, self.cell.W_x[:, x.shape[1] :])
+        if extra_input is not None:
+            a = a + F.linear(extra_input, self.cell.W_x[:, x.shape[1] :])
         state = self.cell.gate(a, state)
         return self.around(x, self.dropout(state.h) if mask is None else state.h * mask), state
 

@@ -78,7 +78,7 @@ class DecoderLayer(nn.Module):
         shape = len(kv.k), len(x) // len(kv.k)
         c, seen = self.attention.step(self.around_attention.before(x), past, place)
         x = self.around_attention.after(x, c)
-        c, alpha = self.cross.look(self.around_cross.before(x), shape, kv, bias)
+        c, alpha = self.cross.forward_with_weights(self.around_cross.before(x), shape, kv, bias)
         x = self.around_cross.after(x, c)
         return self.around_ffn(x, self.ffn), seen, alpha
 

@@ -1,4 +1,4 @@
-"""What a finished run told in its events.jsonl: minutes, tokens per second, parameters."""
+"""What the events.jsonl of a finished run says: minutes, tokens per second, parameters."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Told:
+class RunLog:
     folder: Path
 
-    def happened(self, event: str) -> list[dict[str, Any]]:
+    def events(self, event: str) -> list[dict[str, Any]]:
         lines = (self.folder / "events.jsonl").read_text(encoding="utf-8").split("\n")
-        return [told for told in map(json.loads, filter(None, lines)) if told["event"] == event]
+        return [found for found in map(json.loads, filter(None, lines)) if found["event"] == event]
 
     @property
     def minutes(self) -> float:
-        return float(self.happened("finished")[-1]["seconds"]) / 60
+        return float(self.events("finished")[-1]["seconds"]) / 60
 
     @property
     def tokens_per_second(self) -> float:
         """Target tokens by the clock of the updates, without validation and saving."""
-        steps = self.happened("step")
+        steps = self.events("step")
         return float(sum(e["tokens"] for e in steps) / sum(e["seconds"] for e in steps))
 
     @property
     def minutes_undisturbed(self) -> float:
         """Of all updates at their median time: what else the machine did for a while does not count."""
-        seconds = [float(e["seconds"]) for e in self.happened("step")]
+        seconds = [float(e["seconds"]) for e in self.events("step")]
         return statistics.median(seconds) * len(seconds) / 60
 
     @property
     def parameters(self) -> int:
-        return int(self.happened("start")[-1]["parameters"])
+        return int(self.events("start")[-1]["parameters"])
