@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,12 @@ _hook = install_import_hook([f"dragoman.{name}" for name in _TENSORS], "beartype
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("DRAGOMAN_DATA", ROOT.parent / "shared" / "data"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run files with few tests first: those drive whole commands, and one of them alone would end last."""
+    tests = Counter(item.path for item in items)
+    items.sort(key=lambda item: (tests[item.path], item.path))
 
 
 @pytest.fixture(scope="session")
