@@ -13,7 +13,7 @@ from dragoman.config.data import Corpus, DataConfig
 from dragoman.config.text import TextConfig
 from dragoman.data import build
 from dragoman.data.build import TrainingData, build_data
-from dragoman.data.holdout import hold_out
+from dragoman.data.holdout import choose_held_out, exclude_overlaps
 from dragoman.data.pair import Pair
 from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.text.build import learn
@@ -73,7 +73,7 @@ def test_nothing_is_read_again_for_data_that_is_there(tmp_path: Path, reads: lis
 def test_the_vocabulary_is_that_of_a_reading_of_its_own(tmp_path: Path, labels: bool) -> None:
     train = write_corpus(tmp_path, "train", labels=labels)
     data = built(tmp_path, train)
-    held = hold_out(lambda: open_pairs([Path(file) for file in train]), 10, 1)
+    held = exclude_overlaps(lambda: open_pairs(train), choose_held_out(open_pairs(train), 10, 1))
     assert data.valid == held.valid
     assert bool(held.targets) is not labels
     left = [(pair.src, pair.tgt) for pair in open_pairs(train) if not held.skips(pair)]

@@ -9,11 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.data.clean.normalise import normalise
-from dragoman.data.holdout import hold_out
+from dragoman.data.holdout import HeldOut, Pairs, choose_held_out, exclude_overlaps
 from dragoman.data.pair import Pair
 from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.data.split import split
 from dragoman.errors import DataError
+
+
+def hold_out(pairs: Pairs, count: int, seed: int) -> HeldOut:
+    return exclude_overlaps(pairs, choose_held_out(pairs(), count, seed))
 
 
 def corpus(size: int) -> list[Pair]:

@@ -39,12 +39,8 @@ class HeldOut:
         return k.src in self.sources or k.tgt in self.targets or (k.src, k.tgt) in self.both
 
 
-def hold_out(pairs: Pairs, count: int, seed: int) -> HeldOut:
-    """Hold out `count` pairs, but at most one in 20 and at least one. Reads the pairs twice."""
-    return exclude_overlaps(pairs, choose_held_out(pairs(), count, seed))
-
-
 def choose_held_out(pairs: Iterable[Pair], count: int, seed: int) -> list[Pair]:
+    """Return `count` pairs to hold out, but at most one in 20 and at least one."""
     chosen, total = choose(pairs, count, seed)
     return chosen[: max(1, min(count, total // MIN_PAIRS_PER_HELD_OUT))]
 

@@ -36,6 +36,7 @@ def select_and_save(
 ) -> None:
     """Save the weights that perform best on the validation pairs as the model."""
     chosen = select(config, loop, progress)
+    calibration = calibrated(config, loop, chosen.weights)
     facts: FinishedEvent = {
         "event": "finished",
         "step": progress.step,
@@ -45,11 +46,9 @@ def select_and_save(
         "ties": chosen.result.value(config.training.valid_metric) == progress.best_value,
         "valid": {"loss": chosen.result.loss, **chosen.result.metrics},
         "sample": chosen.result.sample,
-        "seconds": 0.0,  # set below: calibration takes time, too
+        "seconds": loop.clock(),
         "folder": str(out / "model"),
     }
-    calibration = calibrated(config, loop, chosen.weights)
-    facts["seconds"] = loop.clock()
     card = model_card(config, {**facts, **data.facts(), "parameters": len(loop.stepper.flat)})
     save_bundle(out / "model", config, data.text, chosen.weights, card, calibration)
     loop.events.emit(facts)
