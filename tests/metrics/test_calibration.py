@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dragoman.metrics.calibration import calibration_error, fit_logistic, fit_monotone, logistic, monotone
@@ -40,6 +40,7 @@ def test_parts_that_fall_are_pooled_by_hand() -> None:
 
 
 @given(PROBABILITIES, st.integers(1, 8))
+@example([(0.0, False)] * 2 + [(0.24732872924362753, n % 2 == 1) for n in range(4)], 4)
 def test_a_monotone_curve_never_falls_and_keeps_the_mean(
     tokens: list[tuple[float, bool]], knots: int
 ) -> None:

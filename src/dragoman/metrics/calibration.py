@@ -36,7 +36,9 @@ def fit_monotone(x: ArrayLike, y: ArrayLike, knots: int = KNOTS) -> tuple[Point,
         pools.append(part)
         while len(pools) > 1 and targets[pools[-2]].mean() > targets[pools[-1]].mean():
             pools[-2:] = [np.concatenate(pools[-2:])]
-    return tuple((float(scores[pool].mean()), float(targets[pool].mean())) for pool in pools)
+    # A mean of equal numbers can be rounded to a larger one, which would be beyond the next part.
+    means = (np.clip(scores[pool].mean(), scores[pool[0]], scores[pool[-1]]) for pool in pools)
+    return tuple((float(x), float(targets[pool].mean())) for x, pool in zip(means, pools, strict=True))
 
 
 def monotone(x: ArrayLike, points: Sequence[Point]) -> NDArray[np.float64]:
