@@ -39,6 +39,11 @@ def test_a_package_that_is_not_installed_is_a_missing_extra_with_the_command() -
     assert caught.value.hint == 'pip install "dragoman[extra]"'
 
 
+def test_a_package_that_no_extra_brings_is_not_called_one() -> None:
+    with pytest.raises(ModuleNotFoundError), needs_extra("This needs PyTorch.", "train", "torch"):
+        import no_such_package  # noqa: F401
+
+
 def test_a_module_of_our_own_that_is_missing_is_a_bug_not_an_extra() -> None:
     with pytest.raises(ImportError), needs_extra("This needs it.", "extra"):
         import dragoman.no_such_module  # noqa: F401

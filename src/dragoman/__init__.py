@@ -28,7 +28,8 @@ def __getattr__(name: str) -> Any:
     """Import public functions on first access, so that `import dragoman` alone does not import torch."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with needs_extra(f"dragoman.{name} needs PyTorch, which is not installed.", "train"):
+    what = f"dragoman.{name} needs PyTorch, which is not installed."
+    with needs_extra(what, "train", "torch", "jaxtyping"):
         home = import_module(LIGHT.get(name, "dragoman.api"))
     return getattr(home, name)
 

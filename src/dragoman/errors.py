@@ -66,11 +66,12 @@ class MissingExtra(DragomanError):
 
 
 @contextmanager
-def needs_extra(what: str, extra: str) -> Iterator[None]:
-    """Report an import that fails, because a package is not installed, as a MissingExtra."""
+def needs_extra(what: str, extra: str, *packages: str) -> Iterator[None]:
+    """Report a package that is not installed, or only one of `packages` if given, as a MissingExtra."""
     try:
         yield
-    except ImportError as error:
-        if (error.name or "").startswith("dragoman"):
+    except ModuleNotFoundError as error:
+        name = (error.name or "").partition(".")[0]
+        if name == "dragoman" or (packages and name not in packages):
             raise
         raise MissingExtra(what, where=str(error), hint=f'pip install "dragoman[{extra}]"') from None

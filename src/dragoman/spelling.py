@@ -19,7 +19,7 @@ def did_you_mean(close: object | None) -> str:
 
 def closest_path(path: Path, *, is_folder: bool = False) -> Path | None:
     """Return the path in the same folder with the closest name. Raises OSError if the folder is missing."""
-    names = [entry.name for entry in path.parent.iterdir() if entry.is_dir() or not is_folder]
+    names = [entry.name for entry in path.parent.iterdir() if not is_folder or entry.is_dir()]
     close = closest(path.name, names)
     return path.parent / close if close else None
 

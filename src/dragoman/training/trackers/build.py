@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 
 from dragoman.config.root import Config
-from dragoman.errors import UsageError, needs_extra
+from dragoman.errors import MissingExtra, UsageError
 from dragoman.training.trackers.tracker import Say, Tracker, first_line
 
 # Options of `dragoman train`, extras of the package and modules next to this one; each needs its own package.
@@ -15,8 +15,12 @@ TRACKERS = {"tensorboard": "TensorBoard", "mlflow": "MLflow", "wandb": "WeightsA
 
 def open_tracker(name: str, out: Path, config: Config, say: Say) -> Tracker:
     kind = TRACKERS[name]
-    with needs_extra(f"{kind} is not installed.", name):
+    try:
         module = import_module(f"dragoman.training.trackers.{name}")
+    except ImportError as error:  # not installed, or too old for torch
+        raise MissingExtra(
+            f"{kind} is not installed.", where=str(error), hint=f'pip install "dragoman[{name}]"'
+        ) from None
     try:
         tracker: Tracker = getattr(module, kind)(out, config, say)
     except Exception as error:  # each tracker has its own types
