@@ -103,7 +103,7 @@ def test_stopped_and_resumed_equals_uninterrupted(
     known = facts(run.config, Ranks(), UPDATES, data.identity)
     whole, progress = run.stepper(data, Ranks()), TrainingState(run=known)
     go_on(run, data, whole, progress, STOP)
-    checkpoint.save(tmp_path, progress, whole.flat, whole.adam)
+    checkpoint.save(tmp_path, progress, whole.flat, whole.gather_moments(progress.step))
     begun = whole.flat.master.clone()
     go_on(run, data, whole, progress, UPDATES)
     resumed = run.stepper(data, Ranks())

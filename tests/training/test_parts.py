@@ -68,7 +68,7 @@ def test_flat_adam_equals_torch_for_a_hundred_steps(
 ) -> None:
     ours, theirs = small_model(), small_model()
     flat = FlatParameters(ours, torch.float32)
-    adam = Adam(flat, betas=(0.9, 0.98), eps=1e-9, weight_decay=0.1, decoupled=decoupled)
+    adam = Adam(flat, slice(0, len(flat)), betas=(0.9, 0.98), eps=1e-9, weight_decay=0.1, decoupled=decoupled)
     matrices = [p for p in theirs.parameters() if p.ndim > 1]
     vectors = [p for p in theirs.parameters() if p.ndim == 1]
     groups = [{"params": matrices, "weight_decay": 0.1}, {"params": vectors, "weight_decay": 0.0}]

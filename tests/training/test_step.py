@@ -13,6 +13,7 @@ from dragoman.data.loader import GlobalBatch
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.protocols import Batch, LossSum
 from dragoman.training.distributed.ranks import Ranks
+from dragoman.training.distributed.recursive_halving import Partition
 from dragoman.training.optim.adam import Adam
 from dragoman.training.optim.flat_parameters import FlatParameters
 from dragoman.training.step import Updater
@@ -32,13 +33,15 @@ def stepper(gradient: torch.Tensor, clip: float) -> Updater:
     """An update whose gradient is known."""
     model = Vector(len(gradient))
     flat = FlatParameters(model, torch.float32)
-    adam = Adam(flat, betas=(0.9, 0.98), eps=1e-9, weight_decay=0.0, decoupled=True)
+    adam = Adam(flat, slice(0, len(flat)), betas=(0.9, 0.98), eps=1e-9, weight_decay=0.0, decoupled=True)
 
     def objective(_: Seq2Seq, batch: Batch, step: int) -> LossSum:
         loss = (model.x * gradient).sum()
         return LossSum(loss, loss.detach())
 
-    return Updater(model, flat, adam, Ranks(), seed=1, clip=clip, objective=objective)
+    return Updater(
+        model, flat, adam, Partition(Ranks(), flat.cuts(1)), seed=1, clip=clip, objective=objective
+    )
 
 
 def test_a_rank_without_work_adds_nothing_to_any_number() -> None:

@@ -43,9 +43,10 @@ def build_schedule(config: TrainingConfig, updates: int) -> Schedule:
             assert_never(config.schedule)
 
 
-def build_adam(config: TrainingConfig, flat: FlatParameters) -> Adam:
+def build_adam(config: TrainingConfig, flat: FlatParameters, mine: slice) -> Adam:
     return Adam(
         flat,
+        mine,
         betas=config.betas,
         eps=config.eps,
         weight_decay=config.weight_decay,

@@ -47,9 +47,10 @@ class Loop(Milestones):
         is_due = self.is_validation(step) or self.is_checkpoint(step)
         if not (is_due or updated.stop or self.length.is_over(step, self.now)):
             return ""
+        moments = self.stepper.gather_moments(step)
         reason, length = self.stepper.ranks.from_first(
             f"validation and saving after update {step:,}",
-            lambda: self.validate_and_save(progress, stop=updated.stop),
+            lambda: self.validate_and_save(progress, moments, stop=updated.stop),
         )
         self.length = from_json(length)
         return str(reason)

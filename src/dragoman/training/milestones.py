@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from dragoman.config.training import TrainingConfig
 from dragoman.data.loader import Loader
 from dragoman.errors import CheckpointError
+from dragoman.shapes import Tensor
 from dragoman.training.events import Events
 from dragoman.training.length import Length, TimeBudget
 from dragoman.training.optim.learning_rate import Schedule
@@ -87,7 +89,9 @@ class Milestones:
         every = self.config.validate_every
         return step % every == 0 if every else self.is_checkpoint(step)
 
-    def validate_and_save(self, progress: TrainingState, *, stop: bool) -> tuple[str, dict[str, Any]]:
+    def validate_and_save(
+        self, progress: TrainingState, moments: Mapping[str, Tensor], *, stop: bool
+    ) -> tuple[str, dict[str, Any]]:
         """Validate and save if due, on the first rank. Return why the run ends, or "", and its length."""
         step, start = progress.step, self.clock()
         is_regular = self.is_checkpoint(step)
@@ -98,7 +102,7 @@ class Milestones:
         if is_regular:
             progress.regular = [*progress.regular, step][-self.kept :]
         if reason or is_regular or progress.best_step == step:
-            self.save(progress)
+            self.save(progress, moments)
         now = self.clock()
         if is_validated:
             self.cost = now - start
@@ -134,11 +138,11 @@ class Milestones:
             }
         )
 
-    def save(self, progress: TrainingState) -> None:
+    def save(self, progress: TrainingState, moments: Mapping[str, Tensor]) -> None:
         start = time.perf_counter()
         progress.seconds, progress.length = self.clock(), self.length.to_json()
         try:
-            folder = checkpoint.save(self.home, progress, self.stepper.flat, self.stepper.adam)
+            folder = checkpoint.save(self.home, progress, self.stepper.flat, moments)
         except CheckpointError as error:  # older checkpoints are intact, and the disk may have space later
             self.unsaved = error
             self.events.emit(

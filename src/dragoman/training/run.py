@@ -26,6 +26,7 @@ from dragoman.errors import CheckpointError, UsageError
 from dragoman.models.bundle import new_model
 from dragoman.training.build import build_adam, build_objective, build_schedule
 from dragoman.training.distributed.ranks import Ranks, connect
+from dragoman.training.distributed.recursive_halving import Partition
 from dragoman.training.events import Events, Listener, rewind, unsaved
 from dragoman.training.length import from_json
 from dragoman.training.loop import Loop
@@ -295,8 +296,9 @@ class Run:
         objective = build_objective(
             config.objective, data.text.tgt, self.config.search.max_length, self.alignment_loss(data, ranks)
         )
-        adam = build_adam(config, flat)
-        return Updater(model, flat, adam, ranks, config.seed, config.clip, objective, self.clock)
+        partition = Partition(ranks, flat.cuts(ranks.count))
+        adam = build_adam(config, flat, partition.mine)
+        return Updater(model, flat, adam, partition, config.seed, config.clip, objective, self.clock)
 
     def alignment_loss(self, data: TrainingData, ranks: Ranks) -> GuidedAlignmentLoss | None:
         """Return the guided alignment loss, or None if word alignments do not guide the attention."""

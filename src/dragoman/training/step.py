@@ -16,7 +16,8 @@ from dragoman.nn.dropout import noise
 from dragoman.protocols import Batch, LossSum
 from dragoman.shapes import Float, Tensor
 from dragoman.training.distributed.ranks import Ranks
-from dragoman.training.distributed.tree_sum import norm_in_chunks, tree_sum
+from dragoman.training.distributed.recursive_halving import Partition
+from dragoman.training.distributed.tree_sum import CHUNK, chunk_norms, norm_of, tree_sum
 from dragoman.training.objectives.teacher_forcing import Objective, teacher_forcing
 from dragoman.training.optim.adam import Adam
 from dragoman.training.optim.flat_parameters import FlatParameters
@@ -45,7 +46,7 @@ class Updater:
     model: Seq2Seq
     flat: FlatParameters
     adam: Adam
-    ranks: Ranks
+    partition: Partition
     seed: int
     clip: float
     objective: Objective = teacher_forcing
@@ -53,20 +54,45 @@ class Updater:
 
     def update(self, batch: GlobalBatch, step: int, lr: float, stop: bool = False) -> UpdateResult:
         self.model.train()
-        mine = tree_sum(self._parts(batch, step, stop)) if batch.micro else self._nothing(stop)
-        mine[-2] = self.clock() if self.ranks.is_first else 0.0
-        mine[-1] = step % MARKS
-        total = self.ranks.sum(mine, name_of(step))
-        gradient = total[: len(self.flat)]
-        loss, nll, stops, clock, _ = total[len(self.flat) :].tolist()
-        norm = norm_in_chunks(gradient)
+        total = tree_sum(self._parts(batch, step, stop)) if batch.micro else self._nothing(stop)
+        total[-2] = self.clock() if self.ranks.is_first else 0.0
+        total[-1] = step % MARKS
+        gradient, extra = total[: len(self.flat)], total[len(self.flat) :]
+        self.partition.reduce_scatter(gradient, extra, name_of(step))
+        mine = gradient[self.partition.mine]
+        loss, nll, stops, clock, _ = extra.tolist()
+        norm = self._norm(mine, step)
         applied = math.isfinite(norm) and math.isfinite(loss)
         if applied:
             if self.clip and norm > self.clip:
-                gradient.mul_(self.clip / norm)
-            self.adam.step(gradient, lr)
+                mine.mul_(self.clip / norm)
+            self.adam.step(mine, lr)
+            self.partition.all_gather(self.flat.master, name_of(step))
             self.flat.publish()
         return UpdateResult(loss / batch.tokens, nll / batch.tokens, norm, applied, stops > 0, clock)
+
+    @property
+    def ranks(self) -> Ranks:
+        return self.partition.ranks
+
+    def gather_moments(self, step: int) -> dict[str, Float[Tensor, " P"]]:
+        """Return Adam's moments of all parameters, on the first rank. All ranks must call this."""
+        if self.ranks.count == 1:
+            return self.adam.moments
+        gathered = {}
+        for name, moment in self.adam.moments.items():
+            gathered[name] = torch.empty_like(self.flat.master)
+            gathered[name][self.partition.mine] = moment
+            self.partition.gather(gathered[name], f"the checkpoint after {name_of(step)}")
+        return gathered
+
+    def _norm(self, mine: Float[Tensor, " N"], step: int) -> float:
+        """Return the norm of the gradient, of which `mine` is the part of this rank."""
+        chunks = Partition(self.ranks, [-(-cut // CHUNK) for cut in self.partition.cuts])
+        norms = mine.new_empty(chunks.cuts[-1])
+        norms[chunks.mine] = chunk_norms(mine)
+        chunks.all_gather(norms, name_of(step))
+        return norm_of(norms, len(self.flat) // CHUNK)
 
     def _parts(self, batch: GlobalBatch, step: int, stop: bool) -> Iterator[Float[Tensor, " Q"]]:
         """Yield the gradient and the sums of each micro-batch of this rank."""

@@ -37,7 +37,7 @@ def objective_of(**weights: float) -> Objective:
 
 def train(objective: Objective, model: Seq2Seq, updates: int) -> None:
     flat = FlatParameters(model, torch.float32)
-    adam = Adam(flat, betas=(0.9, 0.98), eps=1e-9, weight_decay=0.0, decoupled=True)
+    adam = Adam(flat, slice(0, len(flat)), betas=(0.9, 0.98), eps=1e-9, weight_decay=0.0, decoupled=True)
     gradient = torch.empty(len(flat))
     for step in range(updates):
         objective(model, BATCH, step).loss.backward()

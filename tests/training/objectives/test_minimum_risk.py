@@ -111,7 +111,7 @@ def test_teacher_forcing_comes_first() -> None:
 
 def train(objective: Objective, model: Seq2Seq, *, updates: int, lr: float) -> None:
     flat = FlatParameters(model, torch.float32)
-    adam = Adam(flat, betas=(0.9, 0.98), eps=1e-9, weight_decay=0.0, decoupled=True)
+    adam = Adam(flat, slice(0, len(flat)), betas=(0.9, 0.98), eps=1e-9, weight_decay=0.0, decoupled=True)
     gradient = torch.empty(len(flat))
     batch = collate(PAIRS)
     for step in range(1, updates + 1):

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import zip_longest
 from typing import TypeVar
 
-import torch
 import torch.distributed as dist
 from torch.distributed.rendezvous import rendezvous
 
 from dragoman.errors import TrainingError, UsageError
-from dragoman.shapes import Float, Tensor
+from dragoman.shapes import Tensor
 from dragoman.training.distributed.peers import START_TIMEOUT, Peers
 
 Made = TypeVar("Made")
+
+MESSAGE = 2**18  # elements; gloo sends longer messages in one direction at a time
 
 
 @dataclass(frozen=True)
@@ -53,33 +55,26 @@ class Ranks:
                 hint="Name the network interface that connects them: GLOO_SOCKET_IFNAME=eth0 torchrun …",
             ) from error
 
-    def sum(self, x: Float[Tensor, " Q"], doing: str) -> Float[Tensor, " Q"]:
-        """Return the sum over all ranks, by the same tree as `tree_sum`: at each level, partners add each
-        other's branch. a + b = b + a to the bit, so all ranks get the same sum.
-
-        The last element is the number of the update. Partners compare theirs before they continue.
-        """
-        level = 1
-        while level < self.count:
-            assert self.peers
-            partner = self.rank ^ level
-            other = self._swap(x, partner, doing)
-            if ahead := round(float(other[-1] - x[-1]) / level):
-                side = "update(s) later than" if ahead > 0 else "update(s) earlier than"
-                what = f"rank {partner} is {abs(ahead)} {side} rank {self.rank}, which is at {doing}"
-                raise self.peers.failed(partner, f"Ranks are at different updates: {what}.")
-            x = x + other
-            level *= 2
-        return x
-
-    def _swap(self, x: Float[Tensor, " Q"], partner: int, doing: str) -> Float[Tensor, " Q"]:
+    def swap(self, sent: Sequence[Tensor], received: Sequence[Tensor], partner: int, doing: str) -> None:
+        """Send tensors to a partner while receiving others from it."""
         assert self.peers
-        other = torch.empty_like(x)
-        both = [dist.P2POp(dist.isend, x, partner), dist.P2POp(dist.irecv, other, partner)]
+        pieces = [
+            [dist.P2POp(how, piece, partner) for x in tensors if x.numel() for piece in x.split(MESSAGE)]
+            for how, tensors in ((dist.isend, sent), (dist.irecv, received))
+        ]
+        # One by one, so that gloo uses both directions of the line at the same time.
+        both = [op for pair in zip_longest(*pieces) for op in pair if op]
         with self.peers.exchanging(partner, doing):
-            for work in dist.batch_isend_irecv(both):
+            for work in dist.batch_isend_irecv(both) if both else ():
                 work.wait()
-        return other
+
+    def refuse_other_update(self, partner: int, ahead: float, doing: str) -> None:
+        """Raise TrainingError if the partner is at another update than this rank."""
+        if updates := round(ahead):
+            assert self.peers
+            side = "update(s) later than" if updates > 0 else "update(s) earlier than"
+            what = f"rank {partner} is {abs(updates)} {side} rank {self.rank}, which is at {doing}"
+            raise self.peers.failed(partner, f"Ranks are at different updates: {what}.")
 
     def in_turn(self, name: str, make: Callable[[], Made]) -> Made:
         """Call `make` on the first rank while the others wait, however long it takes, then on the others."""

@@ -13,7 +13,7 @@ import torch
 
 from dragoman.shapes import Float, Tensor
 
-NORM_CHUNK = 4096  # elements whose squares are summed in fp32
+CHUNK = 4096  # elements whose squares are summed in fp32
 
 
 def tree_sum(parts: Iterable[Float[Tensor, " Q"]]) -> Float[Tensor, " Q"]:
@@ -31,10 +31,19 @@ def tree_sum(parts: Iterable[Float[Tensor, " Q"]]) -> Float[Tensor, " Q"]:
     return total
 
 
-def norm_in_chunks(x: Float[Tensor, " P"]) -> float:
-    """Return √Σ x², summing the squares of chunks in fp64. On a CPU, torch sums a long vector in fp32, where
-    the sum soon outgrows its terms: with 60 million elements, the norm is 0.5 % too small."""
-    whole = len(x) // NORM_CHUNK * NORM_CHUNK
-    chunks = torch.linalg.vector_norm(x[:whole].view(-1, NORM_CHUNK), dim=1).double()
-    rest = torch.linalg.vector_norm(x[whole:]).double()
-    return math.sqrt(float(chunks.square().sum() + rest.square()))
+def chunk_norms(x: Float[Tensor, " N"]) -> Float[Tensor, " C"]:
+    """Return √Σ x² of each chunk of x; the last one may be incomplete."""
+    whole = len(x) // CHUNK * CHUNK
+    chunks = torch.linalg.vector_norm(x[:whole].view(-1, CHUNK), dim=1)
+    rest = [torch.linalg.vector_norm(x[whole:]).view(1)] if len(x) > whole else []
+    return torch.cat([chunks, *rest])
+
+
+def norm_of(chunks: Float[Tensor, " C"], whole: int) -> float:
+    """Return √Σ x² from the norms of chunks, of which the first `whole` are complete, summed in fp64.
+
+    On a CPU, torch sums a long vector in fp32, where the sum soon outgrows its terms: with 60 million
+    elements, the norm is 0.5 % too small.
+    """
+    squares = chunks.double().square()
+    return math.sqrt(float(squares[:whole].sum() + squares[whole:].sum()))

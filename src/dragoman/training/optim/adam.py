@@ -11,30 +11,36 @@ from dragoman.training.optim.flat_parameters import FlatParameters
 
 
 class Adam:
-    """Adam, or AdamW if `decoupled`. Weight decay applies to matrices, not to vectors (biases, norms)."""
+    """Adam, or AdamW if `decoupled`. Weight decay applies to matrices, not to vectors (biases, norms).
+
+    It updates a part of the parameters, `mine`, and holds the moments of that part only: those of other parts
+    are on other ranks (Rajbhandari et al. 2020, ZeRO stage 1).
+    """
 
     def __init__(
         self,
         flat: FlatParameters,
+        mine: slice,
         *,
         betas: tuple[float, float],
         eps: float,
         weight_decay: float,
         decoupled: bool,
     ) -> None:
-        self.flat = flat
-        matrices, vectors = flat.master.split((flat.num_matrix, len(flat) - flat.num_matrix))
-        self._parts = [torch.nn.Parameter(part) for part in (matrices, vectors) if part.numel()]
+        self.mine = mine
+        master = flat.master[mine]
+        num_matrix = max(0, min(flat.num_matrix, mine.stop) - mine.start)
+        self._parts = [torch.nn.Parameter(part) for part in (master[:num_matrix], master[num_matrix:])]
         groups: list[dict[str, Any]] = [
             {"params": [part], "weight_decay": decay}
-            for part, decay in zip(self._parts, (weight_decay, 0.0), strict=False)
+            for part, decay in zip(self._parts, (weight_decay, 0.0), strict=True)
         ]
         kind = torch.optim.AdamW if decoupled else torch.optim.Adam
         self._torch = kind(groups, betas=betas, eps=eps, fused=True)
-        self.moments = {name: torch.zeros_like(flat.master) for name in ("exp_avg", "exp_avg_sq")}
+        self.moments = {name: torch.zeros_like(master) for name in ("exp_avg", "exp_avg_sq")}
         self.steps = 0
 
-    def step(self, gradient: Float[Tensor, " P"], lr: float) -> None:
+    def step(self, gradient: Float[Tensor, " N"], lr: float) -> None:
         start = 0
         for part, group in zip(self._parts, self._torch.param_groups, strict=True):
             span = slice(start, start + part.numel())

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from dragoman.shapes import Float, Tensor
+from dragoman.training.distributed.tree_sum import CHUNK
 
 
 class FlatParameters:
@@ -26,6 +27,16 @@ class FlatParameters:
 
     def __len__(self) -> int:
         return self.master.numel()
+
+    def cuts(self, count: int) -> list[int]:
+        """Return where to cut the flat tensor into parts, for as many ranks.
+
+        A part has whole chunks, so that norms are summed in the same order on any number of ranks, and the
+        last part has all vectors: torch's fused Adam rounds differently in its last, incomplete SIMD vector,
+        so a part must start where one starts.
+        """
+        whole = self.num_matrix // CHUNK
+        return [*(min(len(self) * k // count // CHUNK, whole) * CHUNK for k in range(count)), len(self)]
 
     def views(self, flat: Float[Tensor, " P"]) -> dict[str, Tensor]:
         """Return views of a flat tensor in the shapes of the parameters, by name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from safetensors.torch import load_file, save_file
 from dragoman.config.training import TrainingConfig
 from dragoman.durable import new_folder, remove_folder
 from dragoman.errors import CheckpointError
+from dragoman.shapes import Tensor
 from dragoman.training.optim.adam import Adam
 from dragoman.training.optim.flat_parameters import FlatParameters
 
@@ -37,15 +39,14 @@ class TrainingState:
     run: dict[str, Any] = field(default_factory=dict)  # what must not change on resume
 
 
-def save(home: Path, progress: TrainingState, flat: FlatParameters, adam: Adam) -> Path:
+def save(home: Path, progress: TrainingState, flat: FlatParameters, moments: Mapping[str, Tensor]) -> Path:
+    """Save the run. `moments` are those of Adam, of all parameters."""
     folder = folder_of(home, progress.step)
 
-    with new_folder(folder, size=sum(x.nbytes for x in (flat.master, *adam.moments.values()))) as new:
+    with new_folder(folder, size=sum(x.nbytes for x in (flat.master, *moments.values()))) as new:
         save_file(copies(flat.views(flat.master)), new / WEIGHTS)
-        moments = {
-            f"{kind}.{name}": t for kind, m in adam.moments.items() for name, t in flat.views(m).items()
-        }
-        save_file(copies(moments), new / MOMENTS)
+        named = {f"{kind}.{name}": t for kind, m in moments.items() for name, t in flat.views(m).items()}
+        save_file(copies(named), new / MOMENTS)
         (new / STATE).write_text(json.dumps(asdict(progress), indent=1) + "\n", encoding="utf-8")
     return folder
 
@@ -78,9 +79,9 @@ def load(folder: Path, progress: TrainingState, flat: FlatParameters, adam: Adam
     weights, moments = load_file(folder / WEIGHTS), load_file(folder / MOMENTS)
     for name, view in flat.views(flat.master).items():
         view.copy_(weights[name])
-    for kind, flat_moment in adam.moments.items():
-        for name, view in flat.views(flat_moment).items():
-            view.copy_(moments[f"{kind}.{name}"])
+    for kind, moment in adam.moments.items():
+        whole = torch.cat([moments[f"{kind}.{name}"].flatten() for name in flat.parameters])
+        moment.copy_(whole[adam.mine])
     adam.steps = progress.adam_steps
     flat.publish()
 
