@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from torch import Tensor
 
 from dragoman.config.load import load
 from dragoman.data.loader import GlobalBatch, Loader, Window
 from dragoman.errors import TrainingError
 from dragoman.training.plan import Plan
 from dragoman.training.run import Run
+from dragoman.training.validate import ValidationResult, Validator
 
 PART = {"kind": "transformer", "layers": 1, "width": 8, "heads": 2, "ffn": 8}
 PAIRS = [(f"a{n % 7} b{n % 5}", f"c{n % 5} d{n % 7}") for n in range(200)]
@@ -79,3 +82,23 @@ def test_waiting_for_data_is_a_part_of_the_time(tmp_path: Path, monkeypatch: pyt
     slowed.train()
     assert plans[0].seconds_per_update > 1000
     assert all(step["seconds"] > 1000 for step in steps(tmp_path))
+
+
+def test_one_slow_validation_does_not_end_a_budget_early(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The end of a run takes as long as four validations, which is reserved."""
+    calls, validate = [], Validator.__call__
+
+    def slow_once(self: Validator, weights: Mapping[str, Tensor]) -> ValidationResult:
+        calls.append(weights)
+        time.sleep(0.7 if len(calls) == 2 else 0.0)
+        return validate(self, weights)
+
+    monkeypatch.setattr(Validator, "__call__", slow_once)
+    budgeted, _ = run(tmp_path, budget="5s")
+    budgeted.train()
+    events = [json.loads(line) for line in (tmp_path / "out" / "events.jsonl").read_text().split("\n")[:-1]]
+    assert len(calls) > 2
+    assert events[-1]["event"] == "finished"
+    assert events[-1]["seconds"] > 0.8 * 5

@@ -48,7 +48,9 @@ class Milestones:
     # The update and result of the last validation.
     validated: tuple[int, ValidationResult] | None = field(default=None, init=False)
     now: float = field(default=0.0, init=False)  # on the clock of the first rank, the same on all ranks
-    cost: float = field(default=0.0, init=False)  # seconds of the last validation, including saving
+    # Seconds of the last two validations, including saving. The shorter one counts: a machine that is busy for a
+    # moment must not end a run early.
+    costs: list[float] = field(default_factory=list, init=False)
 
     def emit_start(self, progress: TrainingState, notes: list[str], pairs: int, out: Path) -> None:
         length = self.length
@@ -105,8 +107,8 @@ class Milestones:
             self.save(progress, moments)
         now = self.clock()
         if is_validated:
-            self.cost = now - start
-        self.length.after_milestone(now, self.cost)
+            self.costs = [*self.costs[-1:], now - start]
+        self.length.after_milestone(now, min(self.costs, default=0.0))
         return reason, self.length.to_json()
 
     @property
