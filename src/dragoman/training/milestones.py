@@ -48,8 +48,8 @@ class Milestones:
     # The update and result of the last validation.
     validated: tuple[int, ValidationResult] | None = field(default=None, init=False)
     now: float = field(default=0.0, init=False)  # on the clock of the first rank, the same on all ranks
-    # Seconds of the last two validations, including saving. The shorter one counts: a machine that is busy for a
-    # moment must not end a run early.
+    # Seconds of the last two validations, including saving. The shorter one counts: a machine that is busy
+    # for a moment must not end a run early.
     costs: list[float] = field(default_factory=list, init=False)
 
     def emit_start(self, progress: TrainingState, notes: list[str], pairs: int, out: Path) -> None:
