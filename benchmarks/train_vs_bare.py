@@ -77,7 +77,7 @@ def ours(model: str, precision: str, folder: Path) -> Iterator[tuple[int, float]
     schedule = build_schedule(config.training, 100_000)
     events = Events(folder / f"events-{precision}.jsonl", [])
     for step, batch in enumerate(run.loader(data, Ranks()).batches(0), start=1):
-        updated = stepper.update(batch, step, schedule(step))
+        updated = stepper.update(batch, step, schedule(step)).get()
         events.emit(
             {
                 "event": "step",

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from dragoman.shapes import Bool, Float, Int, Tensor
+import torch
+
+from dragoman.shapes import Bool, Float, Int, Shaped, Tensor
 
 
 class Batch(NamedTuple):
@@ -20,6 +22,35 @@ class Batch(NamedTuple):
     tgt_in: Int[Tensor, "B T"]
     tgt_out: Int[Tensor, "B T"]
     tgt_keep: Bool[Tensor, "B T"]
+    tgt_index: Int[Tensor, " N"] | None = None  # of the real target tokens, in the flattened batch
+
+    def real(self, x: Shaped[Tensor, "B T *n"]) -> Shaped[Tensor, " N *n"]:
+        """Return the rows of the real target tokens."""
+        if self.tgt_index is None:
+            return x[self.tgt_keep]
+        rows = x.flatten(0, 1)
+        if len(self.tgt_index) == len(rows):
+            return rows
+        # With a mask, the host waits for the device to count rows. On a CPU, a mask is faster.
+        return x[self.tgt_keep] if x.device.type == "cpu" else rows.index_select(0, self.tgt_index)
+
+    def to(self, device: torch.device) -> Batch:
+        """Return the batch on a device; the host does not wait for the copy."""
+        if device.type == "cpu":
+            return self
+
+        def moved(x: Tensor) -> Tensor:
+            return (x.pin_memory() if device.type == "cuda" else x).to(device, non_blocking=True)
+
+        src, src_keep, tgt_in, tgt_out, tgt_keep, index = self
+        return Batch(
+            moved(src),
+            moved(src_keep),
+            moved(tgt_in),
+            moved(tgt_out),
+            moved(tgt_keep),
+            None if index is None else moved(index),
+        )
 
 
 class Memory(NamedTuple):

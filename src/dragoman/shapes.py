@@ -14,7 +14,7 @@ A small b, h, t, u or v is the axis of its capital, or 1 where it is broadcast. 
 The batch is always the first axis. A mask is called `keep`: True marks a real token.
 """
 
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-__all__ = ["Bool", "Float", "Int", "Tensor"]
+__all__ = ["Bool", "Float", "Int", "Shaped", "Tensor"]

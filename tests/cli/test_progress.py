@@ -381,6 +381,7 @@ def plan(**facts: Any) -> Plan:
             "warmup": 400,
             "ranks": 1,
             "threads": 2,
+            "device": "cpu",
             "unused_gpu": False,
             **facts,
         }

@@ -65,13 +65,13 @@ def test_one_alone_equals_one_in_a_batch(pair: tuple[str, str]) -> None:
     batch = batch_of([(7, 6), (3, 2), (5, 4)])
     whole = features(model, batch)
     for row, (s, t) in enumerate([(7, 6), (3, 2), (5, 4)]):
-        alone = Batch(*(x[row : row + 1, : s if i < 2 else t] for i, x in enumerate(batch)))
+        alone = Batch(*(x[row : row + 1, : s if i < 2 else t] for i, x in enumerate(batch[:5])))
         assert torch.allclose(features(model, alone)[0], whole[row, :t], rtol=0.0, atol=1e-12)
 
 
 def wider(batch: Batch) -> Batch:
     """Two more columns, and some token wherever there is none."""
-    src, src_keep, tgt_in, tgt_out, tgt_keep = (F.pad(x, (0, 2)) for x in batch)
+    src, src_keep, tgt_in, tgt_out, tgt_keep = (F.pad(x, (0, 2)) for x in batch[:5])
     src, tgt_in, tgt_out = (
         x.masked_fill(~keep, 5) for x, keep in ((src, src_keep), (tgt_in, tgt_keep), (tgt_out, tgt_keep))
     )

@@ -28,7 +28,7 @@ def test_written_out_attention_equals_sdpa() -> None:
     keep = torch.arange(7).expand(3, 7) < torch.tensor([[7], [4], [1]])
     bias = padding_bias(keep, torch.float64).unsqueeze(1)
     slow, _ = scaled_dot(q, k, v, bias, Dropout(0.0))
-    fast = sdpa(q, k, v, bias)
+    fast = sdpa(q, k, v, bias, Dropout(0.0))
     assert torch.allclose(slow, fast, rtol=0.0, atol=1e-12)
     weight = torch.randn_like(slow)
     for a, b in zip(

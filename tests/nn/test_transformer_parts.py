@@ -32,7 +32,7 @@ def test_grouped_heads_equal_heads_with_repeated_keys(groups: int) -> None:
     expected, weights = scaled_dot(q, *repeated, bias, Dropout(0.0))
     assert torch.allclose(c, expected, rtol=0.0, atol=1e-12)
     assert torch.allclose(alpha, weights, rtol=0.0, atol=1e-12)
-    assert torch.allclose(sdpa(q, k, v, bias), expected, rtol=0.0, atol=1e-12)
+    assert torch.allclose(sdpa(q, k, v, bias, Dropout(0.0)), expected, rtol=0.0, atol=1e-12)
 
 
 def test_grouped_heads_have_fewer_weights() -> None:

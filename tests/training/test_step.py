@@ -63,7 +63,7 @@ def test_the_norm_of_a_long_gradient_is_exact(size: int) -> None:
     gradient = torch.randn(size, generator=torch.Generator().manual_seed(3))
     exact = math.sqrt(sum(float(part.double().square().sum()) for part in gradient.split(1 << 20)))
     update = stepper(gradient, clip=1.0)
-    updated = update.update(one_batch(), 1, lr=0.1)
+    updated = update.update(one_batch(), 1, lr=0.1).get()
     assert updated.norm == pytest.approx(exact, rel=1e-6)
     clipped = update.adam.moments["exp_avg"] / (1 - 0.9)  # after one step, the gradient that Adam was given
     length = math.sqrt(sum(float(part.double().square().sum()) for part in clipped.split(1 << 20)))
@@ -76,7 +76,7 @@ def test_the_norm_has_the_same_bits_on_any_number_of_threads() -> None:
     try:
         for threads in (1, 2, 3):
             torch.set_num_threads(threads)
-            norms.append(stepper(gradient, clip=0.0).update(one_batch(), 1, lr=0.1).norm)
+            norms.append(stepper(gradient, clip=0.0).update(one_batch(), 1, lr=0.1).get().norm)
     finally:
         torch.set_num_threads(before)
     assert len(set(norms)) == 1

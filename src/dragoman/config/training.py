@@ -15,6 +15,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 PART = 2048  # minimum tokens of a micro-batch if micro_batches is unset
 FEWEST_PARTS, MOST_PARTS = 2, 8
 MOST_WARMUP = 400  # updates, if warmup is unset
+DEVICE = r"auto|cpu|mps|(cuda|xpu)(:\d+)?"
 IN_UPDATES = ("updates", "warmup", "validate_every", "checkpoint_every")  # settings that `budget` replaces
 
 
@@ -87,9 +88,19 @@ class TrainingConfig(Section):
         default=0.1, ge=0, lt=1, description="Probability mass spread over all tokens."
     )
     objective: ObjectivePart = Field(default=TeacherForcingPart(), description="The training objective.")
-    precision: Literal["auto", "fp32", "bf16"] = Field(
+    device: str = Field(
         default="auto",
-        description="Numeric precision of the model; auto uses bf16 if the CPU has fast bf16 multiplication.",
+        pattern=DEVICE,
+        description=(
+            "cpu, cuda, cuda:N, xpu, xpu:N or mps; auto uses a GPU if PyTorch can, else the CPU. Each rank "
+            "of torchrun uses the GPU with its local number. Nothing was ever run on a real GPU."
+        ),
+    )
+    precision: Literal["auto", "fp32", "tf32", "bf16"] = Field(
+        default="auto",
+        description=(
+            "Numeric precision of the model; auto uses bf16 if the device has fast bf16 multiplication."
+        ),
     )
     seed: int = Field(default=1, ge=0, lt=2**63, description="Random seed of the run.")
     threads: int = Field(
@@ -141,6 +152,15 @@ class TrainingConfig(Section):
             return self.micro_batches
         filled = max(FEWEST_PARTS, min(self.batch_tokens // PART, MOST_PARTS))
         return max(1 << (filled.bit_length() - 1), ranks)
+
+    @field_validator("precision", mode="before")
+    @classmethod
+    def _no_fp16(cls, precision: object) -> object:
+        if precision in ("fp16", "float16"):
+            raise ValueError(
+                "fp16 overflows in the sums of the loss; bf16 has the range of fp32 and is as fast"
+            )
+        return precision
 
     @field_validator("budget", mode="before")
     @classmethod

@@ -21,7 +21,8 @@ def collate(pairs: Sequence[IdPair]) -> Batch:
     tgt_out, tgt_keep = pad([tgt for _, tgt in pairs])
     tgt_in = np.full_like(tgt_out, BOS)
     tgt_in[:, 1:] = np.where(tgt_keep[:, 1:], tgt_out[:, :-1], PAD)
-    return Batch(src, src_keep, *(torch.from_numpy(x) for x in (tgt_in, tgt_out, tgt_keep)))
+    targets = (tgt_in, tgt_out, tgt_keep, np.flatnonzero(tgt_keep))
+    return Batch(src, src_keep, *(torch.from_numpy(x) for x in targets))
 
 
 def collate_sources(

@@ -8,6 +8,7 @@ from itertools import count, islice
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 
 from dragoman.data.bucketing import Places, batches, window_size
 from dragoman.data.collate import IdPair, collate
@@ -18,6 +19,8 @@ from dragoman.data.store.reader import StoreReader
 from dragoman.errors import UsageError
 from dragoman.protocols import Batch
 from dragoman.text.tokenizer_pair import TokenizerPair
+
+CPU = torch.device("cpu")
 
 
 class GlobalBatch(NamedTuple):
@@ -74,13 +77,17 @@ class Loader:
         self.resegment = resegment
         self.window_size = window_size(self.order.total)
 
-    def batches(self, position: int = 0) -> Generator[GlobalBatch, None, None]:
-        """Yield batches forever, from the first one at or after `position`; closing ends the thread."""
-        return prefetch(self.stream(position))
+    def batches(self, position: int = 0, device: torch.device = CPU) -> Generator[GlobalBatch, None, None]:
+        """Yield batches forever, from the first one at or after `position`; closing ends the thread.
 
-    def stream(self, position: int) -> Iterator[GlobalBatch]:
+        The thread also starts to copy them to the device, before they are needed there.
+        """
+        return prefetch(self.stream(position, device))
+
+    def stream(self, position: int, device: torch.device = CPU) -> Iterator[GlobalBatch]:
         for window, parts, start in self.cuts(position):
-            yield self.global_batch(window, parts, start)
+            batch = self.global_batch(window, parts, start)
+            yield batch._replace(micro=[micro and micro.to(device) for micro in batch.micro])
 
     def cuts(self, position: int) -> Iterator[tuple[Window, list[Places], int]]:
         """Yield each batch as its window, index arrays and the number of examples consumed before it."""

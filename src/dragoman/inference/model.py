@@ -161,6 +161,7 @@ def load(
     ensemble: Sequence[str | Path] = (),
     reverse: str | Path | None = None,
     workers: int = 1,
+    device: str = "cpu",
     same_bits: bool = False,
 ) -> Model:
     """Load the model in a run folder, its model/ or a project folder.
@@ -168,7 +169,8 @@ def load(
     The default `runtime` is CTranslate2 or ONNX Runtime if the folder has an export for it, else PyTorch.
     `ensemble` lists further models, whose predictions are combined with the model's; `reverse` is a model
     trained in the opposite direction, which reranks the outputs. With several `workers`, PyTorch decodes in
-    that many processes. `same_bits` requests MKL's strict mode (MKL_CBWR) for PyTorch, in the whole process.
+    that many processes. `device` is cpu, cuda, cuda:1 …, or auto for a GPU if there is one (nothing was ever
+    run on a real GPU). `same_bits` requests MKL's strict mode (MKL_CBWR) for PyTorch, in the whole process.
     """
     folder = find_model(path_of(path, "path"))
     others = paths_of(ensemble, "ensemble")
@@ -177,7 +179,7 @@ def load(
     is_forced, is_alone = runtime is not None, not others and back is None
     chosen: RuntimeName = runtime or (pick_runtime(folder) if is_alone else None) or "torch"
     if chosen == "torch":
-        translator = open_torch(folder, others, back, workers, same_bits=same_bits)
+        translator = open_torch(folder, others, back, workers, device=device, same_bits=same_bits)
         return Model(folder, translator, is_forced=is_forced)
     if not is_alone:
         raise UsageError(
@@ -187,18 +189,23 @@ def load(
             hint=f'Leave out the runtime "{chosen}", or use "torch".',
         )
     if workers > 1:
-        raise UsageError(
-            f"{chosen} distributes its work over the cores by itself.",
-            where=f"workers = {workers}",
-            expected="workers with the runtime torch only",
-            hint='Use the runtime "torch", or leave out the workers.',
-        )
-    return Model(folder, open_export_runtime(folder, chosen), is_forced=is_forced, asks_same_bits=same_bits)
+        raise no_workers(f"{chosen} distributes its work over the cores by itself.", workers)
+    export = open_export_runtime(folder, chosen, device)
+    return Model(folder, export, is_forced=is_forced, asks_same_bits=same_bits)
 
 
 def check_worker_count(workers: object) -> None:
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
         raise wrong_type("workers", workers, "a number of processes: 1, 2, 3 …", "Give 1 or more.")
+
+
+def no_workers(what: str, workers: int) -> UsageError:
+    return UsageError(
+        what,
+        where=f"workers = {workers}",
+        expected="workers with the runtime torch on the CPU only",
+        hint='Use the runtime "torch" on the CPU, or leave out the workers.',
+    )
 
 
 def open_torch(
@@ -207,6 +214,7 @@ def open_torch(
     reverse: Path | None = None,
     workers: int = 1,
     *,
+    device: str = "cpu",
     same_bits: bool = False,
 ) -> TorchRuntime:
     if not (is_installed("torch") and is_installed("jaxtyping")):
@@ -229,7 +237,11 @@ def open_torch(
     open_folder(folder)  # report a broken folder before importing torch, which is slow
     translator: TorchRuntime
     if workers > 1:
+        if device != "cpu":
+            raise no_workers(f"Several processes cannot share {device}.", workers)
         translator = import_module("dragoman.inference.runtimes.workers").load_pool(workers, folder, *more)
     else:
-        translator = import_module("dragoman.inference.runtimes.torch").load_torch_runtime(folder, *more)
+        translator = import_module("dragoman.inference.runtimes.torch").load_torch_runtime(
+            folder, *more, device=device
+        )
     return translator

@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch.nn import functional as F
 
-from dragoman.shapes import Bool, Float, Tensor
+from dragoman.shapes import Float, Tensor
 
 
-def coverage(alpha: Float[Tensor, "B T S"], keep: Bool[Tensor, "B T"]) -> Float[Tensor, ""]:
-    """Return Σ_t Σ_i min(α_ti, cov_ti) over real steps, with cov_t = Σ_{t'<t} α_t' (See et al., eq. 12)."""
+def coverage(alpha: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:
+    """Return min(α_ti, cov_ti), with cov_t = Σ_{t'<t} α_t'; the loss is their sum (See et al., eq. 12)."""
     cov = F.pad(alpha[:, :-1].cumsum(dim=1), (0, 0, 1, 0))
-    return torch.minimum(alpha, cov)[keep].sum()
+    return torch.minimum(alpha, cov)

@@ -21,9 +21,7 @@ class Seq2Seq(nn.Module):
         """Return the loss under teacher forcing, over the real target tokens only."""
         memory = self.encoder(batch.src, batch.src_keep)
         h = self.decoder(memory, batch.tgt_in)
-        if bool(batch.tgt_keep.all()):
-            return self.head.loss(h.flatten(0, 1), batch.tgt_out.flatten())
-        return self.head.loss(h[batch.tgt_keep], batch.tgt_out[batch.tgt_keep])
+        return self.head.loss(batch.real(h), batch.real(batch.tgt_out))
 
     def log_p(self, batch: Batch) -> Float[Tensor, "B T V"]:
         """Return log p of every vocabulary entry at each target position, under teacher forcing."""

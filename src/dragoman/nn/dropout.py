@@ -18,16 +18,30 @@ from torch import nn
 from dragoman.shapes import Float, Int, Tensor
 
 _STREAM: ContextVar[np.random.Generator | None] = ContextVar("noise", default=None)
+_IS_SEEDED: ContextVar[bool] = ContextVar("is_seeded", default=False)
 
 
 @contextmanager
 def noise(*key: int) -> Iterator[None]:
     """Draw all masks of the enclosed forward pass from the stream of this key."""
-    token = _STREAM.set(np.random.Generator(np.random.SFC64(np.random.SeedSequence(key))))
+    stream = _STREAM.set(np.random.Generator(np.random.SFC64(np.random.SeedSequence(key))))
+    is_seeded = _IS_SEEDED.set(False)
     try:
         yield
     finally:
-        _STREAM.reset(token)
+        _STREAM.reset(stream)
+        _IS_SEEDED.reset(is_seeded)
+
+
+def seed_device() -> None:
+    """Seed torch's own generators by the stream, once per `noise`.
+
+    Other devices than a CPU draw from them: kernels that drop features themselves take no generator.
+    """
+    stream = _STREAM.get()
+    if stream is not None and not _IS_SEEDED.get():
+        torch.manual_seed(int(stream.integers(2**63)))
+        _IS_SEEDED.set(True)
 
 
 def chance(rate: float) -> bool:
@@ -91,7 +105,8 @@ def uniform(count: int, device: torch.device) -> Float[Tensor, " N"]:
     stream = _STREAM.get()
     if device.type == "cpu" and stream is not None:
         return torch.from_numpy(stream.random(count))
-    return torch.rand(count, dtype=torch.float64, device=device, generator=_generator(stream, device))
+    seed_device()
+    return torch.rand(count, dtype=torch.float64, device=device)
 
 
 def _random_int16(count: int, device: torch.device) -> torch.Tensor:
@@ -100,10 +115,6 @@ def _random_int16(count: int, device: torch.device) -> torch.Tensor:
     if device.type == "cpu" and stream is not None:
         bits = stream.integers(0, 2**64 - 1, size=words, dtype=np.uint64, endpoint=True)
         return torch.from_numpy(bits.view(np.int16))[:count]
+    seed_device()
     drawn = torch.empty(words, dtype=torch.int64, device=device)
-    return drawn.random_(-(2**63), None, generator=_generator(stream, device)).view(torch.int16)[:count]
-
-
-def _generator(stream: np.random.Generator | None, device: torch.device) -> torch.Generator | None:
-    """Return a generator of the device, seeded by one draw of the stream."""
-    return None if stream is None else torch.Generator(device).manual_seed(int(stream.integers(2**63)))
+    return drawn.random_(-(2**63), None).view(torch.int16)[:count]

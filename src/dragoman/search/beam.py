@@ -35,7 +35,11 @@ from dragoman.text.specials import BOS, EOS
 
 
 class BeamState(NamedTuple):
-    """The open hypotheses. `tokens` begin with <s>; `seen` is Σ_t α_t of each, if coverage is penalised."""
+    """The open hypotheses. `tokens` begin with <s>; `seen` is Σ_t α_t of each, if coverage is penalised.
+
+    `state`, `keep` and `seen` are on the device of the model, everything else on the CPU: the host decides
+    which hypotheses to continue, and reads the candidates of a step in one transfer.
+    """
 
     sentences: list[int]
     tokens: Int[Tensor, "B W T"]
@@ -104,9 +108,10 @@ class BeamSearch:
     ) -> None:
         """Fill the groups of each sentence."""
         for length in range(1, self.max_length + 1):
-            step = stepper.step(beam.tokens[:, :, -1].flatten(), beam.state)
+            device = beam.keep.device
+            step = stepper.step(beam.tokens[:, :, -1].flatten().to(device), beam.state)
             beam = self.add_attention(beam, step)
-            candidates = self.expand(beam.log_p, step.log_p)
+            candidates = self.expand(beam.log_p.to(device), step.log_p).cpu()
             refuse_nan(float(candidates.log_p.max()))  # a NaN ranks among the best and is their maximum
             mine = [groups[sentence] for sentence in beam.sentences]
             if self.recorder:
@@ -125,10 +130,10 @@ class BeamSearch:
 
     def begin(self, stepper: Stepper, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> BeamState:
         B, W = len(src), self.size
-        log_p = torch.full((B, W), -torch.inf, device=src.device)
+        log_p = torch.full((B, W), -torch.inf)
         log_p[:, :: W // self.groups] = 0.0  # all hypotheses begin alike, so one per group is enough
-        tokens = torch.full((B, W, 1), BOS, device=src.device)
-        watch = LoopWatch.begin(src, keep, W, self.loops) if self.loops else None
+        tokens = torch.full((B, W, 1), BOS)
+        watch = LoopWatch.begin(src.cpu(), keep.cpu(), W, self.loops) if self.loops else None
         return BeamState(list(range(B)), tokens, log_p, stepper.start(src, keep, W), keep, None, watch)
 
     def follow(
@@ -150,9 +155,11 @@ class BeamSearch:
         """Return the results of a beam of width 1 for these sentences; empty groups for the others."""
         groups = [[Group(is_open=sentence in lost)] for sentence in start.sentences]
         places = rows_to_keep([group.is_open for (group,) in groups])
-        rows = torch.tensor(places, device=start.log_p.device)
-        state = start.state.keep_sentences(rows, rows * self.size)
-        beam = BeamState(places, start.tokens[rows, :1], start.log_p[rows, :1], state, start.keep[rows], None)
+        rows = torch.tensor(places)
+        there = rows.to(start.keep.device)
+        state = start.state.keep_sentences(there, there * self.size)
+        tokens, log_p = start.tokens[rows, :1], start.log_p[rows, :1]
+        beam = BeamState(places, tokens, log_p, state, start.keep[there], None)
         self.of_one().search(stepper, beam, groups, None)
         return [group for (group,) in groups]
 
@@ -221,7 +228,7 @@ class BeamSearch:
         """Close the groups in which every open hypothesis has a loop."""
         B, W = beam.log_p.shape
         parent, token = chosen.parent.flatten(1), chosen.token.flatten(1)
-        places = torch.arange(B, device=parent.device).unsqueeze(1)
+        places = torch.arange(B).unsqueeze(1)
         watch = watch.then((places * W + parent).flatten(), token.flatten())
         is_bad = watch.has_loop.view_as(chosen.log_p) | (chosen.log_p == -torch.inf)
         for place, g in is_bad.all(dim=-1).nonzero().tolist():
@@ -245,7 +252,7 @@ class BeamSearch:
     def stuck(self, beam: BeamState, length: int, place: int, group: int) -> list[Hypothesis]:
         """Return the open hypotheses as they are, if none of them can be continued."""
         width = self.size // self.groups
-        parent = torch.arange(group * width, (group + 1) * width, device=beam.log_p.device)
+        parent = torch.arange(group * width, (group + 1) * width)
         log_p, tokens = beam.log_p[place, parent], beam.tokens[place, parent, 1:]
         scores = self.scores(beam, torch.full_like(parent, place), parent, log_p, max(length, 1))
         rows = zip(tokens.tolist(), scores, log_p.tolist(), strict=True)
@@ -263,6 +270,7 @@ class BeamSearch:
         scores = [self.normalise(p, length) for p in log_p.tolist()]
         if beam.seen is None:
             return scores
+        place, parent = place.to(beam.seen.device), parent.to(beam.seen.device)
         penalty = self.coverage * coverage_penalty(beam.seen[place, parent], beam.keep[place])
         return [score + p for score, p in zip(scores, penalty.tolist(), strict=True)]
 
@@ -304,18 +312,19 @@ def advance(beam: BeamState, chosen: BeamCandidates, state: State, places: list[
     """Return the beam of the sentences in rows `places`, with the chosen continuations as open hypotheses."""
     B, W = beam.log_p.shape
     log_p, parent, token = (x.flatten(1) for x in chosen)
-    sentences = torch.arange(B, device=parent.device)
+    sentences = torch.arange(B)
     if len(places) < B:
-        sentences = torch.tensor(places, device=parent.device)
+        sentences = torch.tensor(places)
         log_p, parent, token = log_p[sentences], parent[sentences], token[sentences]
     rows = (sentences.unsqueeze(1) * W + parent).flatten()
     tokens = torch.cat((beam.tokens.flatten(0, 1)[rows], token.view(-1, 1)), dim=1)
+    there, sentences_there = rows.to(beam.keep.device), sentences.to(beam.keep.device)
     return BeamState(
         [beam.sentences[place] for place in places],
         tokens.unflatten(0, (-1, W)),
         log_p,
-        state.select(rows) if len(places) == B else state.keep_sentences(sentences, rows),
-        beam.keep[sentences],
-        None if beam.seen is None else beam.seen.flatten(0, 1)[rows].unflatten(0, (-1, W)),
+        state.select(there) if len(places) == B else state.keep_sentences(sentences_there, there),
+        beam.keep[sentences_there],
+        None if beam.seen is None else beam.seen.flatten(0, 1)[there].unflatten(0, (-1, W)),
         beam.watch and (beam.watch if len(places) == B else beam.watch.keep_sentences(sentences)),
     )

@@ -21,6 +21,13 @@ class BeamCandidates(NamedTuple):
     parent: Int[Tensor, "B G C"]
     token: Int[Tensor, "B G C"]
 
+    def cpu(self) -> BeamCandidates:
+        """Return the candidates on the CPU, by one transfer: fp32 represents all tokens exactly."""
+        if self.log_p.device.type == "cpu":
+            return self
+        log_p, parent, token = torch.stack((self.log_p, *(x.to(self.log_p) for x in self[1:]))).cpu()
+        return BeamCandidates(log_p, parent.long(), token.long())
+
     def open(self) -> BeamCandidates:
         """Return the best continuations that do not end, as many as the group is wide."""
         rank = (self.token == EOS).int().argsort(dim=-1, stable=True)[..., : self.token.shape[-1] // 2]

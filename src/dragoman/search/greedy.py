@@ -38,7 +38,7 @@ def greedy_search(
         step = stepper.step(y, state)
         y = argmax(step.log_p)
         p = step.log_p.gather(1, y.unsqueeze(1)).squeeze(1)
-        for index, (token, value) in enumerate(zip(y.tolist(), p.tolist(), strict=True)):
+        for index, (token, value) in enumerate(to_host(y, p)):
             sentence = sentences[index]
             if is_open(tokens[sentence]):
                 if recorder:
@@ -56,6 +56,12 @@ def greedy_search(
             state, y = state.keep_sentences(kept, kept), y[kept]
             sentences = [sentences[index] for index in indices]
     return [[hypothesis(t, p, normalise)] for t, p in zip(tokens, log_p, strict=True)]
+
+
+def to_host(y: Int[Tensor, " N"], p: Float[Tensor, " N"]) -> Iterator[tuple[int, float]]:
+    """Return tokens and values, in one transfer: fp32 represents every token up to 16 million exactly."""
+    tokens, values = torch.stack((y.to(p.dtype), p)).tolist()
+    return zip(map(int, tokens), values, strict=True)
 
 
 @torch.inference_mode()

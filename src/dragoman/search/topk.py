@@ -12,7 +12,9 @@ BLOCK_TOKENS = 32  # tokens per block in `topk_sums`
 
 def mask_never_written(log_p: Float[Tensor, "N V"]) -> Float[Tensor, "N V"]:
     """Mask <pad> and <s>, which are never part of an output."""
-    return log_p.index_fill(-1, torch.tensor([PAD, BOS], device=log_p.device), -torch.inf)
+    masked = log_p.clone()
+    masked[..., PAD] = masked[..., BOS] = -torch.inf
+    return masked
 
 
 def argmax(log_p: Float[Tensor, "N V"]) -> Int[Tensor, " N"]:
@@ -34,6 +36,9 @@ def topk(x: Float[Tensor, "B N"], k: int) -> tuple[Float[Tensor, "B k"], Int[Ten
 
     `Tensor.topk` does not define the order of equal values; it differs between devices and builds.
     """
+    if x.device.type != "cpu":  # without a branch that the host must wait for
+        value, index = x.sort(dim=-1, descending=True, stable=True)
+        return value[:, :k], index[:, :k]
     value, index = x.topk(min(k + 1, x.shape[-1]), dim=-1)
     same = (value[:, 1:] == value[:, :-1]) & (value[:, 1:] > -torch.inf)
     tied = same.any(-1).nonzero().squeeze(-1)
@@ -66,6 +71,8 @@ def topk_sums(
     x = log_p.view(B, W * V).gather(1, position).view(B, k, BLOCK_TOKENS) + p.gather(1, w).unsqueeze(-1)
     value, index = topk(mask_block(x, first, V).flatten(1), k)
     index = position.gather(1, index)
+    if p.device.type != "cpu":  # equal values of different blocks are rare, and the host would wait
+        return value, index
     # A skipped block may contain a value that is equal to the k-th best and precedes it.
     tied = ((maxima[:, -1] >= value[:, -1]) & (value[:, -1] > -torch.inf)).nonzero().squeeze(-1)
     if len(tied):

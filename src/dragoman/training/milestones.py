@@ -143,6 +143,7 @@ class Milestones:
     def save(self, progress: TrainingState, moments: Mapping[str, Tensor]) -> None:
         start = time.perf_counter()
         progress.seconds, progress.length = self.clock(), self.length.to_json()
+        progress.adam_steps = self.stepper.adam.steps
         try:
             folder = checkpoint.save(self.home, progress, self.stepper.flat, moments)
         except CheckpointError as error:  # older checkpoints are intact, and the disk may have space later

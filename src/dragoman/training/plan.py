@@ -11,9 +11,9 @@ from pathlib import Path
 
 import torch
 
-from dragoman.allocator import peak_bytes
 from dragoman.config.training import TrainingConfig, seconds
 from dragoman.data.loader import Loader
+from dragoman.device import peak_memory
 from dragoman.training.length import Length, TimeBudget, UpdateCount
 from dragoman.training.step import AFTER_ALL_WARMUPS, Updater
 
@@ -42,6 +42,7 @@ class Plan:
     warmup: int
     ranks: int
     threads: int  # per rank
+    device: str  # of the first rank
     unused_gpu: bool  # a GPU is present, but not used
 
     @property
@@ -76,7 +77,7 @@ def time_updates(stepper: Updater, loader: Loader, budget: float | None) -> Timi
     before = stepper.flat.master.clone()
     taken: list[float] = []  # seconds
     tokens = rows = 0
-    batches = loader.batches(0)
+    batches = loader.batches(0, stepper.device)
     for number in range(MOST_TIMED + 1):
         start = time.perf_counter()
         batch = next(batches)
@@ -84,7 +85,7 @@ def time_updates(stepper: Updater, loader: Loader, budget: float | None) -> Timi
         is_enough = number >= FEWEST_TIMED and expected > MAX_TIMING_SECONDS
         is_costly = budget is not None and number > 0 and expected > MAX_BUDGET_SHARE * budget
         stop = (is_enough or is_costly) and stepper.ranks.is_first
-        updated = stepper.update(batch, AFTER_ALL_WARMUPS + number, lr=0.0, stop=stop)
+        updated = stepper.update(batch, AFTER_ALL_WARMUPS + number, lr=0.0, stop=stop).get()
         taken.append(time.perf_counter() - start)
         if number > 0:
             tokens, rows = tokens + batch.tokens, rows + batch.next_position - batch.position
@@ -118,28 +119,27 @@ def make_plan(
     timing: Timing,
     length: Length,
     *,
-    parameters: int,
     pairs: int,
-    precision: str,
-    ranks: int,
+    stepper: Updater,
 ) -> Plan:
-    updates = length.updates
+    updates, flat = length.updates, stepper.flat
     return Plan(
-        parameters=parameters,
+        parameters=len(flat),
         pairs=pairs,
         updates=updates,
         epochs=updates * timing.rows_per_update / pairs,
         seconds_per_update=timing.seconds_per_update,
         tokens_per_second=timing.tokens_per_update / timing.seconds_per_update,
-        memory=peak_bytes(),
-        precision=precision,
+        memory=peak_memory(flat.master.device),
+        precision=str(flat.working.dtype).removeprefix("torch."),
         timed_updates=timing.updates,
         spread=timing.spread,
         budget=length.until if isinstance(length, TimeBudget) else None,
         warmup=config.warmup_of(updates),
-        ranks=ranks,
+        ranks=stepper.ranks.count,
         threads=torch.get_num_threads(),
-        unused_gpu=has_gpu(),
+        device=str(flat.master.device),
+        unused_gpu=flat.master.device.type == "cpu" and has_gpu(),
     )
 
 

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from dragoman.config.training import seconds
 from dragoman.cores import threads
 from dragoman.data.build import TrainingData, build_data, refuse_other_data
 from dragoman.data.loader import Loader
+from dragoman.device import choose_device
 from dragoman.durable import make_parents, recover, remove_folder, sweep, write_file
 from dragoman.errors import CheckpointError, UsageError
 from dragoman.models.bundle import new_model
@@ -153,7 +154,7 @@ class Run:
         if begun:
             progress, notes = resume(begun, self.config, stepper, data.identity)
             self.clock.add(progress.seconds)
-        ranks.join()
+        ranks.join(self.device)
         pace = None
         if begun and more:
             clock = ranks.from_first("the clock", self.clock)
@@ -200,10 +201,8 @@ class Run:
             self.config.training,
             timing,
             length,
-            parameters=len(stepper.flat),
             pairs=data.pairs,
-            precision=str(stepper.flat.working.dtype).removeprefix("torch."),
-            ranks=stepper.ranks.count,
+            stepper=stepper,
         )
         with self.clock.stopped():
             return length.to_json() if self.confirm(plan) else None
@@ -227,7 +226,7 @@ class Run:
             stepper=stepper,
             schedule=build_schedule(config, length.updates),
             loader=loader,
-            validator=Validator(self.config, data.text, data.valid),
+            validator=Validator(self.config, data.text, data.valid, self.device),
             events=events,
             home=self.out / "checkpoints",
             stop_request=stop,
@@ -289,10 +288,14 @@ class Run:
 
         return ranks.in_turn("the preparation of the data", build)
 
+    @cached_property
+    def device(self) -> torch.device:
+        return choose_device(self.config.training.device, "training.device")
+
     def stepper(self, data: TrainingData, ranks: Ranks) -> Updater:
         config = self.config.training
-        model = new_model(self.config, data.text)
-        flat = FlatParameters(model, resolve(config.precision))
+        model = new_model(self.config, data.text).to(self.device)
+        flat = FlatParameters(model, resolve(config.precision, self.device))
         objective = build_objective(
             config.objective, data.text.tgt, self.config.search.max_length, self.alignment_loss(data, ranks)
         )

@@ -78,7 +78,7 @@ def candidates_of(
     They always include the best and the last weights.
     """
     flat = loop.stepper.flat
-    last = {name: view.clone() for name, view in flat.views(flat.master).items()}
+    last = {name: view.to("cpu", copy=True) for name, view in flat.views(flat.master).items()}
     before = [checkpoint.folder_of(loop.home, step) for step in progress.regular if step < progress.step]
     before = [folder for folder in before if verify_folder(folder) is None]
     before = before[max(0, len(before) + 1 - config.training.average) :]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import NamedTuple
 import torch
 
 from dragoman.data.loader import GlobalBatch
+from dragoman.errors import TrainingError
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.nn.dropout import noise
 from dragoman.protocols import Batch, LossSum
@@ -39,6 +39,30 @@ class UpdateResult(NamedTuple):
     clock: float  # of the first rank
 
 
+class PendingResult:
+    """The result of an update that a device may still be computing."""
+
+    def __init__(self, numbers: Float[Tensor, " N"], tokens: int, mark: int) -> None:
+        self.tokens, self.mark = tokens, mark
+        self.is_copied: torch.Event | None = None
+        if (
+            numbers.device.type == "cuda"
+        ):  # else the copy would wait for the updates that are enqueued after it
+            self.is_copied = torch.Event(numbers.device)
+            numbers = numbers.to("cpu", non_blocking=True)
+            self.is_copied.record()
+        self.numbers = numbers
+
+    def get(self) -> UpdateResult:
+        """Return the result. The host waits until it is there."""
+        if self.is_copied:
+            self.is_copied.synchronize()
+        loss, nll, stops, clock, mark, norm, skip = self.numbers.tolist()
+        if mark != self.mark:
+            raise TrainingError("Ranks are at different updates.", expected="the same update on all ranks")
+        return UpdateResult(loss / self.tokens, nll / self.tokens, norm, not skip, stops > 0, clock)
+
+
 @dataclass(frozen=True)
 class Updater:
     """The components of an update that stay the same during a run."""
@@ -52,7 +76,8 @@ class Updater:
     objective: Objective = teacher_forcing
     clock: Callable[[], float] = time.perf_counter
 
-    def update(self, batch: GlobalBatch, step: int, lr: float, stop: bool = False) -> UpdateResult:
+    def update(self, batch: GlobalBatch, step: int, lr: float, stop: bool = False) -> PendingResult:
+        """Train on a batch. On other devices than a CPU, this returns before the device has done it."""
         self.model.train()
         total = tree_sum(self._parts(batch, step, stop)) if batch.micro else self._nothing(stop)
         total[-2] = self.clock() if self.ranks.is_first else 0.0
@@ -60,20 +85,23 @@ class Updater:
         gradient, extra = total[: len(self.flat)], total[len(self.flat) :]
         self.partition.reduce_scatter(gradient, extra, name_of(step))
         mine = gradient[self.partition.mine]
-        loss, nll, stops, clock, _ = extra.tolist()
         norm = self._norm(mine, step)
-        applied = math.isfinite(norm) and math.isfinite(loss)
-        if applied:
-            if self.clip and norm > self.clip:
-                mine.mul_(self.clip / norm)
-            self.adam.step(mine, lr)
-            self.partition.all_gather(self.flat.master, name_of(step))
-            self.flat.publish()
-        return UpdateResult(loss / batch.tokens, nll / batch.tokens, norm, applied, stops > 0, clock)
+        skip = (~(norm + extra[0]).isfinite()).float()
+        if self.clip:
+            mine.mul_((self.clip / norm).clamp(max=1.0))
+        self.adam.step(mine, lr, skip)
+        self.partition.all_gather(self.flat.master, name_of(step))
+        self.flat.publish()
+        numbers = torch.cat((extra.to(norm), norm.view(1), skip.to(norm).view(1)))
+        return PendingResult(numbers, batch.tokens, step % MARKS * self.ranks.count)
 
     @property
     def ranks(self) -> Ranks:
         return self.partition.ranks
+
+    @property
+    def device(self) -> torch.device:
+        return self.flat.master.device
 
     def gather_moments(self, step: int) -> dict[str, Float[Tensor, " P"]]:
         """Return Adam's moments of all parameters, on the first rank. All ranks must call this."""
@@ -86,7 +114,7 @@ class Updater:
             self.partition.gather(gathered[name], f"the checkpoint after {name_of(step)}")
         return gathered
 
-    def _norm(self, mine: Float[Tensor, " N"], step: int) -> float:
+    def _norm(self, mine: Float[Tensor, " N"], step: int) -> Float[Tensor, ""]:
         """Return the norm of the gradient, of which `mine` is the part of this rank."""
         chunks = Partition(self.ranks, [-(-cut // CHUNK) for cut in self.partition.cuts])
         norms = mine.new_empty(chunks.cuts[-1])
@@ -97,8 +125,9 @@ class Updater:
     def _parts(self, batch: GlobalBatch, step: int, stop: bool) -> Iterator[Float[Tensor, " Q"]]:
         """Yield the gradient and the sums of each micro-batch of this rank."""
         for number, micro in enumerate(batch.micro, start=batch.first_micro):
-            part = torch.empty(len(self.flat) + EXTRA)
-            part[len(self.flat) :] = torch.tensor([0.0, 0.0, float(stop), 0.0, 0.0])
+            part = self.flat.master.new_empty(len(self.flat) + EXTRA)
+            part[len(self.flat) :] = 0.0
+            part[-3] = float(stop)
             if micro is not None:
                 sums = self._backward(micro, batch.tokens, step, number)
                 part[len(self.flat) : -3] = torch.stack((sums.loss.detach(), sums.nll))
@@ -107,7 +136,7 @@ class Updater:
 
     def _nothing(self, stop: bool) -> Float[Tensor, " Q"]:
         """Return the part of a rank without micro-batches: adding -0 preserves every bit, even of ±0."""
-        nothing = torch.full((len(self.flat) + EXTRA,), -0.0)
+        nothing = self.flat.master.new_full((len(self.flat) + EXTRA,), -0.0)
         nothing[-3] = float(stop)
         return nothing
 

@@ -48,9 +48,11 @@ def unusable(data: DataConfig, limit: int) -> DataError:
 class Validator:
     """A validator with its own copy of the model, so that the state of training is never changed."""
 
-    def __init__(self, config: Config, text: TokenizerPair, pairs: Sequence[Pair]) -> None:
+    def __init__(
+        self, config: Config, text: TokenizerPair, pairs: Sequence[Pair], device: torch.device
+    ) -> None:
         self.text = text
-        self.model = new_model(config, text).eval()
+        self.model = new_model(config, text).to(device).eval()
         limit = config.longest_side
         ids = [(text.src.encode(pair.src), text.tgt.encode(pair.tgt)) for pair in pairs]
         usable = [
@@ -60,7 +62,7 @@ class Validator:
             raise unusable(config.data, limit)
         in_order = sorted(usable, key=lambda item: (len(item[1][1]), len(item[1][0])))
         self.batches = [
-            collate([i for _, i in in_order[k : k + VALID_BATCH_ROWS]])
+            collate([i for _, i in in_order[k : k + VALID_BATCH_ROWS]]).to(device)
             for k in range(0, len(in_order), VALID_BATCH_ROWS)
         ]
         self.decoded = [p for p, _ in usable[: config.training.valid_decode]]

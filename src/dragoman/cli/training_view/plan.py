@@ -28,7 +28,7 @@ def describe(plan: Plan, config: Config, out: Path, prepared: DataFacts) -> Iter
     timed = plural(plan.timed_updates, "update")
     yield f"Plan   {timed} timed on this machine in {plan.precision} · {processors(plan)}"
     if plan.unused_gpu:
-        yield "  No GPU is used: this version trains on the CPU."
+        yield "  No GPU is used: PyTorch needs the build for it, or training.device names another device."
     yield f"  model   {in_full(config.model)}"
     if config.model.why:
         yield f"          {config.model.preset}: {config.model.why}"
@@ -62,7 +62,12 @@ def disk(needed: int, free: int) -> str:
 
 def processors(plan: Plan) -> str:
     threads = plural(plan.threads, "thread")
-    return f"{plan.ranks} ranks of {threads}" if plan.ranks > 1 else threads
+    device = (
+        ""
+        if plan.device == "cpu"
+        else f" on {plan.device.partition(':')[0] if plan.ranks > 1 else plan.device}"
+    )
+    return f"{plan.ranks} ranks of {threads}{device}" if plan.ranks > 1 else threads + device
 
 
 def validation_data(config: Config, count: int) -> str:

@@ -59,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--batch", type=int, metavar="N", help="sentences decoded together")
     add("--json", action="store_true", help="one object per line: text, score, truncated, flags, confidence")
     add("--runtime", choices=RUNTIMES, help="inference engine (default: ct2 if the folder has it)")
+    add("--device", default="cpu", metavar="NAME", help="cpu (default), cuda, cuda:1 … or auto")
     add("--workers", type=int, default=1, metavar="N", help="processes that decode in torch, one core each")
     add("--details", action="store_true", help="with --json: token probabilities and the alignment")
     parser.set_defaults(literal=())  # the arguments after "--"
@@ -70,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     texts, overrides = split_texts(args.text)
     given = files_and_texts(texts, args)
     to_fill = document.read(given, args)
-    model = load_model(args.model, args.runtime, args.ensemble or (), args.reverse, args.workers)
+    model = load_model(args.model, args.runtime, args.ensemble or (), args.reverse, args.workers, args.device)
     search = search_of(model, args, overrides)
     if to_fill:
         with opened_output(args.output) as out:
@@ -137,11 +138,12 @@ def load_model(
     ensemble: Sequence[str] = (),
     reverse: str | None = None,
     workers: int = 1,
+    device: str = "cpu",
 ) -> Model:
     from dragoman.inference.model import load
 
     keep_freed_memory()  # not in `load`, where the process belongs to the caller
-    more: dict[str, Any] = {"ensemble": ensemble, "reverse": reverse, "workers": workers}
+    more: dict[str, Any] = {"ensemble": ensemble, "reverse": reverse, "workers": workers, "device": device}
     with LiveLine() as live:  # importing torch takes seconds
         live.show(f"Loading {path}")
         return load(path, runtime=runtime, same_bits=True, **more)

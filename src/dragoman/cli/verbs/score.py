@@ -69,6 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "use a development set, not the test set",
     )
     add("--runtime", choices=RUNTIMES, help="inference engine (default: ct2 if the folder has it)")
+    add("--device", default="cpu", metavar="NAME", help="cpu (default), cuda, cuda:1 … or auto")
     add("--save", type=Path, metavar="FILE", help="write the outputs to FILE, one per line")
     add("--json", action="store_true", help="print the scores as one JSON object")
 
@@ -82,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     if model and files:
         warn_swapped(model, files)
     test = test_set(model, files, args.languages)
-    outputs, runtime = outputs_of(args.hyp or Path(model or ""), test, overrides, args.runtime)
+    outputs, runtime = outputs_of(args.hyp or Path(model or ""), test, overrides, args.runtime, args.device)
     if args.save:
         with opened_output(args.save) as out:
             out.writelines(line + "\n" for line in outputs)
@@ -91,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     report = score(outputs, test.references, lowercase=args.lowercase)
     others: list[str] | None = None
     if args.against:
-        others, other_runtime = outputs_of(args.against, test, overrides, args.runtime)
+        others, other_runtime = outputs_of(args.against, test, overrides, args.runtime, args.device)
         if runtime and other_runtime and runtime != other_runtime:
             talk(f"{model} is run by {runtime}, {args.against} by {other_runtime}: set --runtime for both.")
     print_scores(args, report, runtime, test, outputs, others)
@@ -197,7 +198,11 @@ def own_test_set(model: str) -> Corpus:
 
 
 def outputs_of(
-    system: Path, test: TestSet, overrides: Sequence[str], runtime: RuntimeName | None = None
+    system: Path,
+    test: TestSet,
+    overrides: Sequence[str],
+    runtime: RuntimeName | None = None,
+    device: str = "cpu",
 ) -> tuple[list[str], RuntimeName | None]:
     """Return the outputs of a model and its runtime; or the lines of a file and None."""
     from dragoman.config.load import with_overrides
@@ -212,7 +217,7 @@ def outputs_of(
             where=str(system),
             hint=f"dragoman score {system} test.src test.tgt",
         )
-    model = load_model(str(system), runtime)
+    model = load_model(str(system), runtime, device=device)
     if model.runtime.text.lowercase:
         talk(f"{system} writes lower case: use -lc to ignore case.")
     search = with_overrides(model.runtime.search, overrides)

@@ -81,7 +81,8 @@ def references(translator: TorchRuntime, pairs: Sequence[Pair]) -> Iterator[Refe
     ids.sort(key=lambda sides: (len(sides[1]), len(sides[0])))
     for start in range(0, len(ids), BATCH_PAIRS):
         rows = ids[start : start + BATCH_PAIRS]
-        yield *collate_sources([src for src, _ in rows]), [tgt for _, tgt in rows]
+        src, keep = collate_sources([src for src, _ in rows])
+        yield src.to(translator.device), keep.to(translator.device), [tgt for _, tgt in rows]
 
 
 def output_quality(translator: TorchRuntime, pairs: Sequence[Pair]) -> tuple[list[float], list[float]]:

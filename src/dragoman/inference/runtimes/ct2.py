@@ -19,7 +19,7 @@ from dragoman.config.search import SearchConfig
 from dragoman.cores import threads as threads_of_process
 from dragoman.errors import ModelError
 from dragoman.inference.runtimes.ct2_file import read_ct2
-from dragoman.inference.runtimes.runtime import IdSequence, RuntimeName, TokenScores
+from dragoman.inference.runtimes.runtime import IdSequence, RuntimeName, TokenScores, no_device
 from dragoman.manifest import Read
 from dragoman.search.hypothesis import Hypothesis, best_of
 from dragoman.search.scores import refuse_nan
@@ -80,11 +80,19 @@ class CTranslate2Engine:
     name: RuntimeName = "ct2"
 
     def __init__(
-        self, folder: Path, text: TokenizerPair, *, threads: int = 0, files: Mapping[str, bytes] | None = None
+        self,
+        folder: Path,
+        text: TokenizerPair,
+        *,
+        threads: int = 0,
+        files: Mapping[str, bytes] | None = None,
+        device: str = "cpu",
+        device_index: int = 0,
     ) -> None:
         self.translator = ctranslate2.Translator(
             str(folder),
-            device="cpu",
+            device=device,
+            device_index=device_index,
             inter_threads=1,
             intra_threads=threads_of_process(threads, most=MAX_THREADS),
             files=files and dict(files),
@@ -242,10 +250,15 @@ class CTranslate2Engine:
         return Hypothesis(ids[:-1] if is_whole else ids, score, log_p, is_whole)
 
 
-def open_engine(folder: Path, read: Read, model: ModelConfig, text: TokenizerPair) -> CTranslate2Engine:
+def open_engine(
+    folder: Path, read: Read, model: ModelConfig, text: TokenizerPair, device: str = "cpu"
+) -> CTranslate2Engine:
+    kind, _, index = device.partition(":")
+    if kind not in ("auto", "cpu", "cuda") or (kind == "cuda" and not ctranslate2.get_cuda_device_count()):
+        raise no_device("CTranslate2", device)
     files = read_ct2(folder, read, model, text)
     try:
-        return CTranslate2Engine(folder, text, files=files)
+        return CTranslate2Engine(folder, text, files=files, device=kind, device_index=int(index or 0))
     except (RuntimeError, ValueError) as error:
         raise ModelError(
             f"CTranslate2 cannot read the export: {str(error).partition(chr(10))[0]}.",

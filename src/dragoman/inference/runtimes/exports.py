@@ -47,7 +47,7 @@ def is_installed(package: str) -> bool:
     return find_spec(package) is not None
 
 
-def open_export_runtime(folder: Path, name: RuntimeName) -> ExportRuntime:
+def open_export_runtime(folder: Path, name: RuntimeName, device: str = "cpu") -> ExportRuntime:
     if name not in PACKAGES:
         raise UsageError(
             f'There is no runtime "{name}".',
@@ -73,7 +73,7 @@ def open_export_runtime(folder: Path, name: RuntimeName) -> ExportRuntime:
     export = model if home == folder else open_export(home, model)
     config = load_written(home / SETTINGS, export.read)
     text = load_text(home / TEXT, export.read)
-    engine: Engine = import_module(package.module).open_engine(home, export.read, config.model, text)
+    engine: Engine = import_module(package.module).open_engine(home, export.read, config.model, text, device)
     # The model's own calibration may be newer than the one in its export.
     calibration = load_calibration(model) or load_calibration(export)
     export.verify()

@@ -17,7 +17,7 @@ from dragoman.cores import threads as threads_of_process
 from dragoman.data.padding import pad
 from dragoman.errors import ModelError
 from dragoman.inference.runtimes.onnx_file import ENCODER, STEP, read_onnx
-from dragoman.inference.runtimes.runtime import IdSequence, RuntimeName, TokenScores
+from dragoman.inference.runtimes.runtime import IdSequence, RuntimeName, TokenScores, no_device
 from dragoman.manifest import Read
 from dragoman.search.batch_invariance import length_batches
 from dragoman.search.hypothesis import Hypothesis, best_of
@@ -38,11 +38,24 @@ from dragoman.search.stopping import StopRule
 from dragoman.text.specials import BOS, PAD
 from dragoman.text.tokenizer_pair import TokenizerPair
 
+CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 MAX_SCORED_PAIRS = 32  # pairs per batch: each token takes memory for the whole vocabulary
 
 
-def open_engine(folder: Path, read: Read, model: ModelConfig, text: TokenizerPair) -> OnnxEngine:
-    return OnnxEngine(folder, read=read, entries=text.tgt.size)
+def open_engine(
+    folder: Path, read: Read, model: ModelConfig, text: TokenizerPair, device: str = "cpu"
+) -> OnnxEngine:
+    return OnnxEngine(folder, read=read, entries=text.tgt.size, providers=providers_of(device))
+
+
+def providers_of(device: str) -> list[Any]:
+    """Return the execution providers for a device, in the order in which ONNX Runtime tries them."""
+    kind, _, index = device.partition(":")
+    has_cuda = CUDA in onnxruntime.get_available_providers()
+    if kind not in ("auto", "cpu", "cuda") or (kind == "cuda" and not has_cuda):
+        raise no_device("ONNX Runtime", device)
+    cuda = [(CUDA, {"device_id": int(index or 0)})] if kind != "cpu" and has_cuda else []
+    return [*cuda, CPU]
 
 
 class OnnxStep(NamedTuple):
@@ -54,9 +67,13 @@ class OnnxStep(NamedTuple):
 class OnnxStepper:
     """The two graphs of a model, as a stepper over NumPy arrays."""
 
-    def __init__(self, folder: Path, threads: int, read: Read, entries: int | None) -> None:
+    def __init__(
+        self, folder: Path, threads: int, read: Read, entries: int | None, providers: Sequence[Any]
+    ) -> None:
         (self.fixed, self.moving, self.attends), files = read_onnx(folder, read, entries)
-        self.encoder, self.stepper = (session(files[n], folder / n, threads) for n in (ENCODER, STEP))
+        self.encoder, self.stepper = (
+            session(files[n], folder / n, threads, providers) for n in (ENCODER, STEP)
+        )
 
     def start(self, src: Ints, keep: Bools) -> ArrayState:
         found = self.encoder.run([*self.fixed, *self.moving], {"src": src, "keep": keep})
@@ -85,9 +102,15 @@ class OnnxEngine:
     name: RuntimeName = "onnx"
 
     def __init__(
-        self, folder: Path, *, threads: int = 0, read: Read = Path.read_bytes, entries: int | None = None
+        self,
+        folder: Path,
+        *,
+        threads: int = 0,
+        read: Read = Path.read_bytes,
+        entries: int | None = None,
+        providers: Sequence[Any] = (CPU,),
     ) -> None:
-        self.graphs = OnnxStepper(folder, threads_of_process(threads), read, entries)
+        self.graphs = OnnxStepper(folder, threads_of_process(threads), read, entries, providers)
 
     def search(
         self,
@@ -182,13 +205,13 @@ class OnnxEngine:
             state, previous = full_step.state, y[:, t : t + 1]
 
 
-def session(graph: bytes, file: Path, threads: int) -> Any:
+def session(graph: bytes, file: Path, threads: int, providers: Sequence[Any]) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     try:
-        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(graph, options, providers=providers)
     except Exception as error:  # the exceptions of ONNX Runtime have no common base class
         reason, _, _ = str(error).partition("\n")
         raise ModelError(

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config.search import SearchConfig
+from dragoman.errors import UsageError
 from dragoman.inference.result import Result
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.steering.options import SteeringOptions
@@ -140,3 +141,12 @@ def text_deltas(
             yielded = now
     if rest := text(written)[len(yielded) :]:
         yield rest
+
+
+def no_device(engine: str, device: str) -> UsageError:
+    return UsageError(
+        f"{engine} cannot use the device {device}.",
+        where="device",
+        expected="cpu, auto, or cuda with a build of the engine for it",
+        hint="Leave out the device, or use the runtime torch.",
+    )

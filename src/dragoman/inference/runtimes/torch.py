@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar, Unpack
 
 from dragoman.config.search import SearchConfig
 from dragoman.data.collate import collate_sources
+from dragoman.device import choose_device
 from dragoman.errors import UsageError
 from dragoman.inference.quality.checks import OutputChecker
 from dragoman.inference.quality.token_details import SourceAndOutput, analyse_output
@@ -88,6 +89,7 @@ class TorchRuntime(TextRuntime):
         override the output bounds of the calibration.
         """
         self.model: Stepper = bundle.model
+        self.device = next(bundle.model.parameters()).device
         self.text = bundle.text
         self.search = bundle.config.search
         self.checker = OutputChecker(bundle.text, bundle.calibration, bounds)
@@ -264,7 +266,7 @@ class TorchRuntime(TextRuntime):
             return list(found)
         return [
             one._replace(
-                attention_matrix=attention_matrix[n, : len(one.best.tokens), : len(one.source)].numpy()
+                attention_matrix=attention_matrix[n, : len(one.best.tokens), : len(one.source)].cpu().numpy()
             )
             for n, one in enumerate(found)
         ]
@@ -272,7 +274,8 @@ class TorchRuntime(TextRuntime):
     def _batch(self, rows: Sequence[Sequence[int]]) -> tuple[Int[Tensor, "B S"], Bool[Tensor, "B S"]]:
         """Return a batch of sources, padded at most to the number of positions of the model."""
         length = min(padded_length(len(rows[0])), self.longest_source + 1)
-        return collate_sources(pad_batch(rows), length)
+        src, keep = collate_sources(pad_batch(rows), length)
+        return src.to(self.device), keep.to(self.device)
 
 
 def load_torch_runtime(
@@ -280,15 +283,24 @@ def load_torch_runtime(
     ensemble: Sequence[Path] = (),
     reverse: Path | None = None,
     make: Callable[..., TorchRuntime] = TorchRuntime,
+    *,
+    device: str = "cpu",
 ) -> TorchRuntime:
-    more = [load_bundle(other) for other in ensemble]
-    back = load_bundle(reverse) if reverse is not None else None
-    return make(load_bundle(folder), *more, reverse=back)
+    there = choose_device(device, "device")
+
+    def load(path: Path) -> Bundle:
+        bundle = load_bundle(path)
+        bundle.model.to(there)
+        return bundle
+
+    more = [load(other) for other in ensemble]
+    back = load(reverse) if reverse is not None else None
+    return make(load(folder), *more, reverse=back)
 
 
 def token_scores(seen: Forced, row: int, S: int, T: int) -> TokenScores:
     """Return the scores of the output in one row of a forced decoding."""
-    attention = None if seen.attention is None else seen.attention[row, :T, :S].numpy()
+    attention = None if seen.attention is None else seen.attention[row, :T, :S].cpu().numpy()
     return TokenScores(seen.log_p[row, :T].tolist(), seen.entropy[row, :T].tolist(), attention)
 
 

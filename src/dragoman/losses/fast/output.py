@@ -16,16 +16,17 @@ from dragoman.losses.cross_entropy import cross_entropy
 from dragoman.protocols import LossSum
 from dragoman.shapes import Float, Int, Tensor
 
-_SLICE = 512  # rows, so that the logits of a slice fit into the caches
+_SLICE = 512  # rows, so that the logits of a slice fit into the caches of a CPU
+_DEVICE_SLICE = 8192  # rows on other devices, where logits only have to fit into memory
 _TINY = 1e-30
 
 
-def slices(rows: int) -> Iterator[slice]:
+def slices(rows: int, device: torch.device) -> Iterator[slice]:
     """Yield slices of 512 rows, then of 256, 128 …: few sizes, because oneDNN compiles a kernel for each."""
-    start, size = 0, _SLICE
+    start, size = 0, _SLICE if device.type == "cpu" else min(_DEVICE_SLICE, rows)
     while start < rows:
         while size > rows - start:
-            size //= 2
+            size = size // 2 if device.type == "cpu" else rows - start
         yield slice(start, start + size)
         start += size
 
@@ -47,6 +48,8 @@ def append_column(x: Float[Tensor, "N D"], column: Float[Tensor, " N"]) -> Float
 
 def log_at(p: Float[Tensor, "N V"], z: Float[Tensor, "N V"], y: Int[Tensor, "N 1"]) -> Float[Tensor, "N 1"]:
     """Return log p_y of p = softmax(z), accurate even if p_y is too small to take from p."""
+    if z.device.type != "cpu":  # without a branch that the host must wait for
+        return z.gather(1, y) - z.logsumexp(dim=1, keepdim=True)
     p_y = p.gather(1, y)
     log_p_y = p_y.log()
     lost = (p_y < _TINY).squeeze(1)
@@ -63,7 +66,7 @@ class _OutputLoss(torch.autograd.Function):
         h_1, W_b = append_column(h, h.new_ones(len(h))), append_column(W, b)
         dh, dW_b = torch.empty_like(h), torch.zeros_like(W_b, dtype=torch.float32)
         nll, log_Z = h.new_zeros((), dtype=torch.float32), h.new_zeros((), dtype=torch.float32)
-        for rows in slices(len(h)):
+        for rows in slices(len(h), h.device):
             y_r = y[rows].unsqueeze(1)
             z = F.linear(h_1[rows], W_b).float()
             g = torch.softmax(z, dim=1)
@@ -105,6 +108,6 @@ def output_loss(
     with torch.no_grad():
         parts = [
             cross_entropy(torch.log_softmax(F.linear(h[rows], W, b).float(), dim=1), y[rows], smoothing)
-            for rows in slices(len(h))
+            for rows in slices(len(h), h.device)
         ]
     return LossSum(*(torch.stack(sums).sum() for sums in zip(*parts, strict=True)))

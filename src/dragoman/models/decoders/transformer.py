@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import torch
 from torch import nn
 
 from dragoman.nn.attention.attend import padding_bias
@@ -13,7 +12,7 @@ from dragoman.nn.attention.multi_head import KeyValue
 from dragoman.nn.embedding import PositionedEmbedding, ScaledEmbedding
 from dragoman.nn.fast.decode_step import rows_of_heads
 from dragoman.nn.module_list import TypedModuleList
-from dragoman.nn.token_rows import from_rows, to_rows
+from dragoman.nn.token_rows import from_rows, has_no_padding, to_rows
 from dragoman.nn.transformer.residual import LayerDrop
 from dragoman.nn.transformer.transformer_layer import DecoderLayer
 from dragoman.protocols import Memory, State
@@ -21,19 +20,19 @@ from dragoman.shapes import Float, Int, Tensor
 
 
 class TransformerDecoderCache(NamedTuple):
-    """The number of tokens so far, equal in all rows, and their keys and values in each layer.
+    """The number of tokens so far, the same in all rows, and their keys and values in each layer.
 
     `rows` are the rows of the past to continue, or None for all. The next step selects them, because it
     copies the past anyway.
     """
 
-    place: Int[Tensor, " N"]
+    place: int
     past: list[KeyValue]
     rows: Int[Tensor, " N"] | None = None
 
     def take_rows(self, rows: Int[Tensor, " M"]) -> TransformerDecoderCache:
         before = rows if self.rows is None else self.rows.index_select(0, rows)
-        return TransformerDecoderCache(self.place.index_select(0, rows), self.past, before)
+        return TransformerDecoderCache(self.place, self.past, before)
 
 
 class TransformerDecoder(nn.Module):
@@ -55,7 +54,7 @@ class TransformerDecoder(nn.Module):
         shape, source = (tgt.shape[0], tgt.shape[1]), (memory.keep.shape[0], memory.keep.shape[1])
         x, m = to_rows(self.embed(tgt)), to_rows(memory.states)
         causal = self.layers[0].attention.hide_future(x, tgt.shape[1])
-        bias = None if bool(memory.keep.all()) else padding_bias(memory.keep, x.dtype)
+        bias = None if has_no_padding(memory.keep) else padding_bias(memory.keep, x.dtype)
         for layer in self.layer_drop(self.layers):
             x = layer(x, shape, causal, layer.cross.project_memory(m, source), bias)
         return from_rows(self.norm(x), shape)
@@ -68,20 +67,18 @@ class TransformerDecoder(nn.Module):
         bias = bias.expand(-1, self.layers[0].cross.heads, -1, -1).contiguous()  # once, not at each step
         rows, heads, features = memory.keep.shape[0] * width, kv[0].k.shape[1], kv[0].k.shape[3]
         empty = memory.states.new_empty(rows, heads, 0, features)
-        place = torch.zeros(rows, dtype=torch.long, device=empty.device)
-        return State((kv, bias), TransformerDecoderCache(place, [KeyValue(empty, empty) for _ in kv]))
+        return State((kv, bias), TransformerDecoderCache(0, [KeyValue(empty, empty) for _ in kv]))
 
     def step(
         self, y: Int[Tensor, " N"], state: State
     ) -> tuple[Float[Tensor, "N D"], State, Float[Tensor, "N S"]]:
         (kv, bias), cache = state
-        place = int(cache.place[0])
-        x = self.embed(y.unsqueeze(1), start=place).squeeze(1)
+        x = self.embed(y.unsqueeze(1), start=cache.place).squeeze(1)
         seen = []
         rows = None if cache.rows is None else rows_of_heads(cache.rows, cache.past[0].k.shape[1])
         for layer, (k, v, _), memory in zip(self.layers, cache.past, kv, strict=True):
             past = KeyValue(k, v, rows)
-            x, now, alpha = layer.step(x, past, place, memory, bias)
+            x, now, alpha = layer.step(x, past, cache.place, memory, bias)
             seen.append(now)
         attention = alpha.mean(dim=1).flatten(0, 1)  # over the heads of the last layer
         return self.norm(x), State(state.fixed, TransformerDecoderCache(cache.place + 1, seen)), attention

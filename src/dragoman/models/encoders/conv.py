@@ -12,7 +12,7 @@ from dragoman.nn.conv.block import EncoderBlock
 from dragoman.nn.conv.embedding import PositionalEmbedding
 from dragoman.nn.conv.weight_norm import WeightNormed
 from dragoman.nn.module_list import TypedModuleList
-from dragoman.nn.token_rows import from_rows, to_rows
+from dragoman.nn.token_rows import from_rows, has_no_padding, to_rows
 from dragoman.protocols import Memory
 from dragoman.shapes import Bool, Int, Tensor
 
@@ -34,7 +34,7 @@ class ConvEncoder(nn.Module):
         self.leave = leave
 
     def forward(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory:
-        return self.read(src, keep, is_padded=not bool(keep.all()))
+        return self.read(src, keep, is_padded=not has_no_padding(keep))
 
     def read(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], *, is_padded: bool) -> Memory:
         """Return the memory. Padding counts as zero, at the cost of one multiplication per block."""

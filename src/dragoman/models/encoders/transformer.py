@@ -10,7 +10,7 @@ from torch import nn
 from dragoman.nn.attention.attend import padding_bias
 from dragoman.nn.embedding import PositionedEmbedding, ScaledEmbedding
 from dragoman.nn.module_list import TypedModuleList
-from dragoman.nn.token_rows import from_rows, to_rows
+from dragoman.nn.token_rows import from_rows, has_no_padding, to_rows
 from dragoman.nn.transformer.residual import LayerDrop
 from dragoman.nn.transformer.transformer_layer import EncoderLayer
 from dragoman.protocols import Memory
@@ -41,7 +41,7 @@ class TransformerEncoder(nn.Module):
         keep = keep if self.reads_end else keep & (src != EOS)
         x = to_rows(self.embed(src))
         # Only training may omit the mask: an output must not depend on the padding of others in the batch.
-        bias = None if self.training and bool(keep.all()) else padding_bias(keep, x.dtype)
+        bias = None if self.training and has_no_padding(keep) else padding_bias(keep, x.dtype)
         for layer in self.layer_drop(self.layers):
             x = layer(x, shape, bias)
         states = from_rows(self.norm(x), shape)

@@ -67,8 +67,8 @@ def attend_heads(
     q: Float[Tensor, "B H T K"], kv: KeyValue, bias: Float[Tensor, "b h t S"] | None, dropout: Dropout
 ) -> Float[Tensor, "B H T K"]:
     """Return the contexts of the heads, by the faster of two equivalent kernels."""
-    if sdpa_is_faster(q, kv.k) and not dropout.active:
-        return sdpa(q, kv.k, kv.v, bias)
+    if sdpa_is_faster(q, kv.k, dropout):
+        return sdpa(q, kv.k, kv.v, bias, dropout)
     return scaled_dot(q, kv.k, kv.v, bias, dropout)[0]
 
 

@@ -9,6 +9,7 @@ from torch.nn import functional as F
 from torch.nn.functional import scaled_dot_product_attention
 
 from dragoman.nn.attention.attend import window_bias
+from dragoman.nn.dropout import Dropout, seed_device
 from dragoman.shapes import Float, Tensor
 
 # On a CPU `scaled_dot` is faster below about this many scores per sentence and head; sentences have ~20².
@@ -22,12 +23,21 @@ def sdpa(
     k: Float[Tensor, "B G S K"],
     v: Float[Tensor, "B G S K"],
     bias: Float[Tensor, "b h t S"] | None,
+    dropout: Dropout,
 ) -> Float[Tensor, "B H T K"]:
-    return scaled_dot_product_attention(q, k, v, attn_mask=bias, enable_gqa=q.shape[1] != k.shape[1])
+    rate = dropout.rate if dropout.active else 0.0
+    if rate:
+        seed_device()
+    return scaled_dot_product_attention(
+        q, k, v, attn_mask=bias, dropout_p=rate, enable_gqa=q.shape[1] != k.shape[1]
+    )
 
 
-def sdpa_is_faster(q: Float[Tensor, "B H T K"], k: Float[Tensor, "B G S K"]) -> bool:
-    return q.shape[2] > 1 and (q.is_cuda or q.shape[2] * k.shape[2] >= _LONG)
+def sdpa_is_faster(q: Float[Tensor, "B H T K"], k: Float[Tensor, "B G S K"], dropout: Dropout) -> bool:
+    """Return whether to use torch's kernel. On a CPU, its dropout is slow, and not drawn from our stream."""
+    if q.device.type != "cpu":
+        return q.shape[2] > 1
+    return q.shape[2] > 1 and not dropout.active and q.shape[2] * k.shape[2] >= _LONG
 
 
 class Blocks(NamedTuple):

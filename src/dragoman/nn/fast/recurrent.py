@@ -17,6 +17,7 @@ from dragoman.nn.cells.lstm import LSTMCell
 from dragoman.nn.cells.peephole import PeepholeLSTMCell
 from dragoman.nn.cells.unroll import last
 from dragoman.nn.fast.lstm_scan import sweep
+from dragoman.nn.token_rows import has_no_padding
 from dragoman.shapes import Bool, Float, Tensor
 
 _SATURATED = 1e4  # σ(−10⁴) is 0 and σ(10⁴) is 1 in every floating-point format
@@ -59,7 +60,7 @@ def has_fast_kernel(x: Float[Tensor, "*N X"]) -> bool:
 
     There, oneDNN's LSTM takes 1.3 to 3 times as long as `sweep` on batches of irregular sizes.
     """
-    return x.is_cuda or x.dtype != torch.bfloat16
+    return x.device.type != "cpu" or x.dtype != torch.bfloat16
 
 
 def _unroll_projected(cell: Cell, x: Float[Tensor, "B T X"], state: CellState) -> Float[Tensor, "B T D"]:
@@ -78,7 +79,7 @@ def _lstm_to_ends(
     The kernel returns only the last c. An extra input, 1 at padding, closes i and opens f, so that padding
     leaves c unchanged.
     """
-    if cell.training and bool(keep.all()):  # in inference, outputs must not depend on the batch
+    if cell.training and has_no_padding(keep):  # in inference, outputs must not depend on the batch
         return _lstm(cell, x, cell.W_x, state)
     column = F.pad(cell.b.new_full((2, cell.size), _SATURATED), (0, 0, 0, 2))  # rows i, f, ĉ, o
     column[0].neg_()

@@ -100,8 +100,8 @@ def constrained_search(
     """
     found: list[list[EndedHypothesis]] = [[] for _ in src]
     last_step = [max_length for _ in src]
-    width = max(width_for(row, size) for row in constraints)
-    beam = start(stepper, src, keep, constraints, width)
+    beam = start(stepper, src, keep, constraints, max(width_for(row, size) for row in constraints))
+    edges = TokenBoundaries(*(x.to(src.device) for x in edges))
     for length in range(1, max_length + 1):
         step = stepper.step(beam.tokens[:, :, -1].flatten(), beam.state)
         for place in wants_eos(beam, step):

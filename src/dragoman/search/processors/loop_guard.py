@@ -106,9 +106,10 @@ class LoopGuard:
         step = self.stepper.step(y, State(fixed, guarded.inner))
         trail = guarded.trail.then(y)
         caught = (trail.run.view(len(longest), -1, MAX_PERIOD) >= longest.unsqueeze(1)).flatten(0, 1)
-        rows = caught.any(dim=1).nonzero().squeeze(1)
         log_p = step.log_p
-        if len(rows):
+        if log_p.device.type != "cpu":  # without a branch that the host must wait for
+            log_p = torch.where(caught.any(dim=1, keepdim=True), self.cut(log_p, trail.last, caught), log_p)
+        elif len(rows := caught.any(dim=1).nonzero().squeeze(1)):
             log_p = log_p.index_copy(0, rows, self.cut(log_p[rows], trail.last[rows], caught[rows]))
         return Step(
             log_p, State((step.state.fixed, longest), GuardState(step.state.moving, trail)), step.attention

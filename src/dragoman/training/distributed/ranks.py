@@ -1,4 +1,4 @@
-"""The ranks of a run: `torchrun` starts them, and gloo transfers their gradients."""
+"""The ranks of a run: `torchrun` starts them, and gloo, or NCCL on GPUs, transfers their gradients."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from datetime import timedelta
 from itertools import zip_longest
 from typing import TypeVar
 
+import torch
 import torch.distributed as dist
 from torch.distributed.rendezvous import rendezvous
 
@@ -33,7 +34,7 @@ class Ranks:
     def is_first(self) -> bool:
         return self.rank == 0
 
-    def join(self) -> None:
+    def join(self, device: torch.device) -> None:
         """Connect the ranks to sum gradients. In an update, a rank waits for another one no longer than
         `training.timeout`, so everything that may take longer comes first."""
         if self.peers is None:
@@ -41,7 +42,8 @@ class Ranks:
         self.peers.meet_at("the start of the process group")
         try:
             dist.init_process_group(
-                "gloo",
+                dist.get_default_backend_for_device(device),
+                device_id=None if device.type == "cpu" else device,
                 store=self.peers.store,
                 rank=self.rank,
                 world_size=self.count,

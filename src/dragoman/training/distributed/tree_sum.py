@@ -6,7 +6,6 @@ and a rank holds a whole branch of it, so the same micro-batches give the same b
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 import torch
@@ -39,11 +38,12 @@ def chunk_norms(x: Float[Tensor, " N"]) -> Float[Tensor, " C"]:
     return torch.cat([chunks, *rest])
 
 
-def norm_of(chunks: Float[Tensor, " C"], whole: int) -> float:
+def norm_of(chunks: Float[Tensor, " C"], whole: int) -> Float[Tensor, ""]:
     """Return √Σ x² from the norms of chunks, of which the first `whole` are complete, summed in fp64.
 
     On a CPU, torch sums a long vector in fp32, where the sum soon outgrows its terms: with 60 million
     elements, the norm is 0.5 % too small.
     """
-    squares = chunks.double().square()
-    return math.sqrt(float(squares[:whole].sum() + squares[whole:].sum()))
+    # MPS has no fp64.
+    squares = chunks.to(torch.float32 if chunks.device.type == "mps" else torch.float64).square()
+    return (squares[:whole].sum() + squares[whole:].sum()).sqrt()

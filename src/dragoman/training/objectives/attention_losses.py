@@ -15,7 +15,7 @@ from dragoman.text.specials import EOS
 
 
 def coverage_loss(batch: Batch, attention: Float[Tensor, "B T S"]) -> Float[Tensor, ""]:
-    return coverage(attention, batch.tgt_keep)
+    return batch.real(coverage(attention)).sum()
 
 
 @dataclass(frozen=True)

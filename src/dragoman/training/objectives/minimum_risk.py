@@ -106,6 +106,6 @@ def token_log_p(head: Head, h: Float[Tensor, "N D"], y: Int[Tensor, " N"]) -> Fl
 
     parts = [
         checkpoint(of_slice, h[rows], y[rows], use_reentrant=False, preserve_rng_state=False)
-        for rows in slices(len(h))
+        for rows in slices(len(h), h.device)
     ]
     return torch.cat(parts)

@@ -38,7 +38,7 @@ class StepwiseObjective:
 
     def __call__(self, model: Seq2Seq, batch: Batch, step: int) -> LossSum:
         unrolled = unroll(model, batch, self.feed(model, self.p(step)))
-        sums = model.head.loss(unrolled.h[batch.tgt_keep], batch.tgt_out[batch.tgt_keep])
+        sums = model.head.loss(batch.real(unrolled.h), batch.real(batch.tgt_out))
         if unrolled.attention is None:
             return sums
         attention = unrolled.attention.float()

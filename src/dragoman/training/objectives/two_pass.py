@@ -29,10 +29,11 @@ class TwoPassSampling:
         later = mix_with_reference(self.p(step), batch.tgt_in[:, 1:], own[:, :-1])
         mixed = torch.cat((batch.tgt_in[:, :1], later), dim=1)
         h = model.decoder(memory, mixed)
-        return model.head.loss(h[batch.tgt_keep], batch.tgt_out[batch.tgt_keep])
+        return model.head.loss(batch.real(h), batch.real(batch.tgt_out))
 
     @torch.no_grad()
     def first_pass(self, model: Seq2Seq, memory: Memory, batch: Batch) -> Int[Tensor, "B T"]:
         h = model.decoder(memory, batch.tgt_in).flatten(0, 1)
-        own = [self.own(model.head, h[rows]) for rows in slices(len(h))]  # a slice of logits at a time
+        # A slice of logits at a time.
+        own = [self.own(model.head, h[rows]) for rows in slices(len(h), h.device)]
         return torch.cat(own).view(batch.tgt_in.shape)

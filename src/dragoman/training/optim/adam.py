@@ -38,20 +38,28 @@ class Adam:
         kind = torch.optim.AdamW if decoupled else torch.optim.Adam
         self._torch = kind(groups, betas=betas, eps=eps, fused=True)
         self.moments = {name: torch.zeros_like(master) for name in ("exp_avg", "exp_avg_sq")}
-        self.steps = 0
+        for part, span in zip(self._parts, (slice(num_matrix), slice(num_matrix, None)), strict=True):
+            state = {name: moment[span] for name, moment in self.moments.items()}
+            self._torch.state[part] = {**state, "step": master.new_zeros(())}
 
-    def step(self, gradient: Float[Tensor, " N"], lr: float) -> None:
-        start = 0
-        for part, group in zip(self._parts, self._torch.param_groups, strict=True):
-            span = slice(start, start + part.numel())
-            part.grad = gradient[span]
-            group["lr"] = lr
-            state: dict[str, Tensor] = {name: moment[span] for name, moment in self.moments.items()}
-            state["step"] = torch.tensor(float(self.steps))
-            self._torch.state[part] = state
-            start += part.numel()
+    @property
+    def steps(self) -> int:
+        """The number of steps that were applied. On other devices than a CPU, the host waits for it."""
+        return int(self._torch.state[self._parts[0]]["step"])
+
+    @steps.setter
+    def steps(self, count: int) -> None:
+        for part in self._parts:
+            self._torch.state[part]["step"].fill_(count)
+
+    def step(self, gradient: Float[Tensor, " N"], lr: float, skip: Float[Tensor, ""] | None = None) -> None:
+        """Update the parameters, unless `skip` is 1, which the kernel reads on the device."""
+        gradients = gradient.split([part.numel() for part in self._parts])
+        for part, group, own in zip(self._parts, self._torch.param_groups, gradients, strict=True):
+            part.grad, group["lr"] = own, lr
+        # As torch.amp.GradScaler does.
+        self._torch.found_inf = skip  # type: ignore[attr-defined]
         self._torch.step()
-        self.steps += 1
 
     def forget(self) -> None:
         """Reset to the state before the first step."""

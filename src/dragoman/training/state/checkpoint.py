@@ -52,8 +52,8 @@ def save(home: Path, progress: TrainingState, flat: FlatParameters, moments: Map
 
 
 def copies(views: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Return copies, since safetensors writes storages, and views share one."""
-    return {name: view.clone() for name, view in views.items()}
+    """Return copies on the CPU, since safetensors writes storages, and views share one."""
+    return {name: view.to("cpu", copy=True) for name, view in views.items()}
 
 
 def checkpoints_of(home: Path) -> list[Path]:
