@@ -1,4 +1,4 @@
-"""The files of launch/ train on two machines, with the weights of a run in one process.
+"""The files of launch/ and the commands of docs/scale.md train on two machines as in one process.
 
 The machines are network namespaces if the tests may create them, or else two starts of torchrun on this one.
 Commands of Slurm are replaced by scripts that do the same on these machines.
@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from support.pages import PAGES, ROOT, blocks
 
 SBATCH = ROOT / "launch" / "train.sbatch"
 TRAINJOB = ROOT / "launch" / "trainjob.yaml"
+SCALE = ROOT / "docs" / "scale.md"
 OWN_STORE = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
 UPDATES = 150
 JOB = "4711"
@@ -150,27 +152,56 @@ def test_a_slurm_job_saves_before_its_time_limit_and_resumes_to_the_same_weights
     assert record(out) == alone
 
 
-@pytest.mark.slow
-def test_a_trainjob_trains_the_weights_of_one_process(cluster: Cluster, alone: dict[str, Any]) -> None:
-    """As Trainer starts it: the command on each machine, with the variables that torchrun reads."""
+def by_hand(cluster: Cluster, number: int) -> tuple[str, dict[str, str]]:
+    """The command of docs/scale.md for several machines."""
+    (block,) = [block.body for block in blocks(SCALE, "bash") if "--nnodes 2" in block.body]
+    # Here the machines have no host names, by which torchrun finds out which of them is the host.
+    is_host = {"PET_RDZV_CONF": f"is_host={number == 0}"}
+    return block.replace("host1", cluster.addresses[0]).replace("node gpu", "node 1"), is_host
+
+
+def by_trainer(cluster: Cluster, number: int) -> tuple[str, dict[str, str]]:
+    """The command of the TrainJob, with the variables that Kubeflow Trainer sets."""
+    trainer = yaml_of(TRAINJOB.read_text(encoding="utf-8"))["spec"]["trainer"]
+    pet = {"PET_NNODES": "2", "PET_NPROC_PER_NODE": "1", "PET_NODE_RANK": str(number)}
+    pet |= {"PET_MASTER_ADDR": cluster.addresses[0], "PET_MASTER_PORT": "29500"}
+    pet |= {variable["name"]: variable["value"] for variable in trainer["env"]}
+    words = [re.sub(r"\$\((\w+)\)", lambda found: pet[found[1]], word) for word in trainer["command"]]
+    return shlex.join(words), {**pet, "PET_RDZV_CONF": f"is_host={number == 0}"}
+
+
+def by_skypilot(cluster: Cluster, number: int) -> tuple[str, dict[str, str]]:
+    """The task of docs/scale.md, with the variables that SkyPilot sets."""
+    (task,) = [yaml_of(block.body) for block in blocks(SCALE, "yaml") if "SKYPILOT" in block.body]
+    sky = {"NUM_NODES": "2", "NUM_GPUS_PER_NODE": "1", "NODE_RANK": str(number), "TASK_ID": JOB}
+    sky["NODE_IPS"] = "\n".join(cluster.addresses)
+    return task["run"], {**task["envs"], **{f"SKYPILOT_{name}": value for name, value in sky.items()}}
+
+
+def yaml_of(text: str) -> Any:
     yaml = pytest.importorskip("yaml", reason="PyYAML is not installed; pip install dragoman[docs]")
-    trainer = yaml.safe_load(TRAINJOB.read_text(encoding="utf-8"))["spec"]["trainer"]
-    out = cluster.home / "kubernetes"
-    pet = {"PET_NNODES": "2", "PET_NPROC_PER_NODE": "1", "PET_MASTER_ADDR": cluster.addresses[0]}
-    pet["PET_MASTER_PORT"] = free_port()
-    given = {variable["name"]: variable["value"] for variable in trainer["env"]}
-    start = trainer["command"][: trainer["command"].index("train") + 1]
-    start = [re.sub(r"\$\((\w+)\)", lambda found: pet[found[1]], word) for word in start]
+    return yaml.safe_load(text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", [by_hand, by_trainer, by_skypilot])
+def test_two_machines_train_the_weights_of_one_process(
+    way: Callable[[Cluster, int], tuple[str, dict[str, str]]], cluster: Cluster, alone: dict[str, Any]
+) -> None:
+    out = cluster.home / way.__name__
+    port = free_port()
     processes = []
     for number in (0, 1):
-        # Here the machines have no host names, by which torchrun finds out which of them is the host.
-        this = {"PET_NODE_RANK": str(number), "PET_RDZV_CONF": f"is_host={number == 0}"}
-        environment = cluster.environment(**given, **pet, **this, **cluster.of_machine(number))
-        command = [*(cluster.nodes[number].command() if cluster.nodes else ()), *start, *cluster.train(out)]
+        command, variables = way(cluster, number)
+        start, train, _ = command.partition(" -m dragoman train ")
+        assert train, command
+        text = f"{start.replace('29500', port)}{train}{shlex.join(cluster.train(out))}"
+        there = cluster.nodes[number].command() if cluster.nodes else []
+        environment = cluster.environment(**variables, **cluster.of_machine(number))
         processes.append(
-            subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+            subprocess.Popen([*there, "sh", "-c", text], env=environment, stderr=subprocess.PIPE, text=True)
         )
-    errors = [process.communicate(timeout=200)[1].decode() for process in processes]
+    errors = [process.communicate(timeout=300)[1] for process in processes]
     assert [process.returncode for process in processes] == [0, 0], errors
     assert record(out) == alone
 
