@@ -188,17 +188,16 @@ def check(facts: Facts) -> str:
 
 def picture(facts: Facts) -> str:
     x = Axis("GPUs", 1, 1024, log=True, ticks=[4**power for power in range(6)])
-    y = Axis("hours of an epoch", 1e-3, 1e5, log=True)
-    models = [
-        Line(f"{size(p)} parameters", [(n, epoch(10**9, p, n).seconds / 3600) for n in NUMBERS_OF_GPUS])
-        for p in SIZES
-    ]
-    corpora = [
-        Line(f"{power(n)} pairs", [(g, epoch(n, 60_000_000, g).seconds / 3600) for g in NUMBERS_OF_GPUS])
-        for n in PAIRS
-    ]
+    y = Axis("hours of an epoch", 1e-4, 1e3, log=True)
+    models = [Line(f"{size(parameters)} parameters", points(10**9, parameters)) for parameters in SIZES]
+    corpora = [Line(f"{power(pairs)} pairs", points(pairs, 60_000_000), dashed=True) for pairs in PAIRS]
     panels = [Panel("10⁹ pairs", x, y, models), Panel("60 M parameters", x, y, corpora)]
     return draw("A model of training time, A100, 8 GPUs and 200 Gbit/s per machine", panels)
+
+
+def points(pairs: int, parameters: int) -> list[tuple[float, float]]:
+    """The hours of an epoch on each number of GPUs."""
+    return [(gpus, epoch(pairs, parameters, gpus).seconds / 3600) for gpus in NUMBERS_OF_GPUS]
 
 
 def main() -> int:
