@@ -11,7 +11,7 @@ cut     the link of one machine is cut, with `training.timeout=20`: the other co
 and `shared` its default. The machines are network namespaces, which need root; the one that is lost is not
 the host of the rendezvous. For every blow: seconds until the first update of the ranks that torchrun has
 started again. Every run must end with the weights of one that was not disturbed. Prints a JSON object a line,
-and ends with 1 where a run did not come back or has other weights.
+and ends with 1 where a run did not come back, has other weights, or calls a lost rank a bug.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ TIMEOUT = 20  # seconds of an update, after which a cut link is noticed
 PORT = 29500
 REMOTE = "join_timeout=120,last_call_timeout=5"  # torchrun waits 30 s for more machines unless it is told
 BEGINNINGS = ('{"event": "start"', '{"event": "resume"')
+BUG = "This is a bug in Dragoman"  # what a lost rank must not be called
 Row = dict[str, Any]
 
 
@@ -123,13 +124,17 @@ class Run:
         model = self.out / "model"
         return str(record(self.out)["weights"]) if model.exists() else "no model"
 
-    def stop(self) -> None:
-        """End what is left at once: torchrun waits for minutes where its link is cut."""
+    def stop(self) -> int:
+        """End at once what is left, such as a machine whose link is cut; the number of processes."""
+        left = 0
         for agent in self.agents:
             if agent.poll() is None:
-                for process in (*children_of(agent.pid), agent.pid):
+                processes = [*children_of(agent.pid), agent.pid]
+                for process in processes:
                     os.kill(process, signal.SIGKILL)
                 agent.wait()
+                left += len(processes)
+        return left
 
 
 def rank_of(agent: subprocess.Popen[bytes], rank: int) -> int:
@@ -186,9 +191,20 @@ def judged(run: Run, weights: str, blows: Iterator[float], **what: Any) -> Row:
     except DidNotComeBack as failure:
         error = str(failure)
     finally:
-        run.stop()
+        left = run.stop()
     most = {"median": statistics.median(seconds), "longest": max(seconds)} if seconds else {}
-    return {**what, "seconds": seconds, **most, "same": found == weights, "error": error}
+    bugs = run.said.read_text(encoding="utf-8").count(BUG)
+    good = found == weights and not bugs
+    return {
+        **what,
+        "seconds": seconds,
+        **most,
+        "same": found == weights,
+        "bugs": bugs,
+        "left": left,
+        "error": error,
+        "good": good,
+    }
 
 
 def undisturbed(home: Path, updates: int) -> str:
@@ -208,7 +224,7 @@ def rows(home: Path, parts: list[str], stores: list[str], times: int) -> Iterato
                 blows = kill_ranks(run, rank, times)
                 yield judged(run, weights, blows, part=part, store=store, rank=rank)
         elif reason := why_not():
-            yield {"part": part, "store": store, "same": True, "skipped": reason}
+            yield {"part": part, "store": store, "skipped": reason, "good": True}
         else:
             run = Run(home, f"{part}-{store}", updates, store)
             with emulated_nodes(2) as nodes:
@@ -229,7 +245,7 @@ def main() -> None:
         write_data(Path(folder))
         for row in rows(Path(folder), args.parts, args.store, args.times):
             print(json.dumps(row), flush=True)
-            good = good and row["same"]
+            good = good and row["good"]
     sys.exit(0 if good else 1)
 
 
