@@ -19,7 +19,7 @@ import pytest
 
 from support.pages import PAGES, ROOT, Block, Command, blocks, name_of
 
-NOT_RUN = ("pip ", "scripts/")  # only their form is checked
+NOT_RUN = ("pip ", "scripts/", "sbatch ", "kubectl ")  # only their form is checked
 SAMPLE = ROOT / "docs" / "tatoeba"
 PARTS = {"train": slice(0, 400), "val": slice(400, 450), "test": slice(450, 500)}
 
@@ -35,9 +35,10 @@ class Reader:
         self.folder = folder
         programs = folder / ".bin"
         programs.mkdir()
-        dragoman = programs / "dragoman"
-        dragoman.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m dragoman "$@"\n', encoding="utf-8")
-        dragoman.chmod(0o755)
+        for name, module in {"dragoman": "dragoman", "torchrun": "torch.distributed.run"}.items():
+            program = programs / name
+            program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {module} "$@"\n', encoding="utf-8")
+            program.chmod(0o755)
         path = f"{programs}{os.pathsep}{os.environ['PATH']}"
         self.environment = {**os.environ, "PATH": path, "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
         for language in ("en", "de"):
@@ -56,7 +57,7 @@ class Reader:
             if command.text.startswith(NOT_RUN):
                 continue
             code = block.exit_code if command is commands[-1] else 0
-            is_training = command.text.startswith("dragoman train")
+            is_training = "dragoman train" in command.text
             text = f"{command.text} {settings}".rstrip() if is_training else command.text
             done = self.run(["sh", "-c", text])
             assert done.returncode == code, f"$ {text}\n{done.stdout}{done.stderr}"
@@ -138,6 +139,14 @@ def test_scripts_that_are_named_can_be_run() -> None:
     scripts = [command.text.split()[0] for command in not_run() if command.text.startswith("scripts/")]
     assert scripts
     assert all(os.access(ROOT / script, os.X_OK) for script in scripts)
+
+
+def test_launch_files_that_are_named_exist() -> None:
+    """`tests/launch` runs them."""
+    others = [command.text for command in not_run() if command.text.startswith(("sbatch ", "kubectl "))]
+    named = [re.search(r"\blaunch/\S+", text) for text in others]
+    assert named
+    assert all(found and (ROOT / found[0]).exists() for found in named)
 
 
 def test_directives_stand_above_blocks() -> None:

@@ -14,7 +14,7 @@ from dragoman.config.presets import PRESETS
 from support.pages import PAGES, ROOT, name_of
 
 SOURCE = ROOT / "src" / "dragoman"
-TREES = ("src", "tests", "docs", "scripts", "benchmarks")
+TREES = ("src", "tests", "docs", "scripts", "benchmarks", "launch")
 
 
 def prose(page: Path) -> str:
