@@ -19,7 +19,6 @@ import pytest
 
 from dragoman.cli.main import main
 from dragoman.cli.terminal import typed
-from dragoman.cli.training_view import session
 from dragoman.data.recipes.build import make_recipe
 
 COMMAND = [sys.executable, "-m", "dragoman", "train"]

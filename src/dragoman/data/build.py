@@ -159,6 +159,7 @@ def plan_data(
             PairFilter(data.max_length, held_out.skips if held_out else None),
             on_bad.is_strict,
             valid if data.valid else (),
+            hash_of(valid) if data.valid else "",
         )
         stores.append(plan_store(data, corpus, job, on_bad))
     return DataPlan(data, sources, given, valid, texts, vocabulary, on_bad, stores)

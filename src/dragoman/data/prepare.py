@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.data.gc_pause import gc_paused
-from dragoman.data.identity import hash_of
 from dragoman.data.pair import Pair, blocks
 from dragoman.data.pieces import Piece, read_piece
 from dragoman.data.readers.bad_line import BadLine, Skipped
@@ -63,6 +62,7 @@ class StoreJob:
     wanted: PairFilter
     is_strict: bool  # whether a bad line is an error
     valid: Sequence[Pair] = ()  # looked for in the training data
+    valid_hash: str = ""
 
 
 def prepare_shard(job: StoreJob, piece: Piece) -> Iterator[Done]:
@@ -98,7 +98,7 @@ def write_shard(
     job: StoreJob, number: int, pairs: Iterator[Pair], text: TokenizerPair, skipped: ListedLines
 ) -> Iterator[Done]:
     """Encode the pairs, drop unusable ones and write the shard. `counts` counts them by reason."""
-    facts = ShardFacts(job.fingerprint, counts=dict.fromkeys(COUNTS, 0), valid=hash_of(job.valid))
+    facts = ShardFacts(job.fingerprint, counts=dict.fromkeys(COUNTS, 0), valid=job.valid_hash)
     leaked = LeakedPairs(job.valid)
     size = max(text.src.size, text.tgt.size)
     work = partial(encode, text=text, wanted=job.wanted)

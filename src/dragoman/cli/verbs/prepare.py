@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import signal
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -108,7 +109,7 @@ def parsed(text: str | None) -> tuple[int, int] | None:
     return part - 1, parts
 
 
-def part_of_array(environment: os._Environ[str]) -> tuple[int, int]:
+def part_of_array(environment: Mapping[str, str]) -> tuple[int, int]:
     """Return which task of a Slurm array this process is, counted from 0, and their number."""
     names = [f"SLURM_ARRAY_TASK_{name}" for name in ("ID", "MIN", "STEP", "COUNT")]
     known = [environment.get(name, "") for name in names]
