@@ -20,9 +20,10 @@ from dragoman.config.text import TextConfig
 from dragoman.data.build import TrainingData, carry_out, plan_data
 from dragoman.data.executors import Executor, in_pool, in_process, part_of
 from dragoman.data.pair import Pair
-from dragoman.data.pieces import cut, read_piece
-from dragoman.data.prepare import Done
+from dragoman.data.pieces import Piece, cut, read_piece
+from dragoman.data.prepare import Done, PairFilter, StoreJob, prepare_shard
 from dragoman.data.readers.bad_line import BadLine
+from dragoman.data.readers.lines import Span
 from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.data.stores import Unfinished
 from dragoman.errors import DataError, DragomanError
@@ -178,9 +179,11 @@ def test_ray_writes_the_same_bytes(files: list[str], tmp_path: Path) -> None:
     built(data, tmp_path / "one")
     built(data, tmp_path / "ray", partial(in_ray, 2))
     assert content(tmp_path / "one") == content(tmp_path / "ray")
-    with pytest.raises(DataError, match="not UTF-8") as caught:
-        list(in_ray(2, [partial(refusing, 17)]))
-    assert caught.value.where == "train.de:17:3"
+    job = StoreJob(tmp_path, tmp_path / "one" / "text", "", 9, PairFilter(9), is_strict=True)
+    piece = Piece(0, ("gone.src", files[1]), (Span(0, 0, 9), Span(0, 0, 9)))
+    with pytest.raises(DataError, match="There is no such file") as caught:
+        list(in_ray(2, [partial(prepare_shard, job, piece)]))
+    assert caught.value.where == "gone.src"
 
 
 def test_a_killed_preparation_resumes_to_the_same_bytes(files: list[str], tmp_path: Path) -> None:
