@@ -148,6 +148,25 @@ def test_bad_lines_and_leaks_are_counted_over_all_shards(files: list[str], tmp_p
     assert built(data, tmp_path / "store").facts()["leaked"] == 0
 
 
+def test_shards_of_another_preparation_are_not_used(files: list[str], tmp_path: Path) -> None:
+    """Whether the vocabulary, the lengths or the validation pairs differ."""
+    data = [
+        settings_of(files, valid=Corpus(files=(files[0], files[0]))),
+        settings_of(files, valid=Corpus(files=tuple(files))),
+        settings_of(files, max_length=12),
+        settings_of(files),
+    ]
+    for other in data[:-1]:
+        with pytest.raises(Unfinished):
+            built(other, tmp_path / "store", part_of(in_process, 0, 2))
+    built(data[-1], tmp_path / "store")
+    built(data[-1], tmp_path / "fresh")
+    assert content(tmp_path / "store") == content(tmp_path / "fresh")
+    with pytest.raises(Unfinished):
+        built(data[0], tmp_path / "leaks", part_of(in_process, 0, 2))
+    assert built(data[1], tmp_path / "leaks").leaked == len(list(open_pairs(files, on_bad=lambda bad: None)))
+
+
 def refusing(line: int) -> Iterator[Done]:
     yield Done(1, 1)
     raise DataError("This is not UTF-8.", where=f"train.de:{line}:3", expected="UTF-8", hint="iconv …")

@@ -38,7 +38,7 @@ from dragoman.data.store.layout import contents, digest, fingerprint
 from dragoman.data.store.reader import StoreReader, open_current
 from dragoman.data.store.writer import disown
 from dragoman.data.stores import OnProgress, StorePlan, prepare_stores
-from dragoman.durable import new_folder, verify_folder
+from dragoman.durable import new_folder, sweep, verify_folder
 from dragoman.errors import DataError
 from dragoman.manifest import MANIFEST
 from dragoman.text.build import learn
@@ -167,6 +167,7 @@ def plan_data(
 
 def plan_store(data: DataConfig, corpus: Corpus, job: StoreJob, on_bad: OnBad) -> StorePlan:
     name = " ".join(corpus.files)
+    sweep(job.home)
     if open_current(job.home, job.fingerprint):
         return StorePlan(name, job, ())
     disown(job.home)

@@ -64,10 +64,16 @@ class StoreJob:
     valid: Sequence[Pair] = ()  # looked for in the training data
     valid_hash: str = ""
 
+    def shard(self, number: int, *, verified: bool) -> ShardFacts | None:
+        """Return the facts of a shard that was made by this job. `verified` also compares its SHA-256."""
+        facts = read_shard(self.home, number, verified=verified)
+        is_ours = facts and (facts.fingerprint, facts.valid) == (self.fingerprint, self.valid_hash)
+        return facts if is_ours else None
+
 
 def prepare_shard(job: StoreJob, piece: Piece) -> Iterator[Done]:
     """Write the shard of a piece, unless it is there already."""
-    if there := read_shard(job.home, piece.number, job.fingerprint, verified=True):
+    if there := job.shard(piece.number, verified=True):
         yield Done(there.counts["read"], there.size, there.counts["read"])
         return
     with gc_paused():

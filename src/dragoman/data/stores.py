@@ -14,7 +14,7 @@ from dragoman.data.prepare import Done, StoreJob, nothing_left, prepare_shard
 from dragoman.data.readers.bad_line import BadLine, Kind, OnBad
 from dragoman.data.store.layout import MANIFEST
 from dragoman.data.store.reader import StoreReader
-from dragoman.data.store.writer import join, read_shard
+from dragoman.data.store.writer import join
 from dragoman.durable import remove_folder
 from dragoman.errors import DataError
 from dragoman.text.tokenizer_pair import TokenizerPair
@@ -48,9 +48,7 @@ class StorePlan:
         """Return the store. Bad lines are reported in their order."""
         if self.pieces:
             job = self.job
-            found = [
-                read_shard(job.home, piece.number, job.fingerprint, verified=False) for piece in self.pieces
-            ]
+            found = [job.shard(piece.number, verified=False) for piece in self.pieces]
             shards = [facts for facts in found if facts]
             if len(shards) < len(found):
                 raise Unfinished(len(found) - len(shards), len(found))

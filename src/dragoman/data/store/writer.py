@@ -99,17 +99,15 @@ def new_shard(
         (folder / FACTS).write_text(json.dumps(asdict(facts)) + "\n", encoding="utf-8")
 
 
-def read_shard(home: Path, number: int, fingerprint: str, *, verified: bool) -> ShardFacts | None:
-    """Return the facts of a shard that is complete and has this fingerprint. `verified` compares the SHA-256
-    of every file."""
+def read_shard(home: Path, number: int, *, verified: bool) -> ShardFacts | None:
+    """Return the facts of a shard if it is complete. `verified` compares the SHA-256 of every file."""
     try:
         manifest = FolderManifest(home / shard_name(number))
         if verified:
             manifest.verify()
-        facts = ShardFacts(**json.loads(manifest.read(home / shard_name(number) / FACTS)))
+        return ShardFacts(**json.loads(manifest.read(home / shard_name(number) / FACTS)))
     except (Damaged, ValueError, TypeError):
         return None
-    return facts if facts.fingerprint == fingerprint else None
 
 
 def join(home: Path, shards: Sequence[ShardFacts], *, vocabulary: int, shard_pairs: int) -> None:
