@@ -33,7 +33,8 @@ def in_ray(workers: int, tasks: Sequence[Task]) -> Iterator[Done]:
 
 
 def lost(error: Exception) -> DragomanError:
+    last_line = str(error).strip().rpartition("\n")[2]
     return DragomanError(
-        f"Ray could not finish a task: {str(error).strip().splitlines()[-1]}",
+        f"Ray could not finish a task: {last_line}",
         hint="Run the same command again; finished shards are kept.",
     )
