@@ -10,7 +10,8 @@ kills   kill -9 at random moments of a pool, started again each time: the files 
 rate    pairs per second with one worker and with --workers, and per core: the time that the processors
         worked. Passes where --workers are 0.8 × as many times as fast, once reading, which one process does,
         is subtracted.
-memory  the peak of all processes together, for FEW and MANY pairs: at most 10 % more.
+memory  the peak of all processes together, for FEW and MANY pairs: at most 10 % more. FEW are more than the
+        200,000 that the vocabulary is learned from, which are held in memory.
 
 Made-up pairs of about twelve words a side are written below FOLDER and deleted again. One line of JSON for
 each part; exit 1 where one did not pass. Needs Linux.

@@ -4,8 +4,24 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from multiprocessing import connection, parent_process
 from threading import Thread
+
+
+@contextmanager
+def starting_workers() -> Iterator[None]:
+    """Block Ctrl-C for the processes started here, which do not get as far as `begin_worker` at once; this
+    process gets it afterwards."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def begin_worker() -> None:

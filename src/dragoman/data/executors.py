@@ -16,7 +16,7 @@ from multiprocessing import active_children, get_context
 
 from dragoman.data.prepare import Done
 from dragoman.errors import DragomanError
-from dragoman.worker import begin_worker
+from dragoman.worker import begin_worker, starting_workers
 
 Task = Callable[[], Iterator[Done]]
 Executor = Callable[[Sequence[Task]], Iterator[Done]]
@@ -42,7 +42,9 @@ def run_in_pool(workers: int, tasks: Sequence[Task]) -> Iterator[Done]:
     # A fork would copy the locks of threads, held or not.
     with ProcessPoolExecutor(workers, get_context("spawn"), init_worker) as pool:
         try:
-            for done in as_completed([pool.submit(finish, task) for task in tasks]):
+            with starting_workers():
+                waiting = [pool.submit(finish, task) for task in tasks]
+            for done in as_completed(waiting):
                 yield done.result()
         except BaseException as error:  # also Ctrl-C, and a generator that is closed
             for child in set(active_children()) - others:
