@@ -132,7 +132,7 @@ def be_a_rank() -> None:
     """Sum a few gradients; the first rank prints the milliseconds of the fastest sum."""
     torch.set_num_threads(1)
     ranks = connect(timeout=60.0, again="")
-    ranks.join()
+    ranks.join(torch.device("cpu"))
     cuts = [MEASURED_PARAMETERS * part // ranks.count for part in range(ranks.count + 1)]
     partition = Partition(ranks, cuts)
     took = []

@@ -345,9 +345,12 @@ def test_preparing_says_how_fast_it_goes() -> None:
     preparing = PreparationView(watch)
     preparing({"event": "reading"})
     assert "vocabulary" in preparing.text
+    event = {"event": "prepare", "corpus": "a.en a.de", "bytes": 1, "found": 2_000, "total": 40_000}
+    preparing({**event, "pairs": 2_000})
+    assert preparing.text == "Preparing a.en a.de   2,000 of 40,000 pairs"
     watch.now += 2.0
-    preparing({"event": "prepare", "corpus": "a.en a.de", "pairs": 10_000, "bytes": 1})
-    assert preparing.text == "Preparing a.en a.de   10,000 pairs   5,000 pairs/s"
+    preparing({**event, "pairs": 12_000})  # those that were found took no time
+    assert preparing.text == "Preparing a.en a.de   12,000 of 40,000 pairs   5,000 pairs/s   6 s left"
 
 
 PREPARED = {

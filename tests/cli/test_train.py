@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 from dragoman.cli.main import main
-from dragoman.cli.training_view import session
+from dragoman.cli.terminal import typed
 from dragoman.data.recipes.build import make_recipe
 
 COMMAND = [sys.executable, "-m", "dragoman", "train"]
@@ -255,9 +255,9 @@ def test_missing_tensorboard_is_named_with_what_to_install(
 
 def test_command_is_repeated_as_a_shell_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["dragoman", "--debug", "train", "a b.tsv", "--force", "-o", "x"])
-    assert session.typed(("--force",)) == "dragoman --debug train 'a b.tsv' -o x"
+    assert typed("train", ("--force",)) == "dragoman --debug train 'a b.tsv' -o x"
     monkeypatch.setattr(sys, "argv", ["pytest", "tests"])
-    assert session.typed(()) == ""
+    assert typed("train") == ""
 
 
 class Terminal:

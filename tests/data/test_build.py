@@ -11,10 +11,12 @@ import pytest
 
 from dragoman.config.data import Corpus, DataConfig
 from dragoman.config.text import TextConfig
-from dragoman.data import build
+from dragoman.data import build, prepare
 from dragoman.data.build import TrainingData, build_data
 from dragoman.data.holdout import choose_held_out, exclude_overlaps
 from dragoman.data.pair import Pair
+from dragoman.data.pieces import Piece, read_piece
+from dragoman.data.readers.bad_line import OnBad
 from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.text.build import learn
 
@@ -31,7 +33,12 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         found.append([Path(file).name for file in files])
         return open_pairs(files, **more)
 
+    def counted_piece(piece: Piece, on_bad: OnBad) -> Iterator[Pair]:
+        found.append([Path(file).name for file in piece.files])
+        return read_piece(piece, on_bad)
+
     monkeypatch.setattr(build, "open_pairs", counted)
+    monkeypatch.setattr(prepare, "read_piece", counted_piece)
     return found
 
 

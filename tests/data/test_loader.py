@@ -19,14 +19,18 @@ import torch
 
 from dragoman.data.loader import GlobalBatch, Loader
 from dragoman.data.pair import Pair
+from dragoman.data.pieces import Piece
 from dragoman.data.prefetch import prefetch
-from dragoman.data.prepare import PairFilter, prepare
+from dragoman.data.prepare import Done, ListedLines, PairFilter, Skip, StoreJob, write_shard
+from dragoman.data.readers.bad_line import refuse
+from dragoman.data.readers.lines import Span
 from dragoman.data.store.reader import StoreReader
-from dragoman.data.store.writer import StoreWriter
+from dragoman.data.stores import StorePlan
 from dragoman.errors import DataError, UsageError
 from dragoman.protocols import Batch
 from dragoman.text.specials import EOS, PAD
 from dragoman.text.tokenizer_pair import TokenizerPair
+from support.stores import write_store
 
 SIZES = (300, 45)
 
@@ -42,9 +46,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> list[StoreReader]:
             ([10 + c, row + 100] + [7] * rng.integers(0, 20), [8] * rng.integers(1, 20))
             for row in range(size)
         ]
-        with StoreWriter(folder, vocabulary=600, shard_pairs=64, fingerprint="", counts={}) as writer:
-            writer.extend(pairs)
-        readers.append(StoreReader(folder))
+        readers.append(StoreReader(write_store(folder, pairs, vocabulary=600, shard_pairs=64)))
     return readers
 
 
@@ -165,8 +167,7 @@ def test_another_batch_size_cuts_the_window_anew_so_that_rows_come_twice(stores:
 
 
 def test_fewer_rows_than_micro_batches_leaves_none(stores: list[StoreReader], tmp_path: Path):
-    with StoreWriter(tmp_path, vocabulary=600, shard_pairs=64, fingerprint="", counts={}) as writer:
-        writer.extend([([10, 100], [8])])
+    write_store(tmp_path, [([10, 100], [8])], vocabulary=600, shard_pairs=64)
     [batch] = take(make([StoreReader(tmp_path)], [1]), 1)
     assert [micro is None for micro in batch.micro] == [False, True, True, True]
 
@@ -272,16 +273,17 @@ def test_another_process_sees_the_same_and_ends_with_its_stream_open(stores: lis
     assert done.stderr == ""
 
 
-def prepared(pairs: Sequence[tuple[str, str]], folder: Path, **more: object) -> StoreReader:
-    settings: dict[str, object] = {
-        "origin": "a.tsv",
-        "wanted": PairFilter(5),
-        "shard_pairs": 10,
-        "fingerprint": "x",
-        **more,
-    }
+def prepared(
+    pairs: Sequence[tuple[str, str]], folder: Path, skip: Skip | None = None
+) -> tuple[StoreReader, list[Done]]:
+    job = StoreJob(folder, folder / "text", "x", shard_pairs=10, wanted=PairFilter(5, skip), is_strict=True)
     numbered = [Pair(src, tgt, line) for line, (src, tgt) in enumerate(pairs, start=1)]
-    return prepare(iter(numbered), TEXT, folder, **settings)  # type: ignore[arg-type]
+    pieces = [Piece(n, ("a.tsv",), (Span(0, 10 * n, 10),)) for n in range(max(1, -(-len(pairs) // 10)))]
+    done: list[Done] = []
+    for piece in pieces:
+        some = iter(numbered[piece.spans[0].before :][:10])
+        done += write_shard(job, piece.number, some, TEXT, ListedLines(is_strict=True))
+    return StorePlan("a.tsv", job, pieces).joined(TEXT, refuse), done
 
 
 def test_prepare_drops_and_counts_what_cannot_be_learnt_from(tmp_path: Path):
@@ -294,21 +296,19 @@ def test_prepare_drops_and_counts_what_cannot_be_learnt_from(tmp_path: Path):
         ("held", "out"),
         ("abcde", "x"),
     ]
-    done: list[tuple[int, int]] = []
-    wanted = PairFilter(5, skip=lambda pair: pair.src == "held")
-    reader = prepared(pairs, tmp_path, wanted=wanted, progress=lambda *now: done.append(now))
+    reader, done = prepared(pairs, tmp_path, skip=lambda pair: pair.src == "held")
     assert reader.manifest.counts == {"read": 7, "skipped": 1, "empty": 2, "too_long": 2, "kept": 2}
     assert [src.tolist() for src, _ in reader.read(np.arange(2))] == [
         TEXT.src.encode("ab"),
         TEXT.src.encode("abcde"),
     ]
-    assert done == [(7, sum(len(src) + len(tgt) + 2 for src, tgt in pairs))]
+    assert done == [(7, sum(len(src) + len(tgt) + 2 for src, tgt in pairs), 0)]
 
 
 def test_prepare_streams_in_order_over_many_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("dragoman.data.pair.BLOCK_PAIRS", 7)
     pairs = [(f"{n:03d}", f"{n:02d}") for n in range(100)]
-    reader = prepared(pairs, tmp_path)
+    reader, _ = prepared(pairs, tmp_path)
     assert [TEXT.src.decode(src.tolist()) for src, _ in reader.read(np.arange(100))] == [
         src for src, _ in pairs
     ]

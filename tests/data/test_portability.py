@@ -13,7 +13,7 @@ import pytest
 
 from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.data.store.reader import StoreReader
-from dragoman.data.store.writer import StoreWriter
+from support.stores import write_store
 
 AS_ON_WINDOWS = """
 import sys
@@ -33,8 +33,7 @@ def test_memory_is_not_known_on_windows_but_asked_for_in_vain() -> None:
 def test_a_store_is_read_without_pread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "pread")
     pairs = [([4 + n, 5], [6, 7 + n, 8]) for n in range(30)]
-    with StoreWriter(tmp_path / "s", vocabulary=99, shard_pairs=7, fingerprint="x", counts={}) as writer:
-        writer.extend(pairs)
+    write_store(tmp_path / "s", pairs, vocabulary=99, shard_pairs=7)
     rows = [29, 3, 3, 17, 0]
     found = StoreReader(tmp_path / "s").read(np.array(rows, np.int64))
     assert [(src.tolist(), tgt.tolist()) for src, tgt in found] == [pairs[row] for row in rows]

@@ -18,20 +18,12 @@ from hypothesis import strategies as st
 
 from dragoman.data.store.layout import MANIFEST, fingerprint, read_manifest
 from dragoman.data.store.reader import HANDLES, StoreReader, open_current
-from dragoman.data.store.writer import StoreWriter
-from dragoman.errors import DataError
+from dragoman.data.store.writer import ShardFacts, join, new_shard, read_shard
+from dragoman.errors import CheckpointError, DataError
+from support.stores import write_shards
+from support.stores import write_store as write
 
 Pairs = Sequence[tuple[list[int], list[int]]]
-
-
-def write(
-    folder: Path, pairs: Pairs, *, vocabulary: int = 1000, shard_pairs: int = 100, made_from: str = "x"
-) -> Path:
-    with StoreWriter(
-        folder, vocabulary=vocabulary, shard_pairs=shard_pairs, fingerprint=made_from, counts={}
-    ) as writer:
-        writer.extend(pairs)
-    return folder
 
 
 def some_pairs(count: int, seed: int = 0, vocabulary: int = 1000) -> list[tuple[list[int], list[int]]]:
@@ -72,14 +64,21 @@ def test_what_was_written_is_read(
     assert list(zip(src_len, tgt_len, strict=True)) == [(len(pairs[r][0]), len(pairs[r][1])) for r in rows]
 
 
-def test_chunks_that_cross_shards_keep_their_order(tmp_path: Path):
-    pairs = some_pairs(1000)
-    with StoreWriter(tmp_path, vocabulary=1000, shard_pairs=64, fingerprint="", counts={}) as writer:
-        for start in range(0, 1000, 77):
-            writer.extend(pairs[start : start + 77])
+def test_shards_of_different_sizes_keep_their_order(tmp_path: Path):
+    """Some pairs of a piece are dropped; sometimes all of them."""
+    pairs, sizes, shards = some_pairs(200), [64, 3, 0, 50, 0, 0, 61, 22, 0], []
+    for number, size in enumerate(sizes):
+        start, facts = sum(sizes[:number]), ShardFacts("x")
+        with new_shard(tmp_path, number, vocabulary=1000, shard_pairs=64, facts=facts) as writer:
+            for first in range(start, start + size, 7):
+                writer.extend(pairs[first : min(first + 7, start + size)])
+        shards.append(facts)
+    join(tmp_path, shards, vocabulary=1000, shard_pairs=64)
     reader = StoreReader(tmp_path)
-    assert read(reader, range(1000)) == pairs
-    assert [shard.pairs for shard in reader.manifest.shards] == [64] * 15 + [40]
+    assert read(reader, range(200)) == pairs
+    rows = [199, 67, 66, 0, 63, 64, 116, 117, 178]
+    assert read(reader, rows) == [pairs[row] for row in rows]
+    assert [shard.pairs for shard in reader.manifest.shards] == sizes
     assert reader.manifest.src_tokens == sum(len(src) for src, _ in pairs)
 
 
@@ -88,7 +87,7 @@ def test_small_vocabularies_take_two_bytes_an_id(tmp_path: Path):
     tokens = sum(len(src) + len(tgt) for src, tgt in pairs)
     for vocabulary, width in ((65_535, 2), (65_536, 4)):
         write(tmp_path, pairs, vocabulary=vocabulary)
-        assert (tmp_path / "00000.data").stat().st_size == width * tokens
+        assert (tmp_path / "00000/data").stat().st_size == width * tokens
 
 
 def test_more_shards_than_open_files_are_read(tmp_path: Path):
@@ -106,37 +105,46 @@ def test_an_id_beyond_the_vocabulary_is_refused_and_no_store_is_left(tmp_path: P
         StoreReader(tmp_path)
 
 
-def test_a_failure_while_writing_leaves_no_store_and_no_partial_file(tmp_path: Path):
+def test_a_failure_while_writing_leaves_no_store_and_no_temporary_folder(tmp_path: Path):
     write(tmp_path, some_pairs(10))
     with pytest.raises(ValueError, match="not in range"):
         write(tmp_path, [*some_pairs(7), ([4], [5000])], shard_pairs=5)
     assert open_current(tmp_path, "x") is None
-    assert not list(tmp_path.glob("*.partial"))
+    assert not list(tmp_path.glob(".*"))
 
 
-def test_a_killed_writer_leaves_no_store_and_the_next_one_starts_clean(tmp_path: Path):
+def test_a_killed_writer_leaves_whole_shards_and_the_next_one_starts_clean(tmp_path: Path):
     script = textwrap.dedent("""
         import sys
+        from itertools import count
         from pathlib import Path
-        from dragoman.data.store.writer import StoreWriter
-        home = Path(sys.argv[1])
-        with StoreWriter(home, vocabulary=50, shard_pairs=7, fingerprint="x", counts={}) as writer:
-            while True:
-                writer.extend([([4, 5], [6])] * 5)
+        from dragoman.data.store.writer import ShardFacts, new_shard
+        for number in count():
+            facts = ShardFacts("x")
+            with new_shard(Path(sys.argv[1]), number, vocabulary=50, shard_pairs=7, facts=facts) as writer:
+                writer.extend([([4, 5], [6])] * 7)
     """)
     process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)])
     deadline = time.monotonic() + 15
-    while not (tmp_path / "00003.data").exists() and time.monotonic() < deadline:
+    while not (tmp_path / "00003").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
     process.kill()
     process.wait()
-    assert (tmp_path / "00003.data").exists()
+    assert read_shard(tmp_path, 3, verified=True)
     with pytest.raises(DataError, match="is incomplete") as caught:
         StoreReader(tmp_path)
     assert f"Delete the folder {tmp_path}" in caught.value.hint
     pairs = some_pairs(3)
     assert read(StoreReader(write(tmp_path, pairs)), range(3)) == pairs
-    assert sorted(os.listdir(tmp_path)) == ["00000.data", "00000.index", MANIFEST]
+    assert sorted(path.name for path in tmp_path.glob("[!.]*")) == ["00000", MANIFEST]
+
+
+@pytest.mark.parametrize("name", ["data", "index", "shard.json", MANIFEST])
+def test_a_damaged_shard_is_not_taken_for_a_finished_one(tmp_path: Path, name: str):
+    write_shards(tmp_path, some_pairs(20), vocabulary=1000)
+    assert read_shard(tmp_path, 0, verified=True)
+    flip(tmp_path / "00000" / name, 9)
+    assert not read_shard(tmp_path, 0, verified=True)
 
 
 def flip(path: Path, at: int) -> None:
@@ -145,7 +153,7 @@ def flip(path: Path, at: int) -> None:
     path.write_bytes(bytes(content))
 
 
-@pytest.mark.parametrize("name", ["00000.data", "00000.index", "00001.data", "00001.index", MANIFEST])
+@pytest.mark.parametrize("name", ["00000/data", "00000/index", "00001/data", "00001/index", MANIFEST])
 def test_every_flipped_bit_of_a_small_store_is_noticed(tmp_path: Path, name: str):
     write(tmp_path, some_pairs(20), shard_pairs=10)
     content = (tmp_path / name).read_bytes()
@@ -162,12 +170,12 @@ def test_every_flipped_bit_of_a_small_store_is_noticed(tmp_path: Path, name: str
 def test_flips_in_a_large_store_are_found_on_demand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("dragoman.data.store.reader.SMALL", 0)
     write(tmp_path, some_pairs(20))
-    flip(tmp_path / "00000.data", 11)
+    flip(tmp_path / "00000/data", 11)
     with pytest.raises(DataError, match="was changed"):
         StoreReader(tmp_path).verify()
 
 
-@pytest.mark.parametrize("name", ["00000.data", "00000.index", "00001.data", "00001.index"])
+@pytest.mark.parametrize("name", ["00000/data", "00000/index", "00001/data", "00001/index"])
 def test_no_flipped_bit_of_a_large_store_becomes_another_token(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ):
@@ -192,7 +200,7 @@ def test_no_flipped_bit_of_a_large_store_becomes_another_token(
 def test_a_record_is_right_in_its_own_place_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("dragoman.data.store.reader.SMALL", 0)
     reader = StoreReader(write(tmp_path, some_pairs(20), shard_pairs=10))
-    first, second = (tmp_path / f"0000{n}.index" for n in range(2))
+    first, second = (tmp_path / f"0000{n}/index" for n in range(2))
     records = first.read_bytes(), second.read_bytes()
     second.write_bytes(records[0])
     first.write_bytes(records[1])
@@ -200,7 +208,7 @@ def test_a_record_is_right_in_its_own_place_only(tmp_path: Path, monkeypatch: py
         reader.lengths(np.arange(20))
 
 
-@pytest.mark.parametrize("name", ["00000.data", "00000.index"])
+@pytest.mark.parametrize("name", ["00000/data", "00000/index"])
 def test_a_truncated_shard_is_noticed_at_any_size(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("dragoman.data.store.reader.SMALL", 0)
     write(tmp_path, some_pairs(20))
@@ -230,7 +238,7 @@ def test_a_store_is_current_only_for_what_it_was_made_from(tmp_path: Path):
     write(tmp_path, some_pairs(3), made_from="x")
     assert open_current(tmp_path, "x") is not None
     assert open_current(tmp_path, "y") is None
-    flip(tmp_path / "00000.data", 0)
+    flip(tmp_path / "00000/data", 0)
     assert open_current(tmp_path, "x") is None
 
 
@@ -254,7 +262,7 @@ def test_rows_outside_of_the_store_are_refused(tmp_path: Path):
 
 def test_a_folder_that_cannot_be_written_is_explained(tmp_path: Path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(DataError, match="cannot be written"):
+    with pytest.raises(CheckpointError, match="could not be written"):
         write(tmp_path / "file" / "store", some_pairs(1))
 
 
@@ -262,4 +270,5 @@ def test_nothing_on_disk_is_code(tmp_path: Path):
     write(tmp_path, some_pairs(3))
     json.loads((tmp_path / MANIFEST).read_text())
     assert read_manifest(tmp_path).pairs == 3
-    assert sorted(os.listdir(tmp_path)) == ["00000.data", "00000.index", MANIFEST]
+    assert sorted(os.listdir(tmp_path)) == ["00000", MANIFEST]
+    assert sorted(os.listdir(tmp_path / "00000")) == [MANIFEST, "data", "index", "shard.json"]

@@ -18,7 +18,7 @@ import pytest
 
 import dragoman
 from dragoman.config.load import load as load_config
-from dragoman.data.prepare import PairFilter, prepare
+from dragoman.data.prepare import ListedLines, PairFilter, StoreJob, write_shard
 from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.inference.model import Model, load
 from dragoman.nn.dropout import noise
@@ -28,7 +28,7 @@ from dragoman.training.run import Run
 
 PACKAGE = f"{Path(dragoman.__file__).parent}/"
 PART = {"kind": "transformer", "layers": 1, "width": 16, "heads": 2, "ffn": 32}
-TEXT_TO_LOSS = 38
+TEXT_TO_LOSS = 39
 SENTENCE_TO_OUTPUT = 50
 STEERED_ROOM_CHANGES = 2
 
@@ -85,8 +85,8 @@ def test_text_to_loss(run: Run, tmp_path: Path) -> None:
     updater.model.train()
     with followed() as visits:
         pairs = open_pairs(run.config.data.train[0].files)
-        options = {"origin": "", "shard_pairs": 1000, "fingerprint": ""}
-        prepare(pairs, data.text, tmp_path / "store", wanted=PairFilter(100), **options)
+        job = StoreJob(tmp_path, Path(), "", 1000, PairFilter(100), is_strict=True)
+        list(write_shard(job, 0, pairs, data.text, ListedLines(is_strict=True)))
         batch = next(loader.stream(0))
         with noise(1, 1, 0):
             updater.objective(updater.model, batch.micro[0], 1)

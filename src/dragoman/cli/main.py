@@ -24,6 +24,7 @@ from dragoman.spelling import closest, did_you_mean
 
 VERBS = {
     "check": "inspect data before training, a model, or this machine",
+    "prepare": "prepare data for training in several processes, or on several machines",
     "train": "plan, then train; resumes an unfinished run",
     "run": "apply a model to text, to stdin or to files",
     "score": "measure a model, or compare two",
@@ -48,6 +49,8 @@ ELSEWHERE = {
     "test": "score",
     "convert": "export",
     "init": "new",
+    "preprocess": "prepare",
+    "binarize": "prepare",
     "create": "new",
 }
 
@@ -65,6 +68,7 @@ Start here:
 
 With your own two files, where line N of one corresponds to line N of the other:
   dragoman check train.en train.de
+  dragoman prepare train.en train.de -o en-de           for large files: on all cores, before training
   dragoman train train.en train.de --valid val.en val.de -o en-de
   dragoman score en-de test.en test.de
   dragoman export en-de --to ct2                        for CTranslate2, with verified outputs

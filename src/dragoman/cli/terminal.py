@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import select
+import shlex
 import sys
 import time
 from collections.abc import Iterable
@@ -68,6 +69,13 @@ def give(text: str, out: TextIO | None = None) -> None:
     """Write a result; to a file or a pipe, byte for byte."""
     out = out or sys.stdout
     out.write(harmless(text) if out.isatty() else text)
+
+
+def typed(verb: str, without: tuple[str, ...] = ()) -> str:
+    """Return the command line, quoted for a shell; "" if this process was not started by one."""
+    words = [word for word in sys.argv[1:] if word not in without]
+    is_ours = [word for word in words if word != "--debug"][:1] == [verb]
+    return shlex.join(["dragoman", *words]) if is_ours else ""
 
 
 class LiveLine:

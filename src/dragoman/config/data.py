@@ -85,7 +85,9 @@ class DataConfig(Section):
         default=False,
         description="Skip lines that cannot be read (not UTF-8, not two columns) instead of stopping.",
     )
-    shard_pairs: int = Field(default=500_000, ge=1, description="Pairs in one shard of the token store.")
+    shard_pairs: int = Field(
+        default=500_000, ge=1, description="Lines of a corpus per shard of the token store."
+    )
 
     @field_validator("train", mode="before")
     @classmethod

@@ -31,6 +31,11 @@ class Config(Section):
         limits = [self.model.encoder.longest, self.model.decoder.longest]
         return min([self.data.max_length, *(limit - 1 for limit in limits if limit is not None)])
 
+    @property
+    def data_of_run(self) -> DataConfig:
+        """The data settings with this limit, from which the token store is built."""
+        return self.data.model_copy(update={"max_length": self.longest_side})
+
     @model_validator(mode="after")
     def _tying_needs_one_vocabulary(self) -> Config:
         if self.model.tied == "all" and not self.text.is_joint:

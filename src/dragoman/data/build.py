@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -15,6 +15,7 @@ from dragoman.config.data import Corpus, DataConfig
 from dragoman.config.text import TextConfig
 from dragoman.data.clean.cleaner import clean
 from dragoman.data.clean.sides import are_swapped, language_names
+from dragoman.data.executors import Executor, in_process
 from dragoman.data.gc_pause import gc_paused
 from dragoman.data.holdout import HeldOut, Overlaps, choose_held_out, read_held_out, write_held_out
 from dragoman.data.identity import (
@@ -28,13 +29,16 @@ from dragoman.data.identity import (
     refuse_other_vocabulary,
 )
 from dragoman.data.pair import Pair
-from dragoman.data.prepare import PairFilter, prepare
+from dragoman.data.pieces import cut, must_be_copied
+from dragoman.data.prepare import PairFilter, StoreJob
 from dragoman.data.readers.bad_line import OnBad, Skipped
 from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.data.sources import Sources, is_current
 from dragoman.data.store.layout import contents, digest, fingerprint
 from dragoman.data.store.reader import StoreReader, open_current
-from dragoman.durable import new_folder, verify_folder
+from dragoman.data.store.writer import disown
+from dragoman.data.stores import OnProgress, StorePlan, prepare_stores
+from dragoman.durable import new_folder, sweep, verify_folder
 from dragoman.errors import DataError
 from dragoman.manifest import MANIFEST
 from dragoman.text.build import learn
@@ -45,8 +49,6 @@ from dragoman.text.tokenizers.train_sentencepiece import sample
 
 MAX_VALIDATION_PAIRS = 10_000  # held in memory
 ORIGIN = "origin"  # a file with the hash of the sources and settings that a folder was built from
-
-OnCorpusProgress = Callable[[str, int, int], None]  # corpus, pairs and bytes of text processed so far
 
 
 class DataFacts(TypedDict):
@@ -71,7 +73,7 @@ class TrainingData:
     valid: list[Pair]
     skipped: Skipped
     identity: Identity
-    leaked: int  # validation pairs found in the training data while its stores were built
+    leaked: int  # validation pairs found in the training data when its stores were built
 
     @property
     def pairs(self) -> int:
@@ -98,22 +100,18 @@ class TrainingData:
         }
 
 
-class LeakedPairs:
-    """Counts validation pairs that occur verbatim in the training data.
+@dataclass(frozen=True)
+class DataPlan:
+    """What is known before the token stores are prepared."""
 
-    `check` also finds those that differ in case or punctuation, which is too slow for building the stores.
-    """
-
-    def __init__(self, valid: Iterable[Pair]) -> None:
-        self._unseen = {(pair.src, pair.tgt) for pair in valid}
-        self.count = 0
-
-    def through(self, pairs: Callable[[], Iterator[Pair]]) -> Iterator[Pair]:
-        for pair in pairs():  # opened lazily: a store that is up to date needs no pairs
-            if (pair.src, pair.tgt) in self._unseen:
-                self._unseen.remove((pair.src, pair.tgt))
-                self.count += 1
-            yield pair
+    data: DataConfig
+    sources: Sources
+    given: list[SourceFile]
+    valid: list[Pair]
+    text: TokenizerPair
+    vocabulary: dict[str, str]  # the SHA-256 of each of its files
+    skipped: Skipped
+    stores: list[StorePlan]
 
 
 @gc_paused()
@@ -123,12 +121,20 @@ def build_data(
     folder: Path,
     *,
     seed: int,
-    progress: OnCorpusProgress | None = None,
+    progress: OnProgress | None = None,
     began: Identity | None = None,
 ) -> TrainingData:
     """Build the data in `folder`, or reuse it if content and settings are the same. `began` identifies the
     data of an unfinished run in `folder`; any other data raises an error before it is used."""
-    on_bad = skipped = Skipped(is_strict=not data.skip_bad)
+    return carry_out(plan_data(data, text, folder, seed=seed, began=began), in_process, progress, began)
+
+
+@gc_paused()
+def plan_data(
+    data: DataConfig, text: TextConfig, folder: Path, *, seed: int, began: Identity | None = None
+) -> DataPlan:
+    """Choose validation pairs, learn the vocabulary and cut the corpora into shards."""
+    on_bad = Skipped(is_strict=not data.skip_bad)
     sources = Sources(folder / "sources.json")
     given = source_files(data, sources)
     held_out, sampled = build_held_out(data, given, folder, seed, on_bad, text.sample_lines)
@@ -142,20 +148,51 @@ def build_data(
     vocabulary = vocabulary_of(folder / "text")
     if began:
         refuse_other_vocabulary(began, vocabulary, str(folder / "text"))
-    stores, leaked = [], LeakedPairs(valid if data.valid else ())
+    how = [data.max_length, data.shard_pairs, data.clean, data.skip_bad, held_by]
+    stores = []
     for number, corpus in enumerate(data.train):
-        how = [data.max_length, data.shard_pairs, data.clean, data.skip_bad, held_by]
-        made_from = fingerprint(given[number].content, vocabulary, how)
-        home, skip = folder / f"corpus-{number}", held_out.skips if held_out else None
-        pairs = leaked.through(partial(cleaned, data, corpus, on_bad))
-        made = partial(build_store, data, corpus, pairs, texts, home, made_from, skip, progress)
-        stores.append(open_current(home, made_from) or made())
-    sources.refuse_changed()
-    identity = Identity(given, [rows_of(store) for store in stores], len(valid), hash_of(valid), vocabulary)
+        job = StoreJob(
+            folder / f"corpus-{number}",
+            folder / "text",
+            fingerprint(given[number].content, vocabulary, how),
+            data.shard_pairs,
+            PairFilter(data.max_length, held_out.skips if held_out else None),
+            on_bad.is_strict,
+            valid if data.valid else (),
+            hash_of(valid) if data.valid else "",
+        )
+        stores.append(plan_store(data, corpus, job, on_bad))
+    return DataPlan(data, sources, given, valid, texts, vocabulary, on_bad, stores)
+
+
+def plan_store(data: DataConfig, corpus: Corpus, job: StoreJob, on_bad: OnBad) -> StorePlan:
+    name = " ".join(corpus.files)
+    sweep(job.home)
+    if open_current(job.home, job.fingerprint):
+        return StorePlan(name, job, ())
+    disown(job.home)
+    is_copied = data.clean or must_be_copied(corpus.files)
+    copied = partial(cleaned, data, corpus, on_bad) if is_copied else None
+    return StorePlan(name, job, cut(corpus.files, data.shard_pairs, job.home, job.fingerprint, copied))
+
+
+def carry_out(
+    plan: DataPlan,
+    execute: Executor,
+    progress: OnProgress | None = None,
+    began: Identity | None = None,
+) -> TrainingData:
+    """Prepare the token stores. Raise Unfinished if `execute` did only a part of it."""
+    prepare_stores(plan.stores, execute, progress)
+    stores = [store.joined(plan.text, plan.skipped) for store in plan.stores]
+    plan.sources.refuse_changed()
+    rows, looked_for = [rows_of(store) for store in stores], hash_of(plan.valid)
+    identity = Identity(plan.given, rows, len(plan.valid), looked_for, plan.vocabulary)
     if began:
         refuse_other_rows(began, identity)
-    weights = [corpus.weight * len(store) for corpus, store in zip(data.train, stores, strict=True)]
-    return TrainingData(texts, stores, weights, valid, skipped, identity, leaked.count)
+    weights = [corpus.weight * len(store) for corpus, store in zip(plan.data.train, stores, strict=True)]
+    leaked = {n for s in stores if s.manifest.valid == looked_for for n in s.manifest.leaked}
+    return TrainingData(plan.text, stores, weights, plan.valid, plan.skipped, identity, len(leaked))
 
 
 def refuse_swapped(data: DataConfig) -> None:
@@ -259,29 +296,6 @@ def build_text(
         save_text(learned, new)
         (new / ORIGIN).write_text(origin, encoding="utf-8")
     return learned
-
-
-def build_store(
-    data: DataConfig,
-    corpus: Corpus,
-    pairs: Iterator[Pair],
-    text: TokenizerPair,
-    folder: Path,
-    made_from: str,
-    skip: Callable[[Pair], bool] | None,
-    progress: OnCorpusProgress | None,
-) -> StoreReader:
-    name = " ".join(corpus.files)
-    return prepare(
-        pairs,
-        text,
-        folder,
-        wanted=PairFilter(data.max_length, skip),
-        origin=name,
-        shard_pairs=data.shard_pairs,
-        fingerprint=made_from,
-        progress=partial(progress, name) if progress else None,
-    )
 
 
 @contextmanager

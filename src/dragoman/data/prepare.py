@@ -1,26 +1,30 @@
-"""Preparation of a token store from text: threads encode some blocks while others are read and written."""
+"""Preparation of a shard of a token store: threads encode some blocks while others are read and written."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from functools import partial
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
+from dragoman.data.gc_pause import gc_paused
 from dragoman.data.pair import Pair, blocks
-from dragoman.data.store.reader import StoreReader
-from dragoman.data.store.writer import StoreWriter
+from dragoman.data.pieces import Piece, read_piece
+from dragoman.data.readers.bad_line import BadLine, Skipped
+from dragoman.data.store.writer import ShardFacts, new_shard, read_shard
 from dragoman.errors import DataError
+from dragoman.text.build import load as load_text
 from dragoman.text.tokenizer import Ids
 from dragoman.text.tokenizer_pair import TokenizerPair
 
 THREADS = 2  # one encodes while the other converts its ids; SentencePiece has its own threads
 AHEAD = 3  # blocks read but not yet written
+COUNTS = ("read", "skipped", "empty", "too_long", "kept")  # what becomes of pairs
 
-OnProgress = Callable[[int, int], None]  # pairs and bytes of text processed so far
 Skip = Callable[[Pair], bool]
 
 
@@ -39,37 +43,99 @@ class Encoded(NamedTuple):
     size: int  # bytes of its text in plain files, including line ends
 
 
-def prepare(
-    pairs: Iterable[Pair],
-    text: TokenizerPair,
-    folder: Path,
-    *,
-    wanted: PairFilter,
-    origin: str,
-    shard_pairs: int,
-    fingerprint: str,
-    progress: OnProgress | None = None,
-) -> StoreReader:
-    """Encode the pairs, drop unusable ones and write the store. `manifest.counts` counts them by reason."""
-    counts = {"read": 0, "skipped": 0, "empty": 0, "too_long": 0, "kept": 0}
-    size = 0
-    vocabulary = max(text.src.size, text.tgt.size)
-    work = partial(encode, text=text, wanted=wanted)
+class Done(NamedTuple):
+    """Progress: pairs, and bytes of their text."""
+
+    pairs: int
+    size: int
+    found: int = 0  # pairs of a shard that was there already
+
+
+@dataclass(frozen=True)
+class StoreJob:
+    """What every shard of a store has in common. It is pickled, for other processes."""
+
+    home: Path
+    text: Path  # the folder of the vocabulary
+    fingerprint: str
+    shard_pairs: int
+    wanted: PairFilter
+    is_strict: bool  # whether a bad line is an error
+    valid: Sequence[Pair] = ()  # looked for in the training data
+    valid_hash: str = ""
+
+    def shard(self, number: int, *, verified: bool) -> ShardFacts | None:
+        """Return the facts of a shard that was made by this job. `verified` also compares its SHA-256."""
+        facts = read_shard(self.home, number, verified=verified)
+        is_ours = facts and (facts.fingerprint, facts.valid) == (self.fingerprint, self.valid_hash)
+        return facts if is_ours else None
+
+
+def prepare_shard(job: StoreJob, piece: Piece) -> Iterator[Done]:
+    """Write the shard of a piece, unless it is there already."""
+    if there := job.shard(piece.number, verified=True):
+        yield Done(there.counts["read"], there.size, there.counts["read"])
+        return
+    with gc_paused():
+        skipped = ListedLines(is_strict=job.is_strict)
+        with closing(read_piece(piece, skipped)) as pairs:
+            yield from write_shard(job, piece.number, pairs, vocabulary(job.text, job.fingerprint), skipped)
+
+
+@lru_cache(maxsize=1)
+def vocabulary(folder: Path, fingerprint: str) -> TokenizerPair:
+    """Return the vocabulary, once for all shards of a process. The fingerprint changes with it."""
+    return load_text(folder)
+
+
+class ListedLines(Skipped):
+    """Bad lines, to be counted where all shards are known."""
+
+    def __init__(self, *, is_strict: bool) -> None:
+        super().__init__(is_strict=is_strict)
+        self.lines: list[tuple[str, str, int]] = []
+
+    def __call__(self, bad: BadLine) -> None:
+        super().__call__(bad)
+        self.lines.append((bad.kind, bad.file, bad.line))
+
+
+def write_shard(
+    job: StoreJob, number: int, pairs: Iterator[Pair], text: TokenizerPair, skipped: ListedLines
+) -> Iterator[Done]:
+    """Encode the pairs, drop unusable ones and write the shard. `counts` counts them by reason."""
+    facts = ShardFacts(job.fingerprint, counts=dict.fromkeys(COUNTS, 0), valid=job.valid_hash)
+    leaked = LeakedPairs(job.valid)
+    size = max(text.src.size, text.tgt.size)
+    work = partial(encode, text=text, wanted=job.wanted)
     with (
-        StoreWriter(
-            folder, vocabulary=vocabulary, shard_pairs=shard_pairs, fingerprint=fingerprint, counts=counts
-        ) as writer,
-        closing(in_threads(work, blocks(pairs))) as encoded,
+        new_shard(job.home, number, vocabulary=size, shard_pairs=job.shard_pairs, facts=facts) as writer,
+        closing(in_threads(work, blocks(leaked.through(pairs)))) as encoded,
     ):
         for block in encoded:
             writer.extend(block.ids)
-            counts.update({name: counts[name] + count for name, count in block.counts.items()})
-            size += block.size
-            if progress is not None:
-                progress(counts["read"], size)
-        if not counts["kept"]:
-            raise nothing_left(origin, counts, wanted.max_length)
-    return StoreReader(folder)
+            for name, count in block.counts.items():
+                facts.counts[name] += count
+            facts.size += block.size
+            yield Done(block.counts["read"], block.size)
+        facts.bad, facts.leaked = skipped.lines, sorted(leaked.found)
+
+
+class LeakedPairs:
+    """Finds validation pairs that occur verbatim in the training data.
+
+    `check` also finds those that differ in case or punctuation, which is too slow for building the stores.
+    """
+
+    def __init__(self, valid: Sequence[Pair]) -> None:
+        self._numbers = {(pair.src, pair.tgt): number for number, pair in enumerate(valid)}
+        self.found: set[int] = set()
+
+    def through(self, pairs: Iterator[Pair]) -> Iterator[Pair]:
+        for pair in pairs:
+            if (pair.src, pair.tgt) in self._numbers:
+                self.found.add(self._numbers[pair.src, pair.tgt])
+            yield pair
 
 
 def in_threads(

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, NotRequired, TypedDict, cast
 
 from dragoman.data.build import DataFacts
+from dragoman.data.prepare import Done
 from dragoman.training.pace import Slowness
 
 
@@ -43,12 +44,14 @@ class PreparationEvent(TypedDict):
 
 
 class PrepareEvent(TypedDict):
-    """The progress of a token store."""
+    """The progress of the token stores."""
 
     event: Literal["prepare"]
     corpus: str
     pairs: int
     bytes: int
+    found: int  # of the pairs, those that an earlier preparation left
+    total: int  # pairs, if no line is skipped
 
 
 class PreparedEvent(DataFacts):
@@ -196,6 +199,18 @@ class Events:
                 self._is_full = True
                 for listener in self._listeners:
                     listener(unsaved(path, error))
+
+
+def prepare_event(corpus: str, done: Done, total: int) -> PrepareEvent:
+    pairs, size, found = done
+    return {
+        "event": "prepare",
+        "corpus": corpus,
+        "pairs": pairs,
+        "bytes": size,
+        "found": found,
+        "total": total,
+    }
 
 
 def unsaved(path: Path, error: OSError) -> UnsavedEvent:

@@ -21,6 +21,7 @@ from dragoman.config.training import seconds
 from dragoman.cores import threads
 from dragoman.data.build import TrainingData, build_data, refuse_other_data
 from dragoman.data.loader import Loader
+from dragoman.data.prepare import Done
 from dragoman.device import choose_device
 from dragoman.durable import make_parents, recover, remove_folder, sweep, write_file
 from dragoman.errors import CheckpointError, UsageError
@@ -28,7 +29,7 @@ from dragoman.models.bundle import new_model
 from dragoman.training.build import build_adam, build_objective, build_schedule
 from dragoman.training.distributed.ranks import Ranks, connect
 from dragoman.training.distributed.recursive_halving import Partition
-from dragoman.training.events import Events, Listener, rewind, unsaved
+from dragoman.training.events import Events, Listener, prepare_event, rewind, unsaved
 from dragoman.training.length import from_json
 from dragoman.training.loop import Loop
 from dragoman.training.objectives.attention_losses import GuidedAlignmentLoss
@@ -266,12 +267,12 @@ class Run:
         )
 
     def data(self, ranks: Ranks, events: Events, begun: UnfinishedRun | None = None) -> TrainingData:
-        config = self.config.data.model_copy(update={"max_length": self.config.longest_side})
+        config = self.config.data_of_run
         began = begun.data if begun else None
 
         def build() -> TrainingData:
-            def progress(corpus: str, pairs: int, size: int) -> None:
-                events.emit({"event": "prepare", "corpus": corpus, "pairs": pairs, "bytes": size})
+            def progress(corpus: str, done: Done, total: int) -> None:
+                events.emit(prepare_event(corpus, done, total))
 
             if began:
                 refuse_other_data(config, self.out / "store", began)

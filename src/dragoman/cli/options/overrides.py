@@ -21,6 +21,22 @@ def add_languages(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_data(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `train` and `prepare` that name data, settings and the run's folder."""
+    add = parser.add_argument
+    add(
+        "data",
+        nargs="*",
+        help="two text files, one .tsv, .csv, .jsonl, .tmx, .xliff or .po, or a folder; then settings",
+    )
+    add("--valid", nargs="+", metavar="FILE", help="validation pairs (default: some are held out)")
+    add("--test", nargs="+", metavar="FILE", help="pairs to score when training is done")
+    add_languages(parser)
+    add("-o", "--out", type=Path, metavar="DIR", help="the run's folder")
+    add("-c", "--config", type=Path, metavar="FILE", help="a settings file (TOML)")
+    add("--skip-bad", action="store_true", help="skip lines that cannot be read, and count them")
+
+
 def split_overrides(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     """Split positionals into files or texts and `section.key=value` overrides. Existing paths are files."""
     others: list[str] = []

@@ -10,11 +10,9 @@ from types import TracebackType
 
 from dragoman.cli.format import HEADINGS, clock, duration, measured, number, perplexity
 from dragoman.cli.terminal import talk
-from dragoman.cli.training_view.preparation import PreparationView, resumed, slow, unlocked, unsaved
+from dragoman.cli.training_view.preparation import EVERY, PreparationView, resumed, slow, unlocked, unsaved
 from dragoman.cli.training_view.progress import RunProgress
 from dragoman.training.events import Event, ValidEvent
-
-EVERY = 60.0  # seconds
 
 
 class PlainView:

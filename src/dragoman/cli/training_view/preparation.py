@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from types import TracebackType
 
 from dragoman.cli.check_text import passed_over
-from dragoman.cli.format import plural
-from dragoman.cli.terminal import printable
+from dragoman.cli.format import duration, plural
+from dragoman.cli.terminal import LiveLine, printable, talk
 from dragoman.data.build import DataFacts
-from dragoman.training.events import Event, StartEvent, UnlockedEvent, UnsavedEvent
+from dragoman.training.events import Event, PrepareEvent, StartEvent, UnlockedEvent, UnsavedEvent
 from dragoman.training.pace import Slowness
+
+EVERY = 60.0  # seconds
 
 
 class PreparationView:
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
-        self._began = now()
-        self._corpus = ""
+        self._began: float | None = None  # when the first pair was prepared
         self.text = ""
 
     def __call__(self, event: Event) -> None:
@@ -25,19 +27,41 @@ class PreparationView:
             case "reading":
                 self.text = "Reading the data, learning a vocabulary"
             case "prepare":
-                self.text = self._pairs(event["corpus"], event["pairs"])
+                self.text = self._pairs(event)
             case "timing":
                 self.text = "Timing a few updates on this machine"
-        if event["event"] != "prepare":
-            self._began = self._now()
 
-    def _pairs(self, corpus: str, pairs: int) -> str:
-        if corpus != self._corpus and self._corpus:
-            self._began = self._now()
-        self._corpus = corpus
-        seconds = self._now() - self._began
-        rate = f"   {pairs / seconds:,.0f} pairs/s" if seconds > 1 else ""
-        return f"Preparing {printable(corpus)}   {pairs:,} pairs{rate}"
+    def _pairs(self, event: PrepareEvent) -> str:
+        self._began = self._began or self._now()
+        pairs, total, seconds = event["pairs"], event["total"], self._now() - self._began
+        shown = [f"Preparing {printable(event['corpus'])}", f"{pairs:,} of {total:,} pairs"]
+        if seconds > 1 and (rate := (pairs - event["found"]) / seconds):
+            shown += [f"{rate:,.0f} pairs/s", f"{duration((total - pairs) / rate)} left"]
+        return "   ".join(shown)
+
+
+class PreparationLine:
+    """The progress on stderr: one line that is updated in a terminal, otherwise a line per minute."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now, self._last = now, now()
+        self._view, self._line = PreparationView(now), LiveLine()
+
+    def __enter__(self) -> PreparationLine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._line.__exit__(kind, error, trace)
+
+    def __call__(self, event: Event) -> None:
+        self._view(event)
+        self._line.show(self._view.text)
+        is_due = event["event"] != "prepare" or self._now() - self._last >= EVERY
+        if is_due and not self._line.is_seen:
+            self._last = self._now()
+            talk(self._view.text)
 
 
 def left_out(event: DataFacts) -> list[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dragoman.allocator import keep_freed_memory
 from dragoman.cli.format import clock
-from dragoman.cli.terminal import can_answer, countdown, give
+from dragoman.cli.terminal import can_answer, countdown, give, typed
 from dragoman.cli.training_view.watcher import Watcher
 from dragoman.config.root import Config
 from dragoman.training.distributed.ranks import Ranks
@@ -113,7 +113,7 @@ class Session:
 
     def _command(self, *without: str) -> str:
         """Return the typed command without the options not to repeat; or the shortest equivalent."""
-        return typed(without) or shlex.join(["dragoman", "train", "-o", str(self.out)])
+        return typed("train", without) or shlex.join(["dragoman", "train", "-o", str(self.out)])
 
     def _finishing(self) -> str:
         return shlex.join(["dragoman", "train", "-o", str(self.out), "--finish"])
@@ -121,13 +121,6 @@ class Session:
     def _say(self, line: str) -> None:
         if os.environ.get("RANK", "0") == "0":
             self.watcher.view.say([line])
-
-
-def typed(without: tuple[str, ...]) -> str:
-    """Return the command line, quoted for a shell; "" if this process was not started by one."""
-    words = [word for word in sys.argv[1:] if word not in without]
-    is_ours = [word for word in words if word != "--debug"][:1] == ["train"]
-    return shlex.join(["dragoman", *words]) if is_ours else ""
 
 
 def write_json(event: Mapping[str, object]) -> None:

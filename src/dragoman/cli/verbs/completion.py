@@ -16,7 +16,7 @@ Print a shell script that completes verbs, options, files and settings.
   dragoman completion fish > ~/.config/fish/completions/dragoman.fish"""
 
 SHELLS = ("bash", "zsh", "fish")
-WITH_SETTINGS = ("train", "run", "score")
+WITH_SETTINGS = ("prepare", "train", "run", "score")
 
 BASH = """\
 _dragoman() {{

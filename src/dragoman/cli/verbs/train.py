@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from dragoman.cli.options.overrides import add_languages
+from dragoman.cli.options.overrides import add_data
 from dragoman.errors import needs_extra
 
 HELP = """\
@@ -22,20 +21,10 @@ Plan, then train. An unfinished run in the same folder is resumed.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add(
-        "data",
-        nargs="*",
-        help="two text files, one .tsv, .csv, .jsonl, .tmx, .xliff or .po, or a folder; then settings",
-    )
-    add("--valid", nargs="+", metavar="FILE", help="validation pairs (default: some are held out)")
-    add("--test", nargs="+", metavar="FILE", help="pairs to score when it is done")
-    add_languages(parser)
-    add("-o", "--out", type=Path, metavar="DIR", help="the run's folder")
-    add("-c", "--config", type=Path, metavar="FILE", help="a settings file (TOML)")
+    add_data(parser)
     add("--budget", metavar="TIME", help="time limit: 90s, 30m, 2h …, from reading the data to the model")
     add("--more", metavar="TIME", help="extend a finished run: 30m, 2h …, or a number of updates")
     add("--finish", action="store_true", help="write the model of a stopped or running run as it is now")
-    add("--skip-bad", action="store_true", help="skip lines that cannot be read, and count them")
     add("--yes", action="store_true", help="start without waiting")
     add("--plan", action="store_true", help="show the plan and stop")
     add("--force", action="store_true", help="discard an existing run and start over")

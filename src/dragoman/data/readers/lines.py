@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import codecs
 import io
+import sys
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dragoman.data.readers.bad_line import BadLine, bad_line
 from dragoman.data.readers.open_file import open_bytes
@@ -33,21 +34,29 @@ ARCHIVES = (
 Lines = Generator[str | BadLine, None, None]
 
 
-def read_lines(file: Path) -> Lines:
+class Span(NamedTuple):
+    """Some lines of a file."""
+
+    offset: int  # bytes before the first of them
+    before: int  # lines before it
+    lines: int  # at most
+
+
+WHOLE = Span(0, 0, sys.maxsize)
+
+
+def read_lines(file: Path, span: Span = WHOLE) -> Lines:
     """Yield one item per line, with one line in memory. Faults of the whole file raise DataError.
 
     Callers that may stop early close the generator, so that the file is closed immediately.
     """
     with open_bytes(file) as stream:
-        refuse_other_formats(file, stream)
-        if stream.peek(3)[:3] == codecs.BOM_UTF8:
-            stream.read(3)
-        if not stream.peek(1):
-            raise DataError(
-                "This file is empty.", where=str(file), hint=f"Pass a file with text: ls -l {file.parent}"
-            )
-        number = 0
-        while raw := stream.readline(LIMIT + 2):
+        if span.offset:
+            stream.seek(span.offset)
+        else:
+            skip_mark(file, stream)
+        number, last = span.before, span.before + span.lines
+        while number < last and (raw := stream.readline(LIMIT + 2)):
             number += 1
             if len(raw) > LIMIT and not fits(raw):
                 yield overlong(file, number)
@@ -64,6 +73,17 @@ def read_lines(file: Path) -> Lines:
                 yield text[:-1]
             else:
                 yield text[:-1] if text[-1] == "\r" else text
+
+
+def skip_mark(file: Path, stream: io.BufferedReader[Any]) -> None:
+    """Skip the byte order mark at the beginning of a file. Raise if the file is not UTF-8 text."""
+    refuse_other_formats(file, stream)
+    if stream.peek(3)[:3] == codecs.BOM_UTF8:
+        stream.read(3)
+    if not stream.peek(1):
+        raise DataError(
+            "This file is empty.", where=str(file), hint=f"Pass a file with text: ls -l {file.parent}"
+        )
 
 
 def refuse_other_formats(file: Path, stream: io.BufferedReader[Any]) -> None:

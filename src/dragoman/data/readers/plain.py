@@ -10,17 +10,19 @@ from pathlib import Path
 from dragoman.data.clean.drift import Drift, DriftDetector
 from dragoman.data.pair import Pair, blocks, quoted
 from dragoman.data.readers.bad_line import BadLine, OnBad
-from dragoman.data.readers.lines import read_lines
+from dragoman.data.readers.lines import WHOLE, Span, read_lines
 from dragoman.errors import DataError
 
 CHEAP = 1_000_000  # lines that the drift detector reads in seconds
 
 
-def read_plain(src: Path, tgt: Path, on_bad: OnBad) -> Iterator[Pair]:
+def read_plain(
+    src: Path, tgt: Path, on_bad: OnBad, spans: tuple[Span, Span] = (WHOLE, WHOLE)
+) -> Iterator[Pair]:
     """Yield pairs. Unequal numbers of lines always raise, at the end: the bad pairs are not known."""
-    with closing(read_lines(src)) as sources, closing(read_lines(tgt)) as targets:
+    with closing(read_lines(src, spans[0])) as sources, closing(read_lines(tgt, spans[1])) as targets:
         sides = zip_longest(sources, targets)
-        for line, (source, target) in enumerate(sides, start=1):
+        for line, (source, target) in enumerate(sides, start=spans[0].before + 1):
             if isinstance(source, str) and isinstance(target, str):
                 yield Pair(source, target, line)
                 continue

@@ -1,9 +1,13 @@
 """The token store on disk: numbered shards, each an index and its data, and a manifest written last.
 
-MANIFEST.json   counts, sizes and SHA-256 of every file, and the fingerprint of the sources
-00000.index     one record per pair: the offset of its ids, the numbers of source and target ids, and two
-                CRC-32, of the ids and of the record itself
-00000.data      the ids: source then target of each pair, without separators
+MANIFEST.json      counts, sizes and SHA-256 of every file, and the fingerprint of the sources
+00000/index        one record per pair: the offset of its ids, the numbers of source and target ids, and two
+                   CRC-32, of the ids and of the record itself
+00000/data         the ids: source then target of each pair, without separators
+00000/shard.json   what the manifest sums up over the shards
+
+A shard has the pairs that are kept of `shard_pairs` lines of the corpus, so it can be written without the
+others. It is complete or absent, like every folder that `durable` writes.
 
 A store may be too large to hash at every start. So every record and every pair is checked against its CRC
 when it is read: a flipped bit is an error that names the file, never another token.
@@ -24,8 +28,9 @@ import numpy as np
 from dragoman.errors import DataError
 
 FORMAT = "dragoman-store"
-VERSION = 2
+VERSION = 3
 MANIFEST = "MANIFEST.json"
+INDEX, DATA, FACTS = "index", "data", "shard.json"  # the files of a shard
 # The offset is in bytes, the lengths are in ids.
 RECORD = np.dtype([("offset", "<u8"), ("src", "<u4"), ("tgt", "<u4"), ("ids_crc", "<u4"), ("crc", "<u4")])
 
@@ -48,24 +53,31 @@ class Shard:
 class Manifest:
     fingerprint: str
     dtype: str
-    shard_pairs: int
+    shard_pairs: int  # lines of the corpus, of which a shard has at most as many pairs
     pairs: int
     src_tokens: int
     tgt_tokens: int
     shards: tuple[Shard, ...]
     counts: dict[str, int] = field(default_factory=dict)
+    valid: str = ""  # a hash of the validation pairs that were looked for
+    leaked: list[int] = field(default_factory=list)  # and those of them that were found
 
     def to_json(self) -> str:
         body = {"format": FORMAT, "version": VERSION, **asdict(self)}
         return json.dumps({**body, "sha256": digest(body)}, indent=1) + "\n"
 
 
-def record_crcs(records: bytes, starts: Iterable[int], rows: Iterable[int]) -> list[int]:
-    """Return the CRCs of the records at `starts`. They cover the row, to detect misplaced records."""
+def shard_name(number: int) -> str:
+    return f"{number:05d}"
+
+
+def record_crcs(records: bytes, starts: Iterable[int], places: Iterable[int]) -> list[int]:
+    """Return the CRCs of the records at `starts`. They cover the place, to detect misplaced records: the
+    row in its shard, after `shard_pairs` rows for each shard before it, which may have fewer."""
     covered = RECORD.itemsize - 4
     return [
-        zlib.crc32(records[start : start + covered], row & 0xFFFF_FFFF)
-        for start, row in zip(starts, rows, strict=True)
+        zlib.crc32(records[start : start + covered], place & 0xFFFF_FFFF)
+        for start, place in zip(starts, places, strict=True)
     ]
 
 

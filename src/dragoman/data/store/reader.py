@@ -35,6 +35,7 @@ class StoreReader:
         self.folder = folder
         self.manifest = read_manifest(folder)
         self.dtype = np.dtype(self.manifest.dtype)
+        self.ends = np.cumsum([shard.pairs for shard in self.manifest.shards], dtype=np.int64)
         self.index = StoreFiles(folder, [shard.index for shard in self.manifest.shards])
         self.data = StoreFiles(folder, [shard.data for shard in self.manifest.shards])
         if sum(file.bytes for file in (*self.index.files, *self.data.files)) <= SMALL:
@@ -75,8 +76,15 @@ class StoreReader:
         starts = rows * RECORD.itemsize
         raw, at = self.index.gather(starts, starts + RECORD.itemsize)
         records = np.frombuffer(raw, RECORD)[at // RECORD.itemsize]
-        self.compare(self.index, records["crc"], record_crcs(raw, at.tolist(), rows.tolist()), rows)
+        shards = self.shards_of(rows)
+        firsts = np.append(0, self.ends[:-1])[shards]
+        places = rows - firsts + shards * self.manifest.shard_pairs
+        self.compare(self.index, records["crc"], record_crcs(raw, at.tolist(), places.tolist()), rows)
         return records
+
+    def shards_of(self, rows: Rows) -> Rows:
+        """Return the number of the shard of each row; some shards have fewer rows than others."""
+        return np.searchsorted(self.ends, rows, side="right")
 
     def pieces(self, rows: Rows) -> tuple[IdArray, Rows, Rows, Rows]:
         """Return the ids of ascending rows, and for each row the starts of source and target and the end."""
@@ -85,7 +93,7 @@ class StoreReader:
             return np.empty(0, self.dtype), nothing, nothing, nothing
         records = self.records(rows)
         src, both = records["src"].astype(np.int64), records["src"].astype(np.int64) + records["tgt"]
-        starts = self.data.starts[rows // self.manifest.shard_pairs] + records["offset"].astype(np.int64)
+        starts = self.data.starts[self.shards_of(rows)] + records["offset"].astype(np.int64)
         sizes = both * self.dtype.itemsize
         raw, at = self.data.gather(starts, starts + sizes)
         self.compare(self.data, records["ids_crc"], ids_crcs(raw, at.tolist(), (at + sizes).tolist()), rows)
@@ -97,7 +105,7 @@ class StoreReader:
         wrong = written != read
         if wrong.any():
             row = int(rows[np.argmax(wrong)])
-            file = self.folder / files.files[row // self.manifest.shard_pairs].name
+            file = self.folder / files.files[self.shards_of(rows)[np.argmax(wrong)]].name
             raise damaged(
                 file, f"This file of the token store was changed since it was written: row {row:,}."
             )

@@ -1,20 +1,23 @@
-"""A writer of token stores with bounded memory. A store is complete or absent."""
+"""Writers of token stores with bounded memory: one shard at a time, in any order, then the manifest."""
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
-from typing import Any
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.data.store.layout import (
+    DATA,
+    FACTS,
+    INDEX,
     MANIFEST,
     RECORD,
     File,
@@ -23,175 +26,122 @@ from dragoman.data.store.layout import (
     id_dtype,
     ids_crcs,
     record_crcs,
+    shard_name,
 )
-from dragoman.durable import sync
-from dragoman.errors import DataError
+from dragoman.durable import new_folder, remove_folder, sync, write_file
+from dragoman.manifest import Damaged
+from dragoman.manifest import Manifest as FolderManifest
 
 IdRow = Sequence[int] | NDArray[np.int32]
 IdPair = tuple[IdRow, IdRow]
 
 
-class StoreWriter:
-    """Use as `with StoreWriter(…) as writer: writer.extend(pairs)`; only a clean exit writes the manifest."""
+@dataclass
+class ShardFacts:
+    """What the manifest of a store sums up over its shards."""
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        vocabulary: int,
-        shard_pairs: int,
-        fingerprint: str,
-        counts: Mapping[str, int],
-    ) -> None:
-        self.folder = folder
+    fingerprint: str
+    pairs: int = 0
+    src_tokens: int = 0
+    tgt_tokens: int = 0
+    size: int = 0  # bytes of text
+    counts: dict[str, int] = field(default_factory=dict)  # lines by what became of them
+    bad: list[tuple[str, str, int]] = field(default_factory=list)  # lines not read: kind, file and line
+    valid: str = ""  # a hash of the validation pairs that were looked for
+    leaked: list[int] = field(default_factory=list)  # and those of them that were found
+
+
+class ShardWriter:
+    """The index and the data file of a shard that is being written."""
+
+    def __init__(self, index: IO[bytes], data: IO[bytes], vocabulary: int, place: int, facts: ShardFacts):
+        self.index, self.data, self.facts = index, data, facts
         self.vocabulary = vocabulary
-        self.shard_pairs = shard_pairs
-        self.fingerprint = fingerprint
-        self.counts = counts  # updated while pairs are written
-        self.dtype = id_dtype(vocabulary)
-        self.shards: list[Shard] = []
-        self.pairs = self.src_tokens = self.tgt_tokens = 0
-        self.open: OpenShard | None = None
-
-    def __enter__(self) -> StoreWriter:
-        with explained(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            (self.folder / MANIFEST).unlink(missing_ok=True)  # first: without it, this is not a store
-            sync(self.folder)
-            for pattern in ("*.index", "*.data", "*.partial"):
-                for old in self.folder.glob(pattern):
-                    old.unlink()
-        return self
+        self.place = place  # of its first record, as in `record_crcs`
+        self.dtype = np.dtype(id_dtype(vocabulary))
 
     def extend(self, pairs: Sequence[IdPair]) -> None:
         """Append any number of pairs; some thousands per call are fast."""
-        start = 0
-        with explained(self.folder):
-            while start < len(pairs):
-                if self.open is None:
-                    number = len(self.shards)
-                    self.open = OpenShard(self.folder, number, self.dtype, number * self.shard_pairs)
-                stop = min(len(pairs), start + self.shard_pairs - self.open.pairs)
-                self.append(self.open, pairs[start:stop])
-                if self.open.pairs == self.shard_pairs:
-                    self.close_shard()
-                start = stop
-
-    def append(self, shard: OpenShard, pairs: Sequence[IdPair]) -> None:
+        if not pairs:
+            return
         sides = list(chain.from_iterable(pairs))
         lengths = np.fromiter(map(len, sides), np.int64, count=len(sides)).reshape(-1, 2)
         ids = np.concatenate([np.asarray(side, np.int32) for side in sides])
         if ids.size and (ids.min() < 0 or ids.max() >= self.vocabulary):
             raise ValueError(f"an id is not in range({self.vocabulary})")
-        shard.append(ids.astype(self.dtype), lengths)
-        self.pairs += len(pairs)
-        self.src_tokens += int(lengths[:, 0].sum())
-        self.tgt_tokens += int(lengths[:, 1].sum())
+        self._append(ids.astype(self.dtype).tobytes(), lengths)
+        self.facts.pairs += len(pairs)
+        self.facts.src_tokens += int(lengths[:, 0].sum())
+        self.facts.tgt_tokens += int(lengths[:, 1].sum())
 
-    def close_shard(self) -> None:
-        if self.open is not None:
-            self.shards.append(self.open.close())
-            self.open = None
-
-    def finish(self) -> None:
-        self.close_shard()
-        manifest = Manifest(
-            fingerprint=self.fingerprint,
-            dtype=self.dtype,
-            shard_pairs=self.shard_pairs,
-            pairs=self.pairs,
-            src_tokens=self.src_tokens,
-            tgt_tokens=self.tgt_tokens,
-            shards=tuple(self.shards),
-            counts=dict(self.counts),
-        )
-        sync(self.folder)
-        file = Stream(self.folder, MANIFEST)
-        file.write(manifest.to_json().encode())
-        file.close()
-        sync(self.folder)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if kind is None:
-                with explained(self.folder):
-                    self.finish()
-        finally:
-            if self.open is not None:
-                self.open.discard()
-
-
-class OpenShard:
-    """The index and the data file of the shard that is being written."""
-
-    def __init__(self, folder: Path, number: int, dtype: str, first_row: int) -> None:
-        self.width = np.dtype(dtype).itemsize
-        self.first_row = first_row
-        self.index = Stream(folder, f"{number:05d}.index")
-        self.data = Stream(folder, f"{number:05d}.data")
-        self.pairs = 0
-
-    def append(self, ids: NDArray[Any], lengths: NDArray[np.int64]) -> None:
-        content = ids.tobytes()
-        sizes = lengths.sum(axis=1) * self.width
+    def _append(self, content: bytes, lengths: NDArray[np.int64]) -> None:
+        sizes = lengths.sum(axis=1) * self.dtype.itemsize
         ends = np.cumsum(sizes)
         records = np.zeros(len(lengths), RECORD)
-        records["offset"] = ends - sizes + self.data.bytes
+        records["offset"] = ends - sizes + self.data.tell()
         records["src"], records["tgt"] = lengths.T
         records["ids_crc"] = ids_crcs(content, (ends - sizes).tolist(), ends.tolist())
-        first = self.first_row + self.pairs
+        first = self.place + self.facts.pairs
         starts = range(0, records.nbytes, RECORD.itemsize)
         records["crc"] = record_crcs(records.tobytes(), starts, range(first, first + len(records)))
         self.data.write(content)
         self.index.write(records.tobytes())
-        self.pairs += len(lengths)
-
-    def close(self) -> Shard:
-        return Shard(self.pairs, self.index.close(), self.data.close())
-
-    def discard(self) -> None:
-        self.index.discard()
-        self.data.discard()
-
-
-class Stream:
-    """A file that is hashed while it is written, and renamed to its final name once it is on disk."""
-
-    def __init__(self, folder: Path, name: str) -> None:
-        self.path = folder / name
-        self.partial = folder / f"{name}.partial"
-        self.file = self.partial.open("wb")
-        self.hash = hashlib.sha256()
-        self.bytes = 0
-
-    def write(self, content: bytes) -> None:
-        self.file.write(content)
-        self.hash.update(content)
-        self.bytes += len(content)
-
-    def close(self) -> File:
-        self.file.flush()
-        os.fsync(self.file.fileno())
-        self.file.close()
-        self.partial.replace(self.path)
-        return File(self.path.name, self.bytes, self.hash.hexdigest())
-
-    def discard(self) -> None:
-        with suppress(OSError):  # report the original error instead
-            self.file.close()
-            self.partial.unlink(missing_ok=True)
 
 
 @contextmanager
-def explained(folder: Path) -> Iterator[None]:
-    """Convert an OSError to a DataError."""
+def new_shard(
+    home: Path, number: int, *, vocabulary: int, shard_pairs: int, facts: ShardFacts
+) -> Iterator[ShardWriter]:
+    """Yield a writer; only a clean exit puts the shard in its place. `facts` are complete by then."""
+    with new_folder(home / shard_name(number)) as folder:
+        with (folder / INDEX).open("wb") as index, (folder / DATA).open("wb") as data:
+            yield ShardWriter(index, data, vocabulary, number * shard_pairs, facts)
+        (folder / FACTS).write_text(json.dumps(asdict(facts)) + "\n", encoding="utf-8")
+
+
+def read_shard(home: Path, number: int, *, verified: bool) -> ShardFacts | None:
+    """Return the facts of a shard if it is complete. `verified` compares the SHA-256 of every file."""
     try:
-        yield
-    except OSError as error:
-        raise DataError(
-            f"The token store cannot be written: {error.strerror}.",
-            where=str(error.filename or folder),
-            hint="Free disk space or choose another folder, then run the same command.",
-        ) from error
+        manifest = FolderManifest(home / shard_name(number))
+        if verified:
+            manifest.verify()
+        return ShardFacts(**json.loads(manifest.read(home / shard_name(number) / FACTS)))
+    except (Damaged, ValueError, TypeError):
+        return None
+
+
+def join(home: Path, shards: Sequence[ShardFacts], *, vocabulary: int, shard_pairs: int) -> None:
+    """Write the manifest, which makes the shards a store."""
+    counts = Counter[str]()
+    for facts in shards:
+        counts.update(facts.counts)
+    manifest = Manifest(
+        fingerprint=shards[0].fingerprint,
+        dtype=id_dtype(vocabulary),
+        shard_pairs=shard_pairs,
+        pairs=sum(facts.pairs for facts in shards),
+        src_tokens=sum(facts.src_tokens for facts in shards),
+        tgt_tokens=sum(facts.tgt_tokens for facts in shards),
+        shards=tuple(_shard(home, number, facts) for number, facts in enumerate(shards)),
+        counts=dict(counts),
+        valid=shards[0].valid,
+        leaked=sorted({number for facts in shards for number in facts.leaked}),
+    )
+    for old in home.glob("[0-9]*"):
+        if old.name not in {shard_name(number) for number in range(len(shards))}:
+            remove_folder(old)
+    write_file(home / MANIFEST, manifest.to_json())
+
+
+def _shard(home: Path, number: int, facts: ShardFacts) -> Shard:
+    name = shard_name(number)
+    files = FolderManifest(home / name).files
+    index, data = (File(f"{name}/{file}", *files[file]) for file in (INDEX, DATA))
+    return Shard(facts.pairs, index, data)
+
+
+def disown(home: Path) -> None:
+    """Delete the manifest: without it, the shards are not a store."""
+    if (home / MANIFEST).exists():
+        (home / MANIFEST).unlink(missing_ok=True)
+        sync(home)

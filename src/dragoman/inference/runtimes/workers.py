@@ -5,15 +5,13 @@ A step of a small model is too short to be split between cores; a second batch k
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache, partial
-from multiprocessing import connection, get_context, parent_process
+from multiprocessing import get_context
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Lock
 from typing import NamedTuple, Unpack
 
 import torch
@@ -25,6 +23,7 @@ from dragoman.inference.result import EMPTY, Result
 from dragoman.inference.runtimes.torch import TorchRuntime, invariant_batches, load_torch_runtime
 from dragoman.models.bundle import Bundle
 from dragoman.steering.options import SteeringOptions
+from dragoman.worker import begin_worker
 
 # If there are enough batches, several chunks per worker let all workers finish at about the same time.
 CHUNKS_PER_WORKER = 2
@@ -120,18 +119,10 @@ def load_pool(
 
 
 def init_worker(share: int, models: ModelPaths) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process handles Ctrl-C
-    Thread(target=end_with_parent, daemon=True).start()
+    begin_worker()
     keep_freed_memory()
     torch.set_num_threads(share)
     process_translator(models)
-
-
-def end_with_parent() -> None:
-    parent = parent_process()
-    assert parent is not None
-    connection.wait([parent.sentinel])
-    os._exit(1)
 
 
 @cache

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from sentencepiece import SentencePieceProcessor
 
+from dragoman.cores import openmp_threads
 from dragoman.errors import ModelError
 from dragoman.manifest import Read
 from dragoman.text.specials import BOS, EOS, PAD, SPECIALS, UNK, check, textual
@@ -73,7 +74,8 @@ class SentencePiece:
         if len(texts) <= MIN_BATCH_LINES:  # starting and joining threads would take as long
             return [np.array(self.encode(text), np.int32) for text in texts]
         lines = [utf8(text) for text in texts]
-        ids: list[Ids] = self._processor.encode(lines, return_type="numpy", num_threads=ALL_THREADS)
+        threads = openmp_threads() or ALL_THREADS
+        ids: list[Ids] = self._processor.encode(lines, return_type="numpy", num_threads=threads)
         for place, text in enumerate(texts):
             if MARK in text:
                 ids[place] = np.array(_spell(lines[place]), np.int32)
