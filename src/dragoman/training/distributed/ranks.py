@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -40,6 +41,8 @@ class Ranks:
         if self.peers is None:
             return
         self.peers.meet_at("the start of the process group")
+        if is_one_machine() and (name := loopback()):
+            os.environ.setdefault("GLOO_SOCKET_IFNAME", name)  # else other machines could connect, too
         try:
             dist.init_process_group(
                 dist.get_default_backend_for_device(device),
@@ -107,6 +110,16 @@ class Ranks:
         self.peers.leave(done=error is None)
         if dist.is_initialized():
             dist.destroy_process_group()
+
+
+def is_one_machine() -> bool:
+    """Return whether `torchrun` started all ranks on this machine."""
+    return os.environ.get("LOCAL_WORLD_SIZE") == os.environ.get("WORLD_SIZE")
+
+
+def loopback() -> str | None:
+    """Return the name of the network interface of this machine to itself."""
+    return next((name for _, name in socket.if_nameindex() if name in ("lo", "lo0")), None)
 
 
 def connect(*, timeout: float, again: str) -> Ranks:
