@@ -43,6 +43,13 @@ class PreparationEvent(TypedDict):
     event: Literal["reading", "timing"]
 
 
+class OutOfMemoryEvent(TypedDict):
+    """The first updates did not fit into the memory of the device; they are tried again in smaller parts."""
+
+    event: Literal["out_of_memory"]
+    micro_batches: int  # per update, from now on
+
+
 class PrepareEvent(TypedDict):
     """The progress of the token stores."""
 
@@ -147,6 +154,7 @@ class StoppedEvent(TypedDict):
 Event = (
     UnlockedEvent
     | PreparationEvent
+    | OutOfMemoryEvent
     | PrepareEvent
     | PreparedEvent
     | StartEvent

@@ -35,6 +35,7 @@ from dragoman.training.loop import Loop
 from dragoman.training.objectives.attention_losses import GuidedAlignmentLoss
 from dragoman.training.objectives.word_alignment import load_or_train_ibm1
 from dragoman.training.optim.flat_parameters import FlatParameters
+from dragoman.training.out_of_memory import DoesNotFit, halved, out_of_memory
 from dragoman.training.pace import Clock, PaceWatch
 from dragoman.training.plan import Plan, Timing, make_plan, planned_length, time_updates
 from dragoman.training.precision import resolve
@@ -95,7 +96,7 @@ class Run:
                     if ranks.is_first and not force:
                         self._refuse(begun, more, finish)
                     run = self._with_micro_batches(ranks, begun)
-                    outcome = run._train(ranks, begun, force, more, finish)
+                    outcome = run._fitting(ranks, begun, force, more, finish)
             except BaseException as error:
                 ranks.leave(error)
                 raise
@@ -143,6 +144,23 @@ class Run:
         training = training.model_copy(update={"micro_batches": parts})
         return replace(self, config=self.config.model_copy(update={"training": training}))
 
+    def _fitting(
+        self, ranks: Ranks, begun: UnfinishedRun | None, force: bool, more: str | None, finish: bool
+    ) -> RunResult:
+        """Train with micro-batches that fit into the memory of the device."""
+        run = self
+        while True:
+            try:
+                return run._train(ranks, begun, force, more, finish)
+            except DoesNotFit:
+                pass  # the exception refers to tensors, whose memory is free after this block
+            except torch.OutOfMemoryError as error:
+                raise out_of_memory(run.config.training, ranks.count) from error
+            smaller = halved(run.config.training, ranks.count)
+            parts = smaller.parts(ranks.count)
+            Events(None, self.listeners).emit({"event": "out_of_memory", "micro_batches": parts})
+            run = replace(run, config=run.config.model_copy(update={"training": smaller}))
+
     def _train(
         self, ranks: Ranks, begun: UnfinishedRun | None, force: bool, more: str | None, finish: bool
     ) -> RunResult:
@@ -188,7 +206,10 @@ class Run:
     ) -> tuple[TrainingState, float] | None:
         """Return a new run and the expected seconds per update, or None if the user declines the plan."""
         budget, ranks = self.config.training.budget, stepper.ranks
-        timing = time_updates(stepper, loader, seconds(budget) if budget else None)
+        try:
+            timing = time_updates(stepper, loader, seconds(budget) if budget else None)
+        except torch.OutOfMemoryError:
+            raise DoesNotFit from None
         length = ranks.from_first("the plan", lambda: self._plan(data, stepper, timing))
         if length is None:
             return None

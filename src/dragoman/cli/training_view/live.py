@@ -16,7 +16,14 @@ from rich.text import Text
 
 from dragoman.cli.terminal import printable
 from dragoman.cli.training_view.dashboard import Dashboard
-from dragoman.cli.training_view.preparation import PreparationView, resumed, slow, unlocked, unsaved
+from dragoman.cli.training_view.preparation import (
+    PreparationView,
+    out_of_memory,
+    resumed,
+    slow,
+    unlocked,
+    unsaved,
+)
 from dragoman.cli.wrapping import wrapped
 from dragoman.training.events import Event
 
@@ -70,6 +77,8 @@ class LiveView:
         self._preparing(event)
         self._frame.progress(event)
         match event["event"]:
+            case "out_of_memory":
+                self.say(out_of_memory(event))
             case "unlocked":
                 self.say(unlocked(event))
             case "unsaved":

@@ -10,7 +10,15 @@ from types import TracebackType
 
 from dragoman.cli.format import HEADINGS, clock, duration, measured, number, perplexity
 from dragoman.cli.terminal import talk
-from dragoman.cli.training_view.preparation import EVERY, PreparationView, resumed, slow, unlocked, unsaved
+from dragoman.cli.training_view.preparation import (
+    EVERY,
+    PreparationView,
+    out_of_memory,
+    resumed,
+    slow,
+    unlocked,
+    unsaved,
+)
 from dragoman.cli.training_view.progress import RunProgress
 from dragoman.training.events import Event, ValidEvent
 
@@ -38,6 +46,8 @@ class PlainView:
                 self._periodically(self._preparing.text, immediately=True)
             case "prepare":
                 self._periodically(self._preparing.text)
+            case "out_of_memory":
+                self.say(out_of_memory(event))
             case "unlocked":
                 self.say(unlocked(event))
             case "unsaved":

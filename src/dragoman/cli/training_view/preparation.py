@@ -10,7 +10,14 @@ from dragoman.cli.check_text import passed_over
 from dragoman.cli.format import duration, plural
 from dragoman.cli.terminal import LiveLine, printable, talk
 from dragoman.data.build import DataFacts
-from dragoman.training.events import Event, PrepareEvent, StartEvent, UnlockedEvent, UnsavedEvent
+from dragoman.training.events import (
+    Event,
+    OutOfMemoryEvent,
+    PrepareEvent,
+    StartEvent,
+    UnlockedEvent,
+    UnsavedEvent,
+)
 from dragoman.training.pace import Slowness
 
 EVERY = 60.0  # seconds
@@ -118,6 +125,10 @@ def slow(event: Slowness) -> list[str]:
     if event["threads"] > 1:
         return [f"{prefix} its {event['threads']} threads wait for each other. Try training.threads=1."]
     return [f"{prefix} the machine has become slower, or its memory is used by others."]
+
+
+def out_of_memory(event: OutOfMemoryEvent) -> list[str]:
+    return [f"The device is out of memory. Next attempt: training.micro_batches={event['micro_batches']}."]
 
 
 def unlocked(event: UnlockedEvent) -> list[str]:

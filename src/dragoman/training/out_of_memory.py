@@ -1,0 +1,29 @@
+"""A batch that does not fit into the memory of the device: smaller micro-batches, or an error."""
+
+from __future__ import annotations
+
+from dragoman.config.training import TrainingConfig
+from dragoman.errors import TrainingError
+
+MOST_PARTS = 64  # with more micro-batches per update, the batch itself is too large
+
+
+class DoesNotFit(Exception):
+    """Raised if the device runs out of memory while the first updates are timed."""
+
+
+def halved(config: TrainingConfig, ranks: int) -> TrainingConfig:
+    """Return the settings with micro-batches of half the size. Such a run resumes with these, too."""
+    parts = config.parts(ranks) * 2
+    if ranks > 1 or parts > MOST_PARTS:
+        raise out_of_memory(config, ranks)
+    return config.model_copy(update={"micro_batches": parts})
+
+
+def out_of_memory(config: TrainingConfig, ranks: int) -> TrainingError:
+    return TrainingError(
+        "The device is out of memory.",
+        where=f"training.batch_tokens={config.batch_tokens}, training.micro_batches={config.parts(ranks)}",
+        expected="micro-batches that fit into it",
+        hint=f"Start over with --force training.micro_batches={config.parts(ranks) * 2}, or a smaller model.",
+    )
