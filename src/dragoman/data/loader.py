@@ -85,6 +85,8 @@ class Loader:
         return prefetch(self.stream(position, device))
 
     def stream(self, position: int, device: torch.device = CPU) -> Iterator[GlobalBatch]:
+        if device.type == "cuda":
+            torch.cuda.set_device(device)  # of this thread, which would otherwise use memory of the first GPU
         for window, parts, start in self.cuts(position):
             batch = self.global_batch(window, parts, start)
             yield batch._replace(micro=[micro and micro.to(device) for micro in batch.micro])
