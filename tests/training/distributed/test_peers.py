@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
+import torch
 import torch.distributed as dist
 
 from dragoman.errors import DataError, TrainingError
@@ -159,7 +160,7 @@ def test_a_lonely_world_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_alone_nothing_is_waited_for() -> None:
     ranks = Ranks()
-    ranks.join()
+    ranks.join(torch.device("cpu"))
     assert ranks.from_first("the plan", lambda: 5) == 5
     assert ranks.in_turn("data", lambda: "made") == "made"
     ranks.leave()

@@ -10,7 +10,6 @@ import torch
 from dragoman.config.load import load
 from dragoman.config.objective import TeacherForcingPart
 from dragoman.data.store.reader import StoreReader
-from dragoman.data.store.writer import StoreWriter
 from dragoman.errors import ConfigError
 from dragoman.losses.alignment import guided_alignment
 from dragoman.models.ibm1 import TranslationTable
@@ -27,6 +26,7 @@ from dragoman.training.objectives.word_alignment import load_or_train_ibm1
 from dragoman.training.optim.adam import Adam
 from dragoman.training.optim.flat_parameters import FlatParameters
 from support.pairs import EOS, V, batch_of, model_of
+from support.stores import write_store
 
 BATCH = batch_of([(7, 6), (3, 2), (5, 4)])
 
@@ -98,9 +98,7 @@ def test_guided_attention_is_learned() -> None:
 
 def test_the_table_is_learned_once(tmp_path: Path) -> None:
     pairs = [([5, 6], [15, 16]), ([6, 7], [16, 17]), ([7, 5], [17, 15])] * 20
-    with StoreWriter(tmp_path / "s", vocabulary=V, shard_pairs=16, fingerprint="a", counts={}) as writer:
-        writer.extend(pairs)
-    stores = [StoreReader(tmp_path / "s")]
+    stores = [StoreReader(write_store(tmp_path / "s", pairs, vocabulary=V, shard_pairs=16))]
     table = load_or_train_ibm1(stores, V, tmp_path / "alignment")
     assert table(np.array([5 * V + 15])) > table(np.array([5 * V + 16]))
     kept = tmp_path / "alignment" / "table.safetensors"
