@@ -5,7 +5,7 @@ from __future__ import annotations
 from dragoman.config.training import TrainingConfig
 from dragoman.errors import TrainingError
 
-MOST_PARTS = 64  # with more micro-batches per update, the batch itself is too large
+MOST_MICRO_BATCHES = 64  # per update; if more are needed, the batch itself is too large
 
 
 class DoesNotFit(Exception):
@@ -15,7 +15,7 @@ class DoesNotFit(Exception):
 def halved(config: TrainingConfig, ranks: int) -> TrainingConfig:
     """Return the settings with micro-batches of half the size. Such a run resumes with these, too."""
     parts = config.parts(ranks) * 2
-    if ranks > 1 or parts > MOST_PARTS:
+    if ranks > 1 or parts > MOST_MICRO_BATCHES:
         raise out_of_memory(config, ranks)
     return config.model_copy(update={"micro_batches": parts})
 

@@ -130,7 +130,7 @@ def make_plan(
         epochs=updates * timing.rows_per_update / pairs,
         seconds_per_update=timing.seconds_per_update,
         tokens_per_second=timing.tokens_per_update / timing.seconds_per_update,
-        memory=peak_memory(flat.master.device),
+        memory=peak_memory(stepper.device),
         precision=str(flat.working.dtype).removeprefix("torch."),
         timed_updates=timing.updates,
         spread=timing.spread,
@@ -138,8 +138,8 @@ def make_plan(
         warmup=config.warmup_of(updates),
         ranks=stepper.ranks.count,
         threads=torch.get_num_threads(),
-        device=str(flat.master.device),
-        unused_gpu=flat.master.device.type == "cpu" and has_gpu(),
+        device=str(stepper.device),
+        unused_gpu=stepper.device.type == "cpu" and has_gpu(),
     )
 
 
