@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 PROGRAM = """
-import json, os
+import json, os, sys
 from pathlib import Path
 import torch
 from dragoman.training.distributed.ranks import connect
@@ -25,7 +25,8 @@ def listening():
 ranks = connect(timeout=60.0, again="")
 before = listening()
 ranks.join(torch.device("cpu"))
-print(json.dumps([os.environ["GLOO_SOCKET_IFNAME"], *sorted(listening() - before)]), flush=True)
+found = [os.environ["GLOO_SOCKET_IFNAME"], *sorted(listening() - before)]
+(Path(sys.argv[1]) / f"rank{ranks.rank}.json").write_text(json.dumps(found))
 ranks.leave()
 """
 
@@ -35,7 +36,9 @@ def test_gradients_are_not_offered_to_other_machines(tmp_path: Path) -> None:
     script = tmp_path / "ranks.py"
     script.write_text(PROGRAM, encoding="utf-8")
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    done = subprocess.run([*torchrun, str(script)], capture_output=True, text=True, check=False, timeout=200)
+    done = subprocess.run(
+        [*torchrun, str(script), str(tmp_path)], capture_output=True, text=True, check=False, timeout=200
+    )
     assert done.returncode == 0, done.stderr
-    found = [json.loads(line) for line in done.stdout.split("\n") if line.startswith("[")]
+    found = [json.loads((tmp_path / f"rank{rank}.json").read_text()) for rank in range(2)]
     assert found == [["lo", "0100007F"]] * 2  # 127.0.0.1, which may be the default of a machine, too
