@@ -87,13 +87,13 @@ def ours(model: str, precision: str, folder: Path) -> Iterator[tuple[int, float]
                 "nll": updated.nll,
                 "norm": updated.norm,
                 "lr": schedule(step),
-                "tokens": batch.tokens,
-                "src_tokens": batch.src_tokens,
+                "tokens": updated.tokens,
+                "src_tokens": updated.src_tokens,
                 "seconds": 0.0,
                 "applied": updated.applied,
             }
         )
-        yield batch.tokens, updated.nll
+        yield updated.tokens, updated.nll
 
 
 def bare(model: str, precision: str, folder: Path) -> Iterator[tuple[int, float]]:
@@ -122,7 +122,6 @@ def bare(model: str, precision: str, folder: Path) -> Iterator[tuple[int, float]
     for step, whole in enumerate((b for _ in range(1000) for b in batches), start=1):
         optimizer.param_groups[0]["lr"] = schedule(step)
         (batch,) = whole.micro
-        assert batch is not None
         optimizer.zero_grad(set_to_none=True)
         with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
             logits = network(batch.src, ~batch.src_keep, batch.tgt_in)
@@ -130,7 +129,7 @@ def bare(model: str, precision: str, folder: Path) -> Iterator[tuple[int, float]
             loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), label_smoothing=0.1)
         loss.backward()
         optimizer.step()
-        yield whole.tokens, float(loss.detach())
+        yield int(batch.tgt_keep.sum()), float(loss.detach())
 
 
 TRAINERS: dict[str, Callable[[str, str, Path], Iterator[tuple[int, float]]]] = {

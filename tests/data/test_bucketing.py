@@ -1,104 +1,82 @@
-"""Windows are cut into batches that keep the budget and lose nothing, by their arguments alone."""
+"""Windows are cut into as many batches as asked, evenly, and lose nothing, by their arguments alone."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.data.bucketing import WINDOW, Places, batches, window_size
+from dragoman.data.bucketing import WINDOW, Places, buckets, greedy, padded, window_size
 from dragoman.data.collate import collate, collate_sources
 from dragoman.text.specials import BOS, EOS, PAD
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60)), min_size=1, max_size=300)
 
 
-def cut(lengths: list[tuple[int, int]], tokens: int, micro: int, key: int = 1) -> list[list[Places]]:
+def cut(lengths: list[tuple[int, int]], count: int, key: int = 1) -> list[Places]:
     src_len, tgt_len = np.array(lengths, np.int64).T
-    return batches(src_len, tgt_len, batch_tokens=tokens, micro_batches=micro, key=key)
+    return buckets(src_len, tgt_len, count, key)
 
 
 @settings(max_examples=100, deadline=None)
-@given(LENGTHS, st.integers(1, 2000), st.integers(1, 8), st.integers(0, 2**64 - 1))
-def test_every_example_is_in_one_batch(lengths: list[tuple[int, int]], tokens: int, micro: int, key: int):
-    found = cut(lengths, tokens, micro, key)
-    places = np.concatenate([part for parts in found for part in parts])
-    assert sorted(places) == list(range(len(lengths)))
-    assert all(len(parts) == micro for parts in found)
+@given(LENGTHS, st.integers(1, 40), st.integers(0, 2**64 - 1))
+def test_every_example_is_in_one_of_as_many_batches(lengths: list[tuple[int, int]], count: int, key: int):
+    found = cut(lengths, min(count, len(lengths)), key)
+    assert sorted(np.concatenate(found)) == list(range(len(lengths)))
+    assert len(found) == min(count, len(lengths))
+    assert all(len(places) for places in found)
 
 
 @settings(max_examples=100, deadline=None)
-@given(LENGTHS, st.integers(1, 2000), st.integers(1, 8))
-def test_the_token_budget_is_kept(lengths: list[tuple[int, int]], tokens: int, micro: int):
-    for parts in cut(lengths, tokens, micro):
-        places = np.concatenate(parts)
-        longest = max(max(lengths[place]) for place in places) + 1
-        assert len(places) * longest <= tokens or len(places) <= micro
-
-
-@settings(max_examples=100, deadline=None)
-@given(LENGTHS, st.integers(1, 2000), st.integers(1, 8))
-def test_no_micro_batch_is_empty_while_there_are_rows(
-    lengths: list[tuple[int, int]], tokens: int, micro: int
-):
-    found = cut(lengths, tokens, micro)
-    short = [parts for parts in found if sum(map(len, parts)) < micro]
-    assert len(short) <= 1
-    if len(lengths) < 2 * micro:
-        return
-    for parts in found:
-        rows = sum(map(len, parts))
-        assert sum(len(part) > 0 for part in parts) == min(rows, micro)
-        assert all(len(part) <= 1 for part in parts) or rows >= micro
-
-
-def test_micro_batches_cost_about_the_same():
-    rng = np.random.default_rng(0)
-    lengths = rng.integers(1, 100, (5000, 2))
-    cost = lengths.max(axis=1) + 1
-    for parts in batches(*lengths.T, batch_tokens=4096, micro_batches=4, key=1):
-        costs = [int(cost[part].max()) * len(part) for part in parts]
-        assert max(costs) <= 1.25 * sum(costs) / 4
+@given(LENGTHS, st.integers(1, 2000))
+def test_the_largest_batch_is_as_small_as_it_can_be(lengths: list[tuple[int, int]], tokens: int):
+    """As many batches as a budget needs keep that budget."""
+    longer = padded(*np.array(lengths, np.int64).T)
+    found = cut(lengths, len(greedy(np.sort(longer), tokens)))
+    for places in found:
+        assert len(places) * longer[places].max() <= tokens or len(places) == 1
 
 
 def test_batches_of_a_window_are_of_like_size():
     """No last batch of a few rows: the same number of batches, evenly filled."""
-    found = cut([(9, 9)] * 1000, tokens=4000, micro=1)
-    assert sorted(len(parts[0]) for parts in found) == [332, 334, 334]
-    found = cut([(9, 9)] * 801, tokens=4000, micro=1)
-    assert sorted(len(parts[0]) for parts in found) == [267, 267, 267]
+    assert sorted(len(places) for places in cut([(9, 9)] * 1000, 3)) == [332, 334, 334]
+    assert sorted(len(places) for places in cut([(9, 9)] * 801, 3)) == [267, 267, 267]
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(1, 100, (5000, 2))
+    longer = padded(*lengths.T)
+    areas = [len(places) * int(longer[places].max()) for places in buckets(*lengths.T, count=80, key=1)]
+    assert min(areas) > 0.8 * max(areas)
+    assert max(areas) < 1.05 * longer.sum() / 80  # there is little padding on the longer side
 
 
 def test_batches_do_not_come_in_order_of_length():
     lengths = [(n // 20 + 1, n // 20 + 1) for n in range(1000)]
-    means = [np.mean([lengths[p][1] for p in np.concatenate(parts)]) for parts in cut(lengths, 600, 1)]
+    means = [np.mean([lengths[place][1] for place in places]) for places in cut(lengths, 40)]
     assert abs(np.corrcoef(means, np.arange(len(means)))[0, 1]) < 0.5
 
 
 def test_the_key_decides_the_order_and_the_ties():
     lengths = [(5, 5)] * 100
-    first, again, other = (cut(lengths, 60, 2, key) for key in (1, 1, 2))
-    same = [
-        np.array_equal(a, b) for x, y in zip(first, again, strict=True) for a, b in zip(x, y, strict=True)
-    ]
-    assert all(same)
-    assert not np.array_equal(np.concatenate(first[0]), np.concatenate(other[0]))
+    first, again, other = (cut(lengths, 10, key) for key in (1, 1, 2))
+    assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
+    assert not np.array_equal(first[0], other[0])
 
 
-@given(st.integers(1, 10**10))
-def test_windows_just_cover_an_epoch(total: int):
-    size = window_size(total)
-    windows = -(-total // size)
-    assert size <= WINDOW
-    assert windows == -(-total // WINDOW)
-    assert windows * size - total < windows
+@given(st.integers(1, 10**10), st.integers(0, 10), st.integers(WINDOW, 10**7))
+def test_whole_updates_just_cover_an_epoch(total: int, doublings: int, most: int):
+    micro_batches = 2**doublings
+    size = window_size(total, micro_batches, most)
+    rounds = -(-total // (micro_batches * size))
+    assert size <= most
+    assert rounds == -(-total // (micro_batches * most))
+    assert rounds * micro_batches * size - total < rounds * micro_batches
 
 
-def test_a_small_corpus_is_one_window():
-    assert window_size(7) == 7
-    assert window_size(WINDOW + 1) == WINDOW // 2 + 1
+def test_a_small_corpus_is_one_window_per_micro_batch():
+    assert window_size(7, 1) == 7
+    assert window_size(7, 2) == 4
+    assert window_size(WINDOW + 1, 1) == WINDOW // 2 + 1
 
 
 IDS = st.lists(st.integers(4, 99), max_size=9)
@@ -139,9 +117,3 @@ def test_stored_ids_collate_like_lists():
     src, keep = collate_sources([src for src, _ in pairs])
     assert torch.equal(src, collate(pairs).src)
     assert torch.equal(keep, collate(pairs).src_keep)
-
-
-@pytest.mark.parametrize("micro", [1, 2, 8])
-def test_one_example_longer_than_the_budget_is_still_a_batch(micro: int):
-    found = cut([(500, 3)], tokens=10, micro=micro)
-    assert [[len(part) for part in parts] for parts in found] == [[1] + [0] * (micro - 1)]

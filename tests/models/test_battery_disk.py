@@ -118,9 +118,9 @@ def test_stopped_and_resumed_equals_uninterrupted(
 
 def go_on(run: Run, data: TrainingData, stepper: Updater, progress: TrainingState, until: int) -> None:
     schedule = build_schedule(run.config.training, UPDATES)
-    batches = run.loader(data, Ranks()).batches(progress.position)
+    batches = run.loader(data, Ranks()).batches(progress.step)
     for batch in islice(batches, until - progress.step):
         progress.step += 1
         stepper.update(batch, progress.step, schedule(float(progress.step)))
-        progress.position, progress.adam_steps = batch.next_position, stepper.adam.steps
+        progress.adam_steps = stepper.adam.steps
     batches.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,10 @@ import pytest
 from torch import Tensor
 
 from dragoman.config.load import load
-from dragoman.data.loader import GlobalBatch, Loader, Window
+from dragoman.data.collate import IdPair, collate
+from dragoman.data.loader import Loader
 from dragoman.errors import TrainingError
+from dragoman.protocols import Batch
 from dragoman.training.plan import Plan
 from dragoman.training.run import Run
 from dragoman.training.validate import ValidationResult, Validator
@@ -68,14 +70,14 @@ def test_an_update_that_was_skipped_names_its_examples(tmp_path: Path) -> None:
 
 def test_waiting_for_data_is_a_part_of_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A disk, or sub-words drawn anew, may be slower than the model."""
-    usual, clock, waited = Loader.global_batch, time.perf_counter, 0.0
+    clock, waited = time.perf_counter, 0.0
 
-    def slow(self: Loader, window: Window, parts: list[Any], start: int) -> GlobalBatch:
+    def slow(pairs: Sequence[IdPair]) -> Batch:
         nonlocal waited
         waited += 1000.0
-        return usual(self, window, parts, start)
+        return collate(pairs)
 
-    monkeypatch.setattr(Loader, "global_batch", slow)
+    monkeypatch.setattr("dragoman.data.loader.collate", slow)
     monkeypatch.setattr(Loader, "batches", Loader.stream)  # nothing is read ahead
     monkeypatch.setattr(time, "perf_counter", lambda: clock() + waited)
     slowed, plans = run(tmp_path, updates=3)

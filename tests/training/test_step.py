@@ -54,7 +54,7 @@ def test_a_rank_without_work_adds_nothing_to_any_number() -> None:
 
 
 def one_batch() -> GlobalBatch:
-    return GlobalBatch(0, 1, tokens=1, src_tokens=1, first_micro=0, micro=[BATCH], epoch=1.0)
+    return GlobalBatch(0, first_micro=0, micro=[BATCH], epoch=1.0)
 
 
 @pytest.mark.parametrize("size", [100, 5_000_000, pytest.param(60_000_000, marks=pytest.mark.slow)])

@@ -12,8 +12,9 @@ from dragoman.config.section import Section
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
-PART = 2048  # minimum tokens of a micro-batch if micro_batches is unset
+# If micro_batches is unset: 2 to 8 micro-batches of at least 2048 tokens, or more, of at most 32768.
 FEWEST_PARTS, MOST_PARTS = 2, 8
+SMALLEST_PART, LARGEST_PART = 2048, 32768
 MOST_WARMUP = 400  # updates, if warmup is unset
 DEVICE = r"auto|cpu|mps|(cuda|xpu)(:\d+)?"
 IN_UPDATES = ("updates", "warmup", "validate_every", "checkpoint_every")  # settings that `budget` replaces
@@ -43,8 +44,8 @@ class TrainingConfig(Section):
         default=4096,
         ge=2,
         description=(
-            "Tokens per update on the longer side, including padding, over all ranks. If unset, corpora of "
-            "less than 7,000 pairs use fewer."
+            "Tokens per update on the longer side, including padding, over all ranks; some batches have a "
+            "few per cent more. If unset, corpora of less than 7,000 pairs use fewer."
         ),
     )
     micro_batches: int | None = Field(
@@ -54,8 +55,8 @@ class TrainingConfig(Section):
         description=(
             "Gradient accumulation: the number of parts, a power of two, in which each update is computed "
             "and summed in a fixed order. Up to this many ranks can share the work with bit-identical "
-            "results. If unset: 2, up to 8 for large batches, and at least the number of ranks; a resumed "
-            "run keeps its number."
+            "results. If unset: 2, up to 8 for large batches, more above 262,144 tokens, and at least the "
+            "number of ranks; a resumed run keeps its number."
         ),
     )
     optimizer: Literal["adam", "adamw"] = Field(
@@ -150,7 +151,8 @@ class TrainingConfig(Section):
         """Return the micro-batches per update: few enough that each outweighs its fixed cost."""
         if self.micro_batches is not None:
             return self.micro_batches
-        filled = max(FEWEST_PARTS, min(self.batch_tokens // PART, MOST_PARTS))
+        filled = max(FEWEST_PARTS, min(self.batch_tokens // SMALLEST_PART, MOST_PARTS))
+        filled = max(filled, self.batch_tokens // LARGEST_PART)
         return max(1 << (filled.bit_length() - 1), ranks)
 
     @field_validator("precision", mode="before")

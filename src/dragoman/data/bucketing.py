@@ -1,6 +1,7 @@
-"""Length bucketing: windows of examples → batches of similar length → micro-batches.
+"""Length bucketing: windows of examples → micro-batches of similar length.
 
-The result depends only on the arguments.
+Each micro-batch of an update has a window of its own, so that a rank plans only its own micro-batches. Every
+window is cut into the same number of them, so that the windows of an update start and end together.
 """
 
 from __future__ import annotations
@@ -15,31 +16,27 @@ WINDOW = 16384
 Places = NDArray[np.int64]
 
 
-def window_size(total: int) -> int:
-    """Return the window size, at most 16384, for which whole windows just cover an epoch of `total` rows."""
-    return -(-total // -(-total // WINDOW))
+def window_size(total: int, micro_batches: int, most: int = WINDOW) -> int:
+    """Return the window size, at most `most`, for which whole updates just cover an epoch of `total` rows."""
+    rounds = -(-total // (micro_batches * most))
+    return -(-total // (micro_batches * rounds))
 
 
-def batches(
-    src_len: Places, tgt_len: Places, *, batch_tokens: int, micro_batches: int, key: int
-) -> list[list[Places]]:
-    """Return the batches of one window, each as `micro_batches` index arrays (the last may be empty).
-
-    Rows × longest side, including </s>, is at most `batch_tokens`, unless that would leave fewer rows
-    than there are micro-batches.
-    """
+def buckets(src_len: Places, tgt_len: Places, count: int, key: int) -> list[Places]:
+    """Return the examples of a window as `count` index arrays, in an order that depends on `key`."""
     indices = by_length(src_len, tgt_len, key)
-    cost = np.maximum(src_len, tgt_len)[indices] + 1
-    edges = [*cut(cost, batch_tokens, micro_batches), len(indices)]
-    result = []
-    for at in permute(np.arange(len(edges) - 1), len(edges) - 1, hash64(key, KeyPurpose.BATCHES)):
-        rows = slice(edges[at], edges[at + 1])
-        result.append(np.split(indices[rows], split(cost[rows], micro_batches)))
-    return result
+    edges = [*cut(padded(src_len, tgt_len)[indices], count), len(indices)]
+    order = permute(np.arange(count), count, hash64(key, KeyPurpose.BATCHES))
+    return [indices[edges[at] : edges[at + 1]] for at in order]
+
+
+def padded(src_len: Places, tgt_len: Places) -> Places:
+    """Return the length of each example on its longer side, which sets the padding, including </s>."""
+    return np.maximum(src_len, tgt_len) + 1
 
 
 def by_length(src_len: Places, tgt_len: Places, key: int) -> Places:
-    """Return indices sorted by the longer side, which sets the padding, then by the length difference.
+    """Return indices sorted by the longer side, then by the length difference.
 
     The second key alternates between ascending and descending, so that neighbours stay similar where the
     first key changes.
@@ -49,40 +46,33 @@ def by_length(src_len: Places, tgt_len: Places, key: int) -> Places:
     return np.lexsort((tie, np.where(longer % 2, src_len - tgt_len, tgt_len - src_len), longer))
 
 
-def cut(cost: Places, budget: int, rows: int) -> list[int]:
-    """Return the starts of the batches: as few as the budget allows, then as even as possible."""
-    starts = greedy(cost, budget, rows)
-    low, high = 1, budget
+def cut(length: Places, count: int) -> list[int]:
+    """Return where to cut ascending lengths into `count` batches whose largest rows × length is smallest."""
+    low = -(-int(length.sum()) // count)
+    high = 2 * low
+    while len(greedy(length, high)) > count:
+        low, high = high, 2 * high
     while low < high:
         middle = (low + high) // 2
-        if len(greedy(cost, middle, rows)) <= len(starts):
+        if len(greedy(length, middle)) <= count:
             high = middle
         else:
             low = middle + 1
-    starts = greedy(cost, high, rows)
-    if len(starts) > 1:  # a short last batch takes rows from the previous one
-        starts[-1] = min(starts[-1], max(len(cost) - rows, starts[-2] + rows))
+    starts = greedy(length, high)
+    while len(starts) < count:
+        rows = np.diff([*starts, len(length)])
+        most = int(rows.argmax())
+        starts.insert(most + 1, starts[most] + int(rows[most]) // 2)
     return starts
 
 
-def greedy(cost: Places, budget: int, rows: int) -> list[int]:
-    """Return the starts of batches filled greedily: rows × highest cost ≤ budget, or `rows` rows."""
+def greedy(length: Places, tokens: int) -> list[int]:
+    """Return the starts of batches of as many rows as fit: rows × longest ≤ `tokens`, or one row."""
     starts = []
     start = 0
-    while start < len(cost):
+    while start < len(length):
         starts.append(start)
-        reach = max(rows, budget // int(cost[start]))
-        highest = np.maximum.accumulate(cost[start : start + reach])
-        area = highest * np.arange(1, len(highest) + 1)
-        start += max(rows, int(np.searchsorted(area, budget, side="right")))
+        longest = length[start : start + tokens // int(length[start])]
+        area = longest * np.arange(1, len(longest) + 1)
+        start += max(1, int(np.searchsorted(area, tokens, side="right")))
     return starts
-
-
-def split(cost: Places, parts: int) -> Places:
-    """Return where to split a batch into `parts` of about equal cost, none empty if there are enough rows."""
-    number = np.arange(1, parts)
-    total = np.cumsum(cost)
-    edges = np.searchsorted(total, total[-1] * number // parts, side="left") + 1
-    edges = np.maximum.accumulate(edges - number) + number
-    limit = np.maximum(len(cost) - parts + number, np.minimum(number, len(cost)))
-    return np.asarray(np.minimum(edges, limit))

@@ -1,16 +1,16 @@
-"""A seekable stream of global batches. Its only state is one integer: the number of examples consumed."""
+"""A seekable stream of global batches. Its only state is one integer: the number of the next batch."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Generator, Iterator, Sequence
-from itertools import count, islice
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
-from dragoman.data.bucketing import Places, batches, window_size
+from dragoman.data.bucketing import WINDOW, Places, buckets, greedy, padded, window_size
 from dragoman.data.collate import IdPair, collate
 from dragoman.data.mixture import ExampleOrder, Rows
 from dragoman.data.permutation import KeyPurpose, hash64
@@ -21,17 +21,16 @@ from dragoman.protocols import Batch
 from dragoman.text.tokenizer_pair import TokenizerPair
 
 CPU = torch.device("cpu")
+SAMPLES = 4  # windows, of which the one that needs most micro-batches decides how many each is cut into
+FEWEST_BATCHES = 32  # per window, if there are enough examples: with few, batches are less full and less even
 
 
 class GlobalBatch(NamedTuple):
     """The batch of one update. It contains only this rank's part of the fixed list of micro-batches."""
 
-    position: int  # examples consumed before this batch
-    next_position: int  # examples consumed including this batch
-    tokens: int  # target tokens without padding, including </s>, of all micro-batches on all ranks
-    src_tokens: int
+    number: int  # of this batch in the stream, from 0
     first_micro: int  # the index of `micro[0]` in the whole list
-    micro: list[Batch | None]  # None where a batch has fewer rows than there are micro-batches
+    micro: list[Batch]
     epoch: float  # passes over the data including this batch
 
 
@@ -46,7 +45,11 @@ class Window(NamedTuple):
 
 
 class Loader:
-    """Batches of a mixture of stores. `resegment`, if given, samples new subwords for each example."""
+    """Batches of a mixture of stores. `resegment`, if given, samples new subwords for each example.
+
+    Every micro-batch of an update comes from a window of its own. The windows of `per_window` updates are one
+    range of the stream, and each is cut into that many micro-batches.
+    """
 
     def __init__(
         self,
@@ -70,110 +73,93 @@ class Loader:
             )
         self.stores = stores
         self.order = ExampleOrder([len(store) for store in stores], weights, seed)
-        self.batch_tokens = batch_tokens
         self.micro_batches = micro_batches
         self.seed = seed
-        self.mine = slice(rank * micro_batches // ranks, (rank + 1) * micro_batches // ranks)
+        self.mine = range(rank * micro_batches // ranks, (rank + 1) * micro_batches // ranks)
         self.resegment = resegment
-        self.window_size = window_size(self.order.total)
+        self.window_size, self.per_window = self.sizes(batch_tokens / micro_batches)
 
-    def batches(self, position: int = 0, device: torch.device = CPU) -> Generator[GlobalBatch, None, None]:
-        """Yield batches forever, from the first one at or after `position`; closing ends the thread.
+    def sizes(self, tokens: float) -> tuple[int, int]:
+        """Return the size of a window, and how many micro-batches of that many tokens one is cut into."""
+        sample = self.window(0, min(WINDOW, self.order.total))
+        rows = tokens / padded(sample.src_len, sample.tgt_len).mean()
+        size = window_size(self.order.total, self.micro_batches, max(WINDOW, round(FEWEST_BATCHES * rows)))
+        samples = [self.window(number * size, size) for number in range(SAMPLES)]
+        lengths = [np.sort(padded(sample.src_len, sample.tgt_len)) for sample in samples]
+        return size, max(len(greedy(length, int(tokens))) for length in lengths)
+
+    @property
+    def rows_per_batch(self) -> float:
+        """The mean number of examples in the batch of one update, on all ranks."""
+        return self.micro_batches * self.window_size / self.per_window
+
+    def batches(self, number: int = 0, device: torch.device = CPU) -> Generator[GlobalBatch, None, None]:
+        """Yield batches forever, from the one with that number on; closing ends the thread.
 
         The thread also starts to copy them to the device, before they are needed there.
         """
-        return prefetch(self.stream(position, device))
+        return prefetch(self.stream(number, device))
 
-    def stream(self, position: int, device: torch.device = CPU) -> Iterator[GlobalBatch]:
+    def stream(self, number: int, device: torch.device = CPU) -> Iterator[GlobalBatch]:
         if device.type == "cuda":
             torch.cuda.set_device(device)  # of this thread, which would otherwise use memory of the first GPU
-        for window, parts, start in self.cuts(position):
-            batch = self.global_batch(window, parts, start)
-            yield batch._replace(micro=[micro and micro.to(device) for micro in batch.micro])
+        for n, cuts in enumerate(self.cuts(number, self.mine), start=number):
+            micro = [collate(self.pairs(window, indices)).to(device) for window, indices in cuts]
+            epoch = (n + 1) * self.rows_per_batch / self.order.total
+            yield GlobalBatch(n, self.mine.start, micro, epoch)
 
-    def cuts(self, position: int) -> Iterator[tuple[Window, list[Places], int]]:
-        """Yield each batch as its window, index arrays and the number of examples consumed before it."""
-        for number in count(position // self.window_size):
-            window = self.window(number)
-            start = window.start
-            for parts in self.cut(window, number):
-                if start >= position:
-                    yield window, parts, start
-                start += sum(len(part) for part in parts)
+    def cuts(self, number: int, micro_batches: range) -> Iterator[list[tuple[Window, Places]]]:
+        """Yield each batch from `number` on, as a window and the indices in it of each micro-batch."""
+        windows, done = divmod(number, self.per_window)
+        for first in count(windows * self.micro_batches, self.micro_batches):
+            cut = [self.cut(first + micro) for micro in micro_batches]
+            for at in range(done, self.per_window):
+                yield [(window, places[at]) for window, places in cut]
+            done = 0
 
-    def examples(self, position: int) -> dict[str, list[int]]:
-        """Return the rows of the batch at `position`, by the folder name of their store."""
-        window, parts, _ = next(self.cuts(position))
-        indices = np.concatenate(parts)
-        return {
-            store.folder.name: window.row[indices[window.corpus[indices] == c]].tolist()
-            for c, store in enumerate(self.stores)
-        }
+    def cut(self, number: int) -> tuple[Window, list[Places]]:
+        """Return a window, and the indices in it of each of its micro-batches."""
+        window = self.window(number * self.window_size, self.window_size)
+        key = hash64(self.seed, KeyPurpose.WINDOW, number)
+        return window, buckets(window.src_len, window.tgt_len, self.per_window, key)
 
-    def window(self, number: int) -> Window:
-        start = number * self.window_size
-        corpus, row = self.order.rows(start, self.window_size)
+    def examples(self, number: int) -> dict[str, list[int]]:
+        """Return the rows of a batch, on all ranks, by the folder name of their store."""
+        cuts = next(self.cuts(number, range(self.micro_batches)))
+        corpus = np.concatenate([window.corpus[indices] for window, indices in cuts])
+        row = np.concatenate([window.row[indices] for window, indices in cuts])
+        return {store.folder.name: row[corpus == c].tolist() for c, store in enumerate(self.stores)}
+
+    def window(self, start: int, size: int) -> Window:
+        corpus, row = self.order.rows(start, size)
         src_len, tgt_len = np.empty_like(row), np.empty_like(row)
         for c, store in enumerate(self.stores):
             mine = corpus == c
             src_len[mine], tgt_len[mine] = store.lengths(row[mine])
         return Window(start, corpus, row, src_len, tgt_len)
 
-    def cut(self, window: Window, number: int) -> list[list[Places]]:
-        return batches(
-            window.src_len,
-            window.tgt_len,
-            batch_tokens=self.batch_tokens,
-            micro_batches=self.micro_batches,
-            key=hash64(self.seed, KeyPurpose.WINDOW, number),
-        )
-
-    def global_batch(self, window: Window, parts: list[Places], start: int) -> GlobalBatch:
-        indices = np.concatenate(parts)
-        src_tokens, tokens = (int(x[indices].sum()) + len(indices) for x in (window.src_len, window.tgt_len))
-        mine: list[list[IdPair]]
+    def pairs(self, window: Window, indices: Places) -> list[IdPair]:
+        """Return the ids of examples of a window, in the given order."""
+        pairs = self.read(window, indices)
         if self.resegment is None:
-            mine = self.read(window, parts[self.mine])
-        else:  # every rank needs the new token count of the whole batch, so each segments all of it
-            drawn = self.redraw(self.resegment, window, parts)
-            src_tokens = sum(len(src) + 1 for part in drawn for src, _ in part)
-            tokens = sum(len(tgt) + 1 for part in drawn for _, tgt in part)
-            mine = drawn[self.mine]
-        return GlobalBatch(
-            position=start,
-            next_position=start + len(indices),
-            tokens=tokens,
-            src_tokens=src_tokens,
-            first_micro=self.mine.start,
-            micro=[collate(part) if part else None for part in mine],
-            epoch=(start + len(indices)) / self.order.total,
-        )
+            return pairs
+        return self.redraw(self.resegment, pairs, window.start + indices)
 
-    def read(self, window: Window, parts: Sequence[Places]) -> list[list[IdPair]]:
-        """Return the stored ids of examples of a window, in the given order; one read per store."""
-        if not parts:
-            return []
-        indices = np.concatenate(parts)
+    def read(self, window: Window, indices: Places) -> list[IdPair]:
+        """Return the stored ids of examples of a window; one read per store."""
         corpus, row = window.corpus[indices], window.row[indices]
         result: list[Any] = [None] * len(indices)
         for c in np.unique(corpus).tolist():
             at = np.flatnonzero(corpus == c)
             for index, pair in zip(at.tolist(), self.stores[c].read(row[at]), strict=True):
                 result[index] = pair
-        pairs = iter(result)
-        return [list(islice(pairs, len(part))) for part in parts]
+        return result
 
-    def redraw(self, text: TokenizerPair, window: Window, parts: Sequence[Places]) -> list[list[IdPair]]:
+    def redraw(self, text: TokenizerPair, pairs: Sequence[IdPair], examples: Rows) -> list[IdPair]:
         """Return the ids of examples in a new segmentation that depends only on seed and example number."""
-        return [
-            [
-                self.redrawn(text, pair, window.start + index)
-                for index, pair in zip(part.tolist(), pairs, strict=True)
-            ]
-            for part, pairs in zip(parts, self.read(window, parts), strict=True)
-        ]
-
-    def redrawn(self, text: TokenizerPair, pair: IdPair, example: int) -> IdPair:
-        rng = random.Random(hash64(self.seed, KeyPurpose.PIECES, example))
-        src, tgt = (np.asarray(ids).tolist() for ids in pair)
-        return text.src.resegment(src, rng), text.tgt.resegment(tgt, rng)
+        drawn: list[IdPair] = []
+        for (src, tgt), example in zip(pairs, examples.tolist(), strict=True):
+            rng = random.Random(hash64(self.seed, KeyPurpose.PIECES, example))
+            ids = (np.asarray(side).tolist() for side in (src, tgt))
+            drawn.append((text.src.resegment(next(ids), rng), text.tgt.resegment(next(ids), rng)))
+        return drawn

@@ -35,7 +35,7 @@ class Loop(Milestones):
 
     def run(self, progress: TrainingState) -> str:
         """Train and return why it ended: "done", "early" (out of patience), "finish" or "asked" (to stop)."""
-        batches = self.loader.batches(progress.position, self.stepper.device)
+        batches = self.loader.batches(progress.step, self.stepper.device)
         try:
             self.now = self.stepper.ranks.from_first("the clock", self.clock)
             reason = self.over(progress, self.now)
@@ -52,7 +52,7 @@ class Loop(Milestones):
         lr = self.schedule(self.length.position(step, self.now))
         pending = self.stepper.update(batch, step, lr, stop=self.stop_request())
         self.unread.append(UnreadUpdate(batch, step, lr, pending))
-        progress.step, progress.position = step, batch.next_position
+        progress.step = step
         stop = self.read(progress, until=step - self.lag)
         if not (
             stop
@@ -101,13 +101,13 @@ class Loop(Milestones):
             "nll": updated.nll,
             "norm": updated.norm,
             "lr": lr,
-            "tokens": batch.tokens,
-            "src_tokens": batch.src_tokens,
+            "tokens": updated.tokens,
+            "src_tokens": updated.src_tokens,
             "seconds": round(seconds, 4),
             "applied": updated.applied,
         }
         if not updated.applied:
-            event["examples"] = self.loader.examples(batch.position)
+            event["examples"] = self.loader.examples(batch.number)
         self.events.emit(event)
         if slow := self.pace(seconds):
             self.events.emit({"event": "slow", "step": step, **slow})

@@ -76,7 +76,7 @@ def time_updates(stepper: Updater, loader: Loader, budget: float | None) -> Timi
     """
     before = stepper.flat.master.clone()
     taken: list[float] = []  # seconds
-    tokens = rows = 0
+    tokens = 0
     batches = loader.batches(0, stepper.device)
     for number in range(MOST_TIMED + 1):
         start = time.perf_counter()
@@ -88,7 +88,7 @@ def time_updates(stepper: Updater, loader: Loader, budget: float | None) -> Timi
         updated = stepper.update(batch, AFTER_ALL_WARMUPS + number, lr=0.0, stop=stop).get()
         taken.append(time.perf_counter() - start)
         if number > 0:
-            tokens, rows = tokens + batch.tokens, rows + batch.next_position - batch.position
+            tokens += updated.tokens
         if updated.stop:
             break
     batches.close()
@@ -96,7 +96,7 @@ def time_updates(stepper: Updater, loader: Loader, budget: float | None) -> Timi
     stepper.flat.publish()
     stepper.adam.forget()
     done = len(taken) - 1
-    return Timing(statistics.mean(taken[1:]), spread(taken[1:]), tokens / done, rows / done, done)
+    return Timing(statistics.mean(taken[1:]), spread(taken[1:]), tokens / done, loader.rows_per_batch, done)
 
 
 def spread(values: Sequence[float]) -> float:

@@ -22,9 +22,9 @@ from dragoman.training.objectives.teacher_forcing import Objective, teacher_forc
 from dragoman.training.optim.adam import Adam
 from dragoman.training.optim.flat_parameters import FlatParameters
 
-# Numbers after the gradient in one flat tensor: Σ loss, Σ nll, how many ranks want to stop, the clock of the
-# first rank, and the number of the update.
-EXTRA = 5
+# Numbers after the gradient in one flat tensor: Σ loss, Σ nll, the numbers of target and source tokens, how
+# many ranks want to stop, the clock of the first rank, and the number of the update.
+EXTRA = 7
 MARKS = 2**16  # update numbers are modulo this; fp32 represents integers up to 256 times this exactly
 # Timed updates are numbered from here: by then everything that starts late, such as sampling, is active.
 AFTER_ALL_WARMUPS = 10**9
@@ -37,17 +37,19 @@ class UpdateResult(NamedTuple):
     applied: bool  # False if the gradient was not finite and the weights are unchanged
     stop: bool  # a rank was asked to stop
     clock: float  # of the first rank
+    tokens: int  # target tokens without padding, including </s>, on all ranks
+    src_tokens: int
 
 
 class PendingResult:
     """The result of an update that a device may still be computing."""
 
-    def __init__(self, numbers: Float[Tensor, " N"], tokens: int, mark: int) -> None:
-        self.tokens, self.mark = tokens, mark
+    def __init__(self, numbers: Float[Tensor, " N"], mark: int) -> None:
+        self.mark = mark
         self.is_copied: torch.Event | None = None
         if (
             numbers.device.type == "cuda"
-        ):  # else the copy would wait for the updates that are enqueued after it
+        ):  # else a later copy would wait for updates that are enqueued by then
             self.is_copied = torch.Event(numbers.device)
             numbers = numbers.to("cpu", non_blocking=True)
             self.is_copied.record()
@@ -57,10 +59,11 @@ class PendingResult:
         """Return the result. The host waits until it is there."""
         if self.is_copied:
             self.is_copied.synchronize()
-        loss, nll, stops, clock, mark, norm, skip = self.numbers.tolist()
+        loss, nll, tokens, src_tokens, stops, clock, mark, norm, skip = self.numbers.tolist()
         if mark != self.mark:
             raise TrainingError("Ranks are at different updates.", expected="the same update on all ranks")
-        return UpdateResult(loss / self.tokens, nll / self.tokens, norm, not skip, stops > 0, clock)
+        per_token = loss / tokens, nll / tokens
+        return UpdateResult(*per_token, norm, not skip, stops > 0, clock, int(tokens), int(src_tokens))
 
 
 @dataclass(frozen=True)
@@ -85,15 +88,15 @@ class Updater:
         gradient, extra = total[: len(self.flat)], total[len(self.flat) :]
         self.partition.reduce_scatter(gradient, extra, name_of(step))
         mine = gradient[self.partition.mine]
-        norm = self._norm(mine, step)
+        tokens = extra[2]
+        norm = self._norm(mine, step) / tokens
         skip = (~(norm + extra[0]).isfinite()).float()
-        if self.clip:
-            mine.mul_((self.clip / norm).clamp(max=1.0))
+        mine.mul_(((self.clip / norm).clamp(max=1.0) if self.clip else 1.0) / tokens)
         self.adam.step(mine, lr, skip)
         self.partition.all_gather(self.flat.master, name_of(step))
         self.flat.publish()
         numbers = torch.cat((extra.to(norm), norm.view(1), skip.to(norm).view(1)))
-        return PendingResult(numbers, batch.tokens, step % MARKS * self.ranks.count)
+        return PendingResult(numbers, step % MARKS * self.ranks.count)
 
     @property
     def ranks(self) -> Ranks:
@@ -126,11 +129,10 @@ class Updater:
         """Yield the gradient and the sums of each micro-batch of this rank."""
         for number, micro in enumerate(batch.micro, start=batch.first_micro):
             part = self.flat.master.new_empty(len(self.flat) + EXTRA)
-            part[len(self.flat) :] = 0.0
-            part[-3] = float(stop)
-            if micro is not None:
-                sums = self._backward(micro, batch.tokens, step, number)
-                part[len(self.flat) : -3] = torch.stack((sums.loss.detach(), sums.nll))
+            sums = self._backward(micro, step, number)
+            extra = (sums.loss.detach(), sums.nll, micro.tgt_keep.sum(), micro.src_keep.sum())
+            part[len(self.flat) : -3] = torch.stack([x.to(part) for x in extra])
+            part[-3], part[-2:] = float(stop), 0.0
             self.flat.take_gradient(part)
             yield part
 
@@ -140,10 +142,10 @@ class Updater:
         nothing[-3] = float(stop)
         return nothing
 
-    def _backward(self, micro: Batch, tokens: int, step: int, number: int) -> LossSum:
+    def _backward(self, micro: Batch, step: int, number: int) -> LossSum:
         with noise(self.seed, step, number):
             sums = self.objective(self.model, micro, step)
-        (sums.loss / tokens).backward()
+        sums.loss.backward()
         return sums
 
 

@@ -26,8 +26,7 @@ WEIGHTS, MOMENTS, STATE = "weights.safetensors", "adam.safetensors", "state.json
 class TrainingState:
     """The state of a run, except for its tensors."""
 
-    step: int = 0
-    position: int = 0  # examples consumed: the loader's whole state
+    step: int = 0  # also the number of the loader's next batch
     adam_steps: int = 0
     seconds: float = 0.0  # over all sessions
     best_step: int = 0
@@ -64,6 +63,7 @@ def checkpoints_of(home: Path) -> list[Path]:
 
 def read_state(folder: Path) -> TrainingState:
     body = json.loads((folder / STATE).read_text(encoding="utf-8"))
+    body.pop("position", None)  # of format 2: since format 3, an update is one batch of the loader
     unknown = body.keys() - {known.name for known in fields(TrainingState)}
     if unknown:
         raise CheckpointError(

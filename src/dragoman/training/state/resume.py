@@ -25,7 +25,7 @@ from dragoman.training.state import checkpoint
 from dragoman.training.state.checkpoint import TrainingState
 from dragoman.training.step import Updater
 
-FORMAT = 2  # of the facts; format 1 has no facts about the data
+FORMAT = 3  # of the facts; format 1 has no facts about the data, format 2 another order of the data
 # Settings that may change on resume: they determine what is saved and measured, not what is learned.
 MAY_CHANGE_ON_RESUME = {
     "keep",
@@ -224,6 +224,8 @@ def changes(was: Facts, now: Facts) -> list[str]:
     notes = []
     if "data" not in was:
         notes.append("An older Dragoman started this run: whether its data has changed is unknown.")
+    if was["format"] < FORMAT:
+        notes.append("An older Dragoman started this run: from here on, the data is read in another order.")
     versions = [
         f"{name} {was[name]} → {now[name]}" for name in VERSIONS if was.get(name, now[name]) != now[name]
     ]
