@@ -1,11 +1,13 @@
 """Same bits: a run killed again and again, a run on two ranks, and one that moves, against it undisturbed.
 
-    python benchmarks/same_bits.py [--updates 200] [--kills 20] [--only kills|ranks|moves]
+    python benchmarks/same_bits.py [--updates 200] [--kills 20] [--only kills|ranks|moves|ddp]
 
 A small model with dropout learns generated dates. (1) `dragoman train` is killed with SIGKILL at random
-moments, also inside saves, and started again each time until it is done. (2) It runs on 1 rank and on 2
-(torchrun, gloo), as a Transformer and as a recurrent network. (3) It begins on 1 rank, is stopped and resumed
-on 2, on 1 again and on 4. Every loss in events.jsonl and the SHA-256 of the weights must be the same.
+moments, also inside saves, and started again each time until it is done. (2) It runs on 1 rank and on 2, 4
+and 8 (torchrun, gloo), as a Transformer and as a recurrent network. (3) It begins on 1 rank, is stopped and
+resumed on 2, on 1 again and on 4. Every loss in events.jsonl and the SHA-256 of the weights must be the same.
+(4) It runs with `training.parallel=ddp` on 2 and 3 ranks, and changes from exact to ddp and back halfway: the
+losses must differ by no more than rounding, of which the largest relative difference is printed.
 """
 
 from __future__ import annotations
@@ -21,10 +23,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from safetensors.numpy import load_file
+
+# The largest relative difference of a loss that rounding explains: sums in another order differ by 6e-8, and
+# 200 updates with Adam, which divides by small numbers, increase that.
+ROUNDING = 1e-3
 
 PRESETS = {
     "transformer": ["model.preset=transformer-tiny", "model.encoder.layers=2", "model.decoder.layers=2"],
@@ -44,6 +52,7 @@ def settings(architecture: str, updates: int, every: int) -> list[str]:
         "text.kind=char",
         f"training.updates={updates}",
         "training.batch_tokens=1024",
+        "training.micro_batches=8",
         "training.threads=1",
         f"training.checkpoint_every={every}",
         f"training.validate_every={updates}",
@@ -115,19 +124,44 @@ def await_moment(
     time.sleep(rng.uniform(0.0, 0.01))
 
 
-def move(data: Path, out: Path, overrides: list[str], updates: int) -> None:
-    """On 1, 2, 1 and 4 ranks, a quarter of the updates each."""
-    for quarter, ranks in enumerate((1, 2, 1, 4), start=1):
-        arguments = command(data, out, overrides, ranks)
+def move(starts: list[list[str]], out: Path, updates: int) -> None:
+    """Run each command for an equal share of the updates; the last one finishes."""
+    for number, arguments in enumerate(starts, start=1):
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         process = subprocess.Popen(arguments, stderr=subprocess.PIPE, env=environment)
-        if quarter < 4:
-            while process.poll() is None and last_step(out) < quarter * updates // 4:
+        if number < len(starts):
+            while process.poll() is None and last_step(out) < number * updates // len(starts):
                 time.sleep(0.01)
             process.send_signal(signal.SIGTERM)
         _, stderr = process.communicate()
-        if process.returncode and quarter == 4:
+        if process.returncode and number == len(starts):
             raise SystemExit(stderr.decode())
+
+
+def furthest(found: dict[str, Any], expected: dict[str, Any]) -> float:
+    """The largest relative difference of two losses of the same update."""
+    pairs = zip(found["steps"], expected["steps"], strict=True)
+    return max(abs(a[1] - b[1]) / b[1] for a, b in pairs)
+
+
+def by_ddp(
+    data: Path, home: Path, updates: int, whole: dict[str, dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    for architecture, expected in whole.items():
+        exact = settings(architecture, updates, every=5)
+        ddp = [*exact, "training.parallel=ddp"]
+        for ranks in (2, 3):
+            out = home / f"{architecture}-ddp-{ranks}"
+            run(command(data, out, ddp, ranks))
+            off = furthest(record(out), expected)
+            test = f"ddp on {ranks} ranks, {architecture}"
+            yield {"test": test, "updates": updates, "off": off, "same": off < ROUNDING}
+        for first, second in ((exact, ddp), (ddp, exact)):
+            out = home / f"{architecture}-{len(first)}"
+            move([command(data, out, first, 2), command(data, out, second, 2)], out, updates)
+            off = furthest(record(out), expected)
+            test = f"{'exact, then ddp' if first is exact else 'ddp, then exact'}, {architecture}"
+            yield {"test": test, "updates": updates, "off": off, "same": off < ROUNDING}
 
 
 def last_step(out: Path) -> int:
@@ -146,7 +180,7 @@ def main() -> None:
     )
     parser.add_argument("--updates", type=int, default=200)
     parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--only", choices=("kills", "ranks", "moves"))
+    parser.add_argument("--only", choices=("kills", "ranks", "moves", "ddp"))
     args = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -166,20 +200,22 @@ def main() -> None:
             same = record(out) == expected
             rows.append({"test": "kill -9", "kills": struck, "updates": args.updates, "same": same})
         if args.only in (None, "ranks"):
-            for architecture, expected in whole.items():
-                out = home / f"{architecture}-2"
-                run(command(data, out, settings(architecture, args.updates, every=5), ranks=2))
+            for (architecture, expected), ranks in product(whole.items(), (2, 4, 8)):
+                out = home / f"{architecture}-{ranks}"
+                run(command(data, out, settings(architecture, args.updates, every=5), ranks))
                 same = record(out) == expected
-                rows.append(
-                    {"test": f"1 rank = 2 ranks, {architecture}", "updates": args.updates, "same": same}
-                )
+                test = f"1 rank = {ranks} ranks, {architecture}"
+                rows.append({"test": test, "updates": args.updates, "same": same})
         if args.only in (None, "moves"):
             for architecture, expected in whole.items():
                 out = home / f"{architecture}-moved"
-                move(data, out, settings(architecture, args.updates, every=5), args.updates)
+                overrides = settings(architecture, args.updates, every=5)
+                move([command(data, out, overrides, ranks) for ranks in (1, 2, 1, 4)], out, args.updates)
                 same = record(out) == expected
                 test = f"1, 2, 1 and 4 ranks, {architecture}"
                 rows.append({"test": test, "updates": args.updates, "same": same})
+        if args.only in (None, "ddp"):
+            rows += list(by_ddp(data, home, args.updates, whole))
     for row in rows:
         print(json.dumps(row))
     sys.exit(0 if all(row["same"] for row in rows) else 1)

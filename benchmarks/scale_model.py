@@ -25,7 +25,6 @@ from typing import NamedTuple
 import torch
 
 from dragoman.cli.chart import Axis, Line, Panel, draw
-from dragoman.data.bucketing import WINDOW
 from dragoman.training.distributed.ranks import connect
 from dragoman.training.distributed.recursive_halving import Partition
 from emulated_nodes import emulated_nodes, why_not
@@ -49,7 +48,7 @@ PER_NODE = 8  # GPUs of a machine, with NVLink between them, whose time is not c
 LINK = 200e9 / 8  # bytes per second of a machine: 200 Gbit/s
 TOKENS_PER_PAIR = 25
 TOKENS_PER_GPU = 25_000  # of an update
-LARGEST_BATCH = WINDOW * TOKENS_PER_PAIR  # a batch is taken from one window of the loader
+LARGEST_BATCH = 4_000_000  # target tokens; a larger batch would hardly need fewer updates
 CHECKPOINT = 600.0  # seconds between two checkpoints
 
 NUMBERS_OF_GPUS = (1, 8, 64, 256, 1024)
@@ -93,7 +92,7 @@ def update(parameters: int, gpus: int, tokens: int) -> Update:
     own = tokens / gpus
     compute = max(6 * parameters * own / A100, HOST)
     exchange = seconds_to_sum(parameters, max(gpus // PER_NODE, 1), LINK, min(gpus, PER_NODE))
-    loader = (PLAN * tokens + FEED * own) / TOKENS_PER_PAIR  # every rank plans the batches of all ranks
+    loader = (PLAN + FEED) * own / TOKENS_PER_PAIR
     return Update(compute, exchange, loader, max(compute + exchange, loader))
 
 

@@ -26,7 +26,7 @@ from dragoman.data.readers.bad_line import refuse
 from dragoman.data.readers.lines import Span
 from dragoman.data.store.reader import StoreReader
 from dragoman.data.stores import StorePlan
-from dragoman.errors import DataError, UsageError
+from dragoman.errors import DataError
 from dragoman.protocols import Batch
 from dragoman.text.specials import EOS, PAD
 from dragoman.text.tokenizer_pair import TokenizerPair
@@ -142,12 +142,6 @@ def test_batches_are_as_full_as_asked(stores: list[StoreReader]):
         assert np.mean(areas) <= 1.05 * batch_tokens
         if loader.order.total >= 4 * loader.rows_per_batch:
             assert np.mean(areas) >= 0.8 * batch_tokens
-
-
-def test_ranks_that_do_not_divide_the_micro_batches_are_refused(stores: list[StoreReader]):
-    with pytest.raises(UsageError, match="4 micro-batches") as caught:
-        make(stores, rank=0, ranks=3)
-    assert caught.value.hint == "training.micro_batches=6"
 
 
 def test_the_examples_of_a_batch_are_known_by_its_number(stores: list[StoreReader]):

@@ -40,10 +40,10 @@ def limit(monkeypatch: pytest.MonkeyPatch, rows: int, steps: range) -> None:
     """Let the device have memory for so many rows in these updates."""
     backward = Updater._backward
 
-    def limited(self: Updater, micro: Batch, tokens: int, step: int, number: int) -> LossSum:
+    def limited(self: Updater, micro: Batch, step: int, number: int) -> LossSum:
         if len(micro.src) > rows and step in steps:
             raise torch.OutOfMemoryError("CUDA out of memory")
-        return backward(self, micro, tokens, step, number)
+        return backward(self, micro, step, number)
 
     monkeypatch.setattr(Updater, "_backward", limited)
 

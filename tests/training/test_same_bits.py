@@ -1,85 +1,24 @@
 """A run that was interrupted anywhere gives the bits of one that was not; so does a run on two ranks."""
 
-import hashlib
-import json
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from safetensors.numpy import load_file
 
 from dragoman.config.load import load
-from dragoman.data.recipes.reverse import splits
 from dragoman.errors import UsageError
 from dragoman.training.distributed.ranks import Ranks
 from dragoman.training.run import Run
-
-UPDATES = 14
-TRANSFORMER = {"kind": "transformer", "layers": 1, "width": 16, "heads": 2, "ffn": 32, "dropout": 0.2}
-# Large enough to be cut into parts for ranks.
-WIDE = {"kind": "transformer", "layers": 1, "width": 64, "heads": 2, "ffn": 256, "dropout": 0.2}
-RNN = {"kind": "rnn", "width": 12, "embedding": 16, "dropout": 0.2}
-SAMPLING = {"kind": "scheduled_sampling", "decay": "linear", "half_at": 7, "coverage": 0.2, "alignment": 0.2}
+from support.runs import RNN, SAMPLING, TRANSFORMER, WIDE, record, settings, train, write_words
 
 
 @pytest.fixture(scope="module")
 def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("words")
-    for name, pairs in splits().items():
-        lines = [f"{src}\t{tgt}\n" for src, tgt in pairs[:600]]
-        (folder / f"{name}.tsv").write_text("".join(lines), encoding="utf-8")
+    write_words(folder)
     return folder
-
-
-def settings(words: Path, part: dict[str, Any], **training: Any) -> dict[str, Any]:
-    return {
-        "data": {
-            "train": [{"files": [str(words / "train.tsv")]}],
-            "valid": {"files": [str(words / "valid.tsv")]},
-        },
-        "text": {"kind": "char", "sampling": 0.0},
-        "model": {"encoder": part, "decoder": part},
-        "training": {
-            "updates": UPDATES,
-            "batch_tokens": 300,
-            "threads": 1,
-            "warmup": 4,
-            "checkpoint_every": 3,
-            "validate_every": 7,
-            "valid_decode": 5,
-            "precision": "fp32",
-            **training,
-        },
-    }
-
-
-RUN = """
-import json, os, signal, sys
-from pathlib import Path
-from dragoman.config.load import load
-from dragoman.training.run import Run
-
-def listen(event):  # of the first rank only
-    if event["event"] == "step" and event["step"] == int(sys.argv[3]):
-        os.kill(os.getpid(), signal.SIGINT)
-
-Run(load(None, base=json.loads(sys.argv[1])), Path(sys.argv[2]), [listen], lambda _: True).train()
-"""
-
-
-def train(tables: dict[str, Any], out: Path, ranks: int = 1, stop: int = 0) -> None:
-    """On so many ranks, in processes of their own; asked to stop at a step, where one is given."""
-    script = out.parent / "run.py"
-    script.write_text(RUN, encoding="utf-8")
-    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks)]
-    start = [sys.executable, *(torchrun if ranks > 1 else []), str(script)]
-    command = [*start, json.dumps(tables), str(out), str(stop)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=400)
-    assert done.returncode == 0, done.stderr
 
 
 class StopAt:
@@ -91,17 +30,6 @@ class StopAt:
     def __call__(self, event: dict[str, Any]) -> None:
         if event["event"] == "step" and event["step"] == self.step:
             os.kill(os.getpid(), signal.SIGINT)
-
-
-def record(out: Path) -> tuple[list[tuple[Any, ...]], str]:
-    events = [
-        json.loads(line) for line in (out / "events.jsonl").read_text(encoding="utf-8").split("\n") if line
-    ]
-    steps = [(e["step"], e["loss"], e["nll"], e["norm"]) for e in events if e["event"] == "step"]
-    digest = hashlib.sha256()
-    for name, tensor in sorted(load_file(out / "model" / "weights.safetensors").items()):
-        digest.update(name.encode() + tensor.tobytes())
-    return steps, digest.hexdigest()
 
 
 # All that is drawn in training beside dropout, and all that a bf16 copy of the weights has to share.
@@ -177,6 +105,17 @@ def test_a_run_may_move_from_one_rank_to_two_to_one_to_four(
     for ranks, stop in ((1, 3), (2, 7), (1, 9), (4, 0)):
         train(tables, tmp_path / "moved", ranks, stop)
     assert record(tmp_path / "moved") == record(tmp_path / "alone")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", [WIDE, RNN], ids=["transformer", "rnn"])
+def test_one_two_four_and_eight_ranks_give_the_same_bits(
+    words: Path, tmp_path: Path, part: dict[str, Any]
+) -> None:
+    tables = settings(words, part, micro_batches=8, batch_tokens=600)
+    for ranks in (1, 2, 4, 8):
+        train(tables, tmp_path / str(ranks), ranks)
+        assert record(tmp_path / str(ranks)) == record(tmp_path / "1")
 
 
 def test_more_ranks_than_micro_batches_are_refused_at_the_start(words: Path, tmp_path: Path) -> None:

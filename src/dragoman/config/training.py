@@ -89,6 +89,13 @@ class TrainingConfig(Section):
         default=0.1, ge=0, lt=1, description="Probability mass spread over all tokens."
     )
     objective: ObjectivePart = Field(default=TeacherForcingPart(), description="The training objective.")
+    parallel: Literal["exact", "ddp"] = Field(
+        default="exact",
+        description=(
+            "How ranks sum gradients: exact gives the same bits on 1, 2, 4 … ranks; ddp, PyTorch's own "
+            "engine, takes any number of ranks and sums gradients during the backward pass."
+        ),
+    )
     device: str = Field(
         default="auto",
         pattern=DEVICE,
@@ -153,6 +160,8 @@ class TrainingConfig(Section):
             return self.micro_batches
         filled = max(FEWEST_PARTS, min(self.batch_tokens // SMALLEST_PART, MOST_PARTS))
         filled = max(filled, self.batch_tokens // LARGEST_PART)
+        if self.parallel == "ddp":
+            return -(-filled // ranks) * ranks
         return max(1 << (filled.bit_length() - 1), ranks)
 
     @field_validator("precision", mode="before")
@@ -173,17 +182,17 @@ class TrainingConfig(Section):
             seconds(value)
         return value
 
-    @field_validator("micro_batches")
-    @classmethod
-    def _is_a_tree(cls, value: int | None) -> int | None:
-        if value is not None and value & (value - 1):
-            raise ValueError(
-                "it must be a power of two, so that gradients are summed in the same order on any ranks"
-            )
-        return value
-
     @model_validator(mode="after")
     def _one_length(self) -> TrainingConfig:
         if self.updates is not None and self.budget is not None:
             raise ValueError("set either updates or budget, not both")
+        return self
+
+    @model_validator(mode="after")
+    def _is_a_tree(self) -> TrainingConfig:
+        if self.parallel == "exact" and self.micro_batches and self.micro_batches & (self.micro_batches - 1):
+            raise ValueError(
+                "micro_batches must be a power of two, so that gradients are summed in the same order on any "
+                "ranks; parallel=ddp takes any number"
+            )
         return self

@@ -16,7 +16,6 @@ from dragoman.data.mixture import ExampleOrder, Rows
 from dragoman.data.permutation import KeyPurpose, hash64
 from dragoman.data.prefetch import prefetch
 from dragoman.data.store.reader import StoreReader
-from dragoman.errors import UsageError
 from dragoman.protocols import Batch
 from dragoman.text.tokenizer_pair import TokenizerPair
 
@@ -63,18 +62,11 @@ class Loader:
         ranks: int = 1,
         resegment: TokenizerPair | None = None,
     ) -> None:
-        # With more ranks than micro-batches, some ranks are idle.
-        if micro_batches % ranks and ranks % micro_batches:
-            raise UsageError(
-                f"{micro_batches} micro-batches cannot be shared evenly by {ranks} ranks.",
-                where="training.micro_batches",
-                expected=f"a multiple of {ranks}",
-                hint=f"training.micro_batches={-(-micro_batches // ranks) * ranks}",
-            )
         self.stores = stores
         self.order = ExampleOrder([len(store) for store in stores], weights, seed)
         self.micro_batches = micro_batches
         self.seed = seed
+        # With more ranks than micro-batches, some ranks are idle.
         self.mine = range(rank * micro_batches // ranks, (rank + 1) * micro_batches // ranks)
         self.resegment = resegment
         self.window_size, self.per_window = self.sizes(batch_tokens / micro_batches)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import assert_never
 
 from dragoman.config.objective import (
@@ -15,7 +16,11 @@ from dragoman.config.objective import (
 )
 from dragoman.config.training import TrainingConfig
 from dragoman.metrics.sentence_distance import DISTANCES
+from dragoman.models.seq2seq import Seq2Seq
 from dragoman.text.tokenizer import Tokenizer
+from dragoman.training.ddp import DdpUpdater
+from dragoman.training.distributed.ranks import Ranks
+from dragoman.training.distributed.recursive_halving import Partition
 from dragoman.training.objectives import sampling_decay as decay
 from dragoman.training.objectives.attention_losses import GuidedAlignmentLoss, coverage_loss
 from dragoman.training.objectives.minimum_risk import MinimumRisk
@@ -26,6 +31,7 @@ from dragoman.training.objectives.two_pass import TwoPassSampling
 from dragoman.training.optim.adam import Adam
 from dragoman.training.optim.flat_parameters import FlatParameters
 from dragoman.training.optim.learning_rate import Schedule, constant, cosine, inverse_sqrt, linear
+from dragoman.training.step import Updater
 
 
 def build_schedule(config: TrainingConfig, updates: int) -> Schedule:
@@ -52,6 +58,23 @@ def build_adam(config: TrainingConfig, flat: FlatParameters, mine: slice) -> Ada
         weight_decay=config.weight_decay,
         decoupled=config.optimizer == "adamw",
     )
+
+
+def build_updater(
+    config: TrainingConfig,
+    model: Seq2Seq,
+    flat: FlatParameters,
+    objective: Objective,
+    ranks: Ranks,
+    clock: Callable[[], float],
+) -> Updater:
+    if config.parallel == "ddp" and ranks.count > 1:
+        whole = Partition(Ranks(), [0, len(flat)])
+        adam = build_adam(config, flat, whole.mine)
+        return DdpUpdater(model, flat, adam, whole, config.seed, config.clip, objective, clock, ranks)
+    partition = Partition(ranks, flat.cuts(ranks.count))
+    adam = build_adam(config, flat, partition.mine)
+    return Updater(model, flat, adam, partition, config.seed, config.clip, objective, clock)
 
 
 NEXT_TOKEN: dict[str, NextToken] = {"sample": sampled, "argmax": argmax}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dragoman.config.training import TrainingConfig
 from dragoman.errors import TrainingError
 
-MOST_MICRO_BATCHES = 64  # per update; if more are needed, the batch itself is too large
+MOST_MICRO_BATCHES = 1024  # per update; if more are needed, the batch itself is too large
 
 
 class DoesNotFit(Exception):

@@ -26,9 +26,8 @@ from dragoman.device import choose_device
 from dragoman.durable import make_parents, recover, remove_folder, sweep, write_file
 from dragoman.errors import CheckpointError, UsageError
 from dragoman.models.bundle import new_model
-from dragoman.training.build import build_adam, build_objective, build_schedule
+from dragoman.training.build import build_objective, build_schedule, build_updater
 from dragoman.training.distributed.ranks import Ranks, connect
-from dragoman.training.distributed.recursive_halving import Partition
 from dragoman.training.events import Events, Listener, prepare_event, rewind, unsaved
 from dragoman.training.length import from_json
 from dragoman.training.loop import Loop
@@ -89,7 +88,11 @@ class Run:
     def train(self, *, force: bool = False, more: str | None = None, finish: bool = False) -> RunResult:
         """Train. `more` extends a finished run; `finish` saves a model of what was learned so far."""
         with use_threads(threads(self.config.training.threads)):
-            ranks = connect(timeout=self.config.training.timeout, again=self._resume_command())
+            ranks = connect(
+                timeout=self.config.training.timeout,
+                again=self._resume_command(),
+                exact=self.config.training.parallel == "exact",
+            )
             try:
                 with self._folder(ranks):
                     begun = None if force else find(self.out / "checkpoints", ranks)
@@ -134,12 +137,14 @@ class Run:
         parts = training.parts(ranks.count)
         if begun and training.micro_batches is None:
             parts = int(begun.progress.run["settings"]["training.micro_batches"])
-        if not begun and parts < ranks.count:
+        if parts < ranks.count and (not begun or training.parallel == "ddp"):
             raise UsageError(
                 f"There are more ranks ({ranks.count}) than micro-batches ({parts}).",
                 where="training.micro_batches",
                 expected="at least as many micro-batches as ranks",
-                hint=f"training.micro_batches={ranks.count}",
+                hint=f"torchrun --nproc-per-node {parts} …"
+                if begun
+                else f"training.micro_batches={ranks.count}",
             )
         training = training.model_copy(update={"micro_batches": parts})
         return replace(self, config=self.config.model_copy(update={"training": training}))
@@ -321,9 +326,7 @@ class Run:
         objective = build_objective(
             config.objective, data.text.tgt, self.config.search.max_length, self.alignment_loss(data, ranks)
         )
-        partition = Partition(ranks, flat.cuts(ranks.count))
-        adam = build_adam(config, flat, partition.mine)
-        return Updater(model, flat, adam, partition, config.seed, config.clip, objective, self.clock)
+        return build_updater(config, model, flat, objective, ranks, self.clock)
 
     def alignment_loss(self, data: TrainingData, ranks: Ranks) -> GuidedAlignmentLoss | None:
         """Return the guided alignment loss, or None if word alignments do not guide the attention."""

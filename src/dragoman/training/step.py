@@ -82,11 +82,7 @@ class Updater:
     def update(self, batch: GlobalBatch, step: int, lr: float, stop: bool = False) -> PendingResult:
         """Train on a batch. On other devices than a CPU, this returns before the device has done it."""
         self.model.train()
-        total = tree_sum(self._parts(batch, step, stop)) if batch.micro else self._nothing(stop)
-        total[-2] = self.clock() if self.ranks.is_first else 0.0
-        total[-1] = step % MARKS
-        gradient, extra = total[: len(self.flat)], total[len(self.flat) :]
-        self.partition.reduce_scatter(gradient, extra, name_of(step))
+        gradient, extra = self.sum_gradients(batch, step, stop)
         mine = gradient[self.partition.mine]
         tokens = extra[2]
         norm = self._norm(mine, step) / tokens
@@ -98,6 +94,17 @@ class Updater:
         numbers = torch.cat((extra.to(norm), norm.view(1), skip.to(norm).view(1)))
         return PendingResult(numbers, step % MARKS * self.ranks.count)
 
+    def sum_gradients(
+        self, batch: GlobalBatch, step: int, stop: bool
+    ) -> tuple[Float[Tensor, " P"], Float[Tensor, " E"]]:
+        """Return the gradient, whose part of this rank is summed over all ranks, and the numbers after it."""
+        total = tree_sum(self._parts(batch, step, stop)) if batch.micro else self._nothing(stop)
+        total[-2] = self.clock() if self.ranks.is_first else 0.0
+        total[-1] = step % MARKS
+        gradient, extra = total[: len(self.flat)], total[len(self.flat) :]
+        self.partition.reduce_scatter(gradient, extra, name_of(step))
+        return gradient, extra
+
     @property
     def ranks(self) -> Ranks:
         return self.partition.ranks
@@ -108,7 +115,7 @@ class Updater:
 
     def gather_moments(self, step: int) -> dict[str, Float[Tensor, " P"]]:
         """Return Adam's moments of all parameters, on the first rank. All ranks must call this."""
-        if self.ranks.count == 1:
+        if self.partition.ranks.count == 1:
             return self.adam.moments
         gathered = {}
         for name, moment in self.adam.moments.items():
@@ -119,7 +126,7 @@ class Updater:
 
     def _norm(self, mine: Float[Tensor, " N"], step: int) -> Float[Tensor, ""]:
         """Return the norm of the gradient, of which `mine` is the part of this rank."""
-        chunks = Partition(self.ranks, [-(-cut // CHUNK) for cut in self.partition.cuts])
+        chunks = Partition(self.partition.ranks, [-(-cut // CHUNK) for cut in self.partition.cuts])
         norms = mine.new_empty(chunks.cuts[-1])
         norms[chunks.mine] = chunk_norms(mine)
         chunks.all_gather(norms, name_of(step))
@@ -130,11 +137,14 @@ class Updater:
         for number, micro in enumerate(batch.micro, start=batch.first_micro):
             part = self.flat.master.new_empty(len(self.flat) + EXTRA)
             sums = self._backward(micro, step, number)
-            extra = (sums.loss.detach(), sums.nll, micro.tgt_keep.sum(), micro.src_keep.sum())
-            part[len(self.flat) : -3] = torch.stack([x.to(part) for x in extra])
+            part[len(self.flat) : -3] = torch.stack([x.to(part) for x in self.counts(sums, micro)])
             part[-3], part[-2:] = float(stop), 0.0
             self.flat.take_gradient(part)
             yield part
+
+    def counts(self, sums: LossSum, micro: Batch) -> tuple[Tensor, ...]:
+        """Return Σ loss, Σ nll and the numbers of target and source tokens of a micro-batch."""
+        return sums.loss.detach(), sums.nll, micro.tgt_keep.sum(), micro.src_keep.sum()
 
     def _nothing(self, stop: bool) -> Float[Tensor, " Q"]:
         """Return the part of a rank without micro-batches: adding -0 preserves every bit, even of ±0."""

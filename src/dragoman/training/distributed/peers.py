@@ -20,6 +20,7 @@ from itertools import count as count_up
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from torch.distributed import DistError
 from torch.distributed.distributed_c10d import PrefixStore, Store
 
 from dragoman.errors import DragomanError, TrainingError
@@ -142,6 +143,25 @@ class Peers:
                 yield
             except RuntimeError as error:  # gloo raises no other type
                 raise self._lost(rank, doing, str(error)) from error
+
+    @contextmanager
+    def all_summing(self, doing: str) -> Iterator[None]:
+        """Raise TrainingError if a sum over all ranks fails. A rank receives from the one before it."""
+        before = (self.rank - 1) % self.count
+        with self.waiting(before, doing):
+            try:
+                yield
+            except RuntimeError as error:
+                if "gloo" not in str(error) and not isinstance(error, DistError):
+                    raise  # of the model, not of the network
+                raise self._lost(self._silent_rank(before), doing, str(error)) from error
+
+    def _silent_rank(self, default: int) -> int:
+        """Return the first rank that sends no heartbeats, or the default if all do."""
+        others = [rank for rank in range(self.count) if rank != self.rank]
+        beats = {rank: self.sign_of(rank).beat for rank in others}
+        time.sleep(2 * self.beat)
+        return next((rank for rank in others if self.sign_of(rank).beat == beats[rank]), default)
 
     def _lost(self, rank: int, doing: str, reason: str) -> TrainingError:
         if "Timed out" in reason:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import zip_longest
@@ -73,6 +74,11 @@ class Ranks:
             for work in dist.batch_isend_irecv(both) if both else ():
                 work.wait()
 
+    def all_summing(self, doing: str) -> AbstractContextManager[None]:
+        """Return a context for sums over all ranks at once."""
+        assert self.peers
+        return self.peers.all_summing(doing)
+
     def refuse_other_update(self, partner: int, ahead: float, doing: str) -> None:
         """Raise TrainingError if the partner is at another update than this rank."""
         if updates := round(ahead):
@@ -122,17 +128,20 @@ def loopback() -> str | None:
     return next((name for _, name in socket.if_nameindex() if name in ("lo", "lo0")), None)
 
 
-def connect(*, timeout: float, again: str) -> Ranks:
-    """Return the ranks that `torchrun` started, or this process alone. `join` must come before any sum."""
+def connect(*, timeout: float, again: str, exact: bool = True) -> Ranks:
+    """Return the ranks that `torchrun` started, or this process alone. `join` must come before any sum.
+
+    If sums are to be `exact`, the number of ranks must be a power of two.
+    """
     count = int(os.environ.get("WORLD_SIZE", "1"))
     if count == 1:
         return Ranks()
-    if count & (count - 1):
+    if exact and count & (count - 1):
         raise UsageError(
             f"{count} ranks cannot share the work.",
             where="torchrun --nproc-per-node",
             expected="a power of two, so that gradients are summed in the same order on any number of ranks",
-            hint=f"torchrun --nproc-per-node {1 << (count.bit_length() - 1)} …",
+            hint=f"torchrun --nproc-per-node {1 << (count.bit_length() - 1)} …, or training.parallel=ddp",
         )
     try:
         store, rank, _ = next(rendezvous("env://", timeout=timedelta(seconds=START_TIMEOUT)))

@@ -37,8 +37,9 @@ MAY_CHANGE_ON_RESUME = {
     "valid_decode",
     "threads",
     "timeout",
+    "parallel",
 }
-VERSIONS = ("threads", "torch", "dragoman")  # a change may affect rounding, nothing else
+VERSIONS = ("threads", "parallel", "torch", "dragoman")  # a change may affect rounding, nothing else
 
 Facts = dict[str, Any]
 
@@ -50,6 +51,7 @@ def facts(config: Config, ranks: Ranks, updates: int, data: Identity) -> Facts:
         "updates": updates,
         "budget": config.training.budget,
         "threads": torch.get_num_threads(),
+        "parallel": config.training.parallel,
         "torch": torch.__version__,
         "dragoman": version("dragoman"),
         "settings": settings(config, ranks),
