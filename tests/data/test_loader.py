@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import random
 import subprocess
 import sys
 import threading
@@ -27,8 +26,10 @@ from dragoman.data.readers.lines import Span
 from dragoman.data.store.reader import StoreReader
 from dragoman.data.stores import StorePlan
 from dragoman.errors import DataError
+from dragoman.hashing import U64
 from dragoman.protocols import Batch
 from dragoman.text.specials import EOS, PAD
+from dragoman.text.tokenizer import Row
 from dragoman.text.tokenizer_pair import TokenizerPair
 from support.stores import write_store
 
@@ -177,9 +178,8 @@ class Letters:
     def decode(self, ids: Sequence[int]) -> str:
         return "".join(chr(id - 4) for id in ids)
 
-    def resegment(self, ids: Sequence[int], rng: random.Random) -> list[int]:
-        assert all(type(id) is int for id in ids)
-        return [ids[0]] * rng.randrange(5) + list(ids)
+    def resegment(self, rows: Sequence[Row], keys: U64) -> list[Row]:
+        return [np.append(row[:1].repeat(key % 5), row) for row, key in zip(rows, keys.tolist(), strict=True)]
 
     def piece(self, id: int) -> str:
         return chr(id - 4)

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.data.mixture import BLOCK, ExampleOrder
-from dragoman.data.permutation import hash64, hash64_each, permute
+from dragoman.data.permutation import permute
 from dragoman.errors import DataError
+from dragoman.hashing import hash64, hash64_each
 
 KEYS = st.integers(0, 2**64 - 1)
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.permutation import KeyPurpose, hash64, hash64_each, permute
+from dragoman.data.permutation import KeyPurpose, permute
+from dragoman.hashing import hash64, hash64_each
 
 WINDOW = 16384
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Generator, Iterator, Sequence
 from itertools import count
 from typing import Any, NamedTuple
@@ -13,9 +12,10 @@ import torch
 from dragoman.data.bucketing import WINDOW, Places, buckets, greedy, padded, window_size
 from dragoman.data.collate import IdPair, collate
 from dragoman.data.mixture import ExampleOrder, Rows
-from dragoman.data.permutation import KeyPurpose, hash64
+from dragoman.data.permutation import KeyPurpose
 from dragoman.data.prefetch import prefetch
 from dragoman.data.store.reader import StoreReader
+from dragoman.hashing import hash64, hash64_each
 from dragoman.protocols import Batch
 from dragoman.text.tokenizer_pair import TokenizerPair
 
@@ -149,9 +149,5 @@ class Loader:
 
     def redraw(self, text: TokenizerPair, pairs: Sequence[IdPair], examples: Rows) -> list[IdPair]:
         """Return the ids of examples in a new segmentation that depends only on seed and example number."""
-        drawn: list[IdPair] = []
-        for (src, tgt), example in zip(pairs, examples.tolist(), strict=True):
-            rng = random.Random(hash64(self.seed, KeyPurpose.PIECES, example))
-            ids = (np.asarray(side).tolist() for side in (src, tgt))
-            drawn.append((text.src.resegment(next(ids), rng), text.tgt.resegment(next(ids), rng)))
-        return drawn
+        keys = hash64_each(hash64(self.seed, KeyPurpose.PIECES), examples.astype(np.uint64))
+        return [*text.resegment([(np.asarray(src), np.asarray(tgt)) for src, tgt in pairs], keys)]

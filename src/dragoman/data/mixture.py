@@ -9,8 +9,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.permutation import KeyPurpose, hash64, hash64_each, permute
+from dragoman.data.permutation import KeyPurpose, permute
 from dragoman.errors import DataError
+from dragoman.hashing import hash64, hash64_each
 
 BLOCK = 1024
 

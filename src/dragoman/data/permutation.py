@@ -8,9 +8,8 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-U64 = NDArray[np.uint64]
-MASK = (1 << 64) - 1
-GAMMA = 0x9E3779B97F4A7C15  # 2⁶⁴ / golden ratio, as in splitmix64
+from dragoman.hashing import GAMMA, MASK, U64, hash64_each
+
 ROUNDS = 6
 
 
@@ -23,25 +22,6 @@ class KeyPurpose(IntEnum):
     BATCHES = 4  # the order of batches in a window
     WINDOW = 5
     PIECES = 6  # the subwords of an example
-
-
-def hash64(*values: int) -> int:
-    """Return a 64-bit hash of integers, which depends on their order."""
-    h = 0
-    for value in values:
-        h = ((h ^ (value & MASK)) + GAMMA) & MASK
-        h = ((h ^ (h >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-        h = ((h ^ (h >> 27)) * 0x94D049BB133111EB) & MASK
-        h ^= h >> 31
-    return h
-
-
-def hash64_each(key: int | U64, values: U64) -> U64:
-    """Return hash64(…, v) for each v, where `key` is hash64(…)."""
-    h = (values ^ np.asarray(key, np.uint64)) + np.uint64(GAMMA)
-    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return h ^ (h >> np.uint64(31))
 
 
 def permute(n: NDArray[np.integer], size: int, key: int | U64) -> NDArray[np.int64]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -11,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.errors import DataError
+from dragoman.hashing import U64
 
 Ids = NDArray[np.int32]
+Row = NDArray[np.integer]  # ids as a store holds them
 
 
 @runtime_checkable
@@ -34,8 +35,11 @@ class Tokenizer(Protocol):
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of the ids, skipping <pad>, <s> and </s>."""
 
-    def resegment(self, ids: Sequence[int], rng: random.Random) -> list[int]:
-        """Return other ids for the same line (sub-word regularisation), or the same if the kind has none."""
+    def resegment(self, rows: Sequence[Row], keys: U64) -> list[Row]:
+        """Return other ids for the same lines (sub-word regularisation), or the same if the kind has none.
+
+        Rows are as `encode` returns them. Each is drawn from its own key, whatever the others are.
+        """
 
     def piece(self, id: int) -> str:
         """Return one entry for display."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from dragoman.hashing import U64
 from dragoman.text.specials import SPECIALS, UNK, UNKNOWN, check, textual
-from dragoman.text.tokenizer import Ids, utf8
+from dragoman.text.tokenizer import Ids, Row, utf8
 
 OFFSET = len(SPECIALS)
 
@@ -29,8 +29,8 @@ class Byte:
         spelled = [UNKNOWN.encode() if id == UNK else bytes([id - OFFSET]) for id in textual(ids, self.size)]
         return b"".join(spelled).decode("utf-8", errors="replace")
 
-    def resegment(self, ids: Sequence[int], rng: random.Random) -> list[int]:
-        return list(ids)
+    def resegment(self, rows: Sequence[Row], keys: U64) -> list[Row]:
+        return list(rows)
 
     def piece(self, id: int) -> str:
         check(id, self.size)

@@ -7,7 +7,6 @@ model, is one token if it is in the vocabulary.
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -17,9 +16,10 @@ import numpy as np
 from sentencepiece import SentencePieceProcessor
 
 from dragoman.errors import ModelError
+from dragoman.hashing import U64
 from dragoman.manifest import Read
 from dragoman.text.specials import SPECIALS, UNK, UNKNOWN, check, textual
-from dragoman.text.tokenizer import Ids, utf8
+from dragoman.text.tokenizer import Ids, Row, utf8
 from dragoman.text.vocabulary import Vocabulary
 
 MARK = "▁"  # U+2581, how SentencePiece writes a space
@@ -99,8 +99,8 @@ class ExternalSentencePiece:
             return bytes([self.byte_of[id]])
         return (UNKNOWN if id == UNK else self.piece(id).replace(MARK, " ")).encode()
 
-    def resegment(self, ids: Sequence[int], rng: random.Random) -> list[int]:
-        return list(ids)
+    def resegment(self, rows: Sequence[Row], keys: U64) -> list[Row]:
+        return list(rows)
 
     def piece(self, id: int) -> str:
         check(id, self.size)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from pathlib import Path
 
-from dragoman.text.tokenizer import Ids, Tokenizer
+from dragoman.hashing import U64
+from dragoman.text.tokenizer import Ids, Row, Tokenizer
 
 
 class Lowercase:
@@ -24,8 +24,8 @@ class Lowercase:
     def decode(self, ids: Sequence[int]) -> str:
         return self.inner.decode(ids)
 
-    def resegment(self, ids: Sequence[int], rng: random.Random) -> list[int]:
-        return self.inner.resegment(ids, rng)
+    def resegment(self, rows: Sequence[Row], keys: U64) -> list[Row]:
+        return self.inner.resegment(rows, keys)
 
     def piece(self, id: int) -> str:
         return self.inner.piece(id)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from sentencepiece import SentencePieceProcessor
 
 from dragoman.cores import openmp_threads
 from dragoman.errors import ModelError
+from dragoman.hashing import U64
 from dragoman.manifest import Read
 from dragoman.text.specials import BOS, EOS, PAD, SPECIALS, UNK, check, textual
-from dragoman.text.tokenizer import Ids, utf8
+from dragoman.text.tokenizer import Ids, Row, utf8
 from dragoman.text.tokenizers.sentencepiece_proto import with_pieces
+from dragoman.text.tokenizers.words import Redrawn, Words
 
 MARK = "▁"  # U+2581, how SentencePiece writes a space; a word begins with it
 ALL_THREADS = -1
@@ -89,15 +92,28 @@ class SentencePiece:
         check(id, self.size)
         return self._pieces[id]
 
-    def resegment(self, ids: Sequence[int], rng: random.Random) -> list[int]:
-        """Return another segmentation of the same line, word by word.
+    def resegment(self, rows: Sequence[Row], keys: U64) -> list[Row]:
+        """Return another segmentation of each line, word by word.
 
-        It depends only on `ids` and `rng`, unlike SentencePiece's own sampling, which draws from a generator
-        shared by the whole process.
+        SentencePiece's own sampling draws from a generator shared by the whole process.
         """
-        if self._rate == 0:
-            return list(ids)
-        return [id for word in self._words(ids) for id in self._resegment_word(word, rng)]
+        if self._rate == 0 or not any(len(row) for row in rows):
+            return list(rows)
+        words = Words.of(rows, keys, self._starts_word, self._ends_word)
+        return words.replaced(self._redraw(words))
+
+    @cached_property
+    def _starts_word(self) -> NDArray[np.bool_]:
+        """For each entry, whether a word starts with it. Bytes and specials are words of their own."""
+        return np.array([id < FIRST_LEARNED or p.startswith(MARK) for id, p in enumerate(self._pieces)])
+
+    @cached_property
+    def _ends_word(self) -> NDArray[np.bool_]:
+        return np.arange(self.size) < FIRST_LEARNED
+
+    def _redraw(self, words: Words) -> Redrawn:
+        """Draw new segmentations of some of the words."""
+        raise NotImplementedError
 
     def trimmed(self, used: Iterable[int]) -> tuple[SentencePiece, list[int]]:
         """Return a tokenizer with only the entries that `used` needs, and their old ids in the new order.
@@ -113,20 +129,6 @@ class SentencePiece:
     def _parts(self, id: int) -> set[int]:
         """Return the entries without which the learned entry `id` cannot be produced."""
         return set()
-
-    def _words(self, ids: Sequence[int]) -> Iterator[list[int]]:
-        """Yield runs of learned pieces that form a word; each byte and each special on its own."""
-        word: list[int] = []
-        for id in ids:
-            if word and (id < FIRST_LEARNED or word[0] < FIRST_LEARNED or self._pieces[id].startswith(MARK)):
-                yield word
-                word = []
-            word.append(id)
-        if word:
-            yield word
-
-    def _resegment_word(self, word: list[int], rng: random.Random) -> list[int]:
-        raise NotImplementedError
 
 
 def _spell(line: bytes) -> list[int]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from dragoman.hashing import U64
 from dragoman.manifest import Read
 from dragoman.text.specials import textual
-from dragoman.text.tokenizer import Ids
+from dragoman.text.tokenizer import Ids, Row
 from dragoman.text.vocabulary import Vocabulary
 
 
@@ -41,8 +41,8 @@ class Word:
     def decode(self, ids: Sequence[int]) -> str:
         return " ".join(self.vocabulary.text(id) for id in textual(ids, self.size))
 
-    def resegment(self, ids: Sequence[int], rng: random.Random) -> list[int]:
-        return list(ids)
+    def resegment(self, rows: Sequence[Row], keys: U64) -> list[Row]:
+        return list(rows)
 
     def piece(self, id: int) -> str:
         return self.vocabulary.piece(id)
