@@ -65,7 +65,7 @@ def test_nothing_that_fits_is_an_error_in_words(
     limit(monkeypatch, 0, ALL)
     with pytest.raises(TrainingError, match="The device is out of memory") as caught:
         run[0].train()
-    assert "training.micro_batches=64" in caught.value.where
+    assert "training.micro_batches=1024" in caught.value.where
 
 
 def test_a_later_update_ends_the_run_with_what_to_type(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from itertools import count
+from itertools import chain, count, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,7 +96,7 @@ class Loader:
         if device.type == "cuda":
             torch.cuda.set_device(device)  # of this thread, which would otherwise use memory of the first GPU
         for n, cuts in enumerate(self.cuts(number, self.mine), start=number):
-            micro = [collate(self.pairs(window, indices)).to(device) for window, indices in cuts]
+            micro = [collate(pairs).to(device) for pairs in self.pairs(cuts)]
             epoch = (n + 1) * self.rows_per_batch / self.order.total
             yield GlobalBatch(n, self.mine.start, micro, epoch)
 
@@ -130,12 +130,14 @@ class Loader:
             src_len[mine], tgt_len[mine] = store.lengths(row[mine])
         return Window(start, corpus, row, src_len, tgt_len)
 
-    def pairs(self, window: Window, indices: Places) -> list[IdPair]:
-        """Return the ids of examples of a window, in the given order."""
-        pairs = self.read(window, indices)
-        if self.resegment is None:
-            return pairs
-        return self.redraw(self.resegment, pairs, window.start + indices)
+    def pairs(self, cuts: Sequence[tuple[Window, Places]]) -> list[list[IdPair]]:
+        """Return the ids of the examples of each micro-batch."""
+        read = [self.read(window, indices) for window, indices in cuts]
+        if self.resegment is None or not read:
+            return read
+        examples = np.concatenate([window.start + indices for window, indices in cuts])
+        drawn = iter(self.redraw(self.resegment, [*chain.from_iterable(read)], examples))
+        return [list(islice(drawn, len(pairs))) for pairs in read]
 
     def read(self, window: Window, indices: Places) -> list[IdPair]:
         """Return the stored ids of examples of a window; one read per store."""
