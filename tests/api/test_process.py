@@ -52,7 +52,6 @@ from support.process_state import addresses, compare, look
 import dragoman as dg
 import torch
 src, tgt, out, folder, settings = arguments
-torch.optim.Adam([torch.zeros(1)])  # any optimiser of torch sets TORCHINDUCTOR_CACHE_DIR, and brings sympy
 before, space = look(), addresses()
 model = dg.train(src, tgt, out=out, settings=json.loads(settings))
 compare("train", before)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 import torch
+from torch.optim.adam import adam
 
 from dragoman.shapes import Float, Tensor
 from dragoman.training.optim.flat_parameters import FlatParameters
@@ -30,36 +31,48 @@ class Adam:
         self.mine = mine
         master = flat.master[mine]
         num_matrix = max(0, min(flat.num_matrix, mine.stop) - mine.start)
-        self._parts = [torch.nn.Parameter(part) for part in (master[:num_matrix], master[num_matrix:])]
-        groups: list[dict[str, Any]] = [
-            {"params": [part], "weight_decay": decay}
-            for part, decay in zip(self._parts, (weight_decay, 0.0), strict=True)
-        ]
-        kind = torch.optim.AdamW if decoupled else torch.optim.Adam
-        self._torch = kind(groups, betas=betas, eps=eps, fused=True)
+        self._spans = (slice(num_matrix), slice(num_matrix, None))
+        self._decays = (weight_decay, 0.0)
+        self._parts = [master[span] for span in self._spans]
         self.moments = {name: torch.zeros_like(master) for name in ("exp_avg", "exp_avg_sq")}
-        for part, span in zip(self._parts, (slice(num_matrix), slice(num_matrix, None)), strict=True):
-            state = {name: moment[span] for name, moment in self.moments.items()}
-            self._torch.state[part] = {**state, "step": master.new_zeros(())}
+        self._steps = [master.new_zeros(()) for _ in self._spans]
+        # Not torch.optim.Adam, which imports the compiler of torch: two seconds of every start.
+        self._fused = partial(
+            adam,
+            fused=True,
+            amsgrad=False,
+            maximize=False,
+            beta1=betas[0],
+            beta2=betas[1],
+            eps=eps,
+            decoupled_weight_decay=decoupled,
+        )
 
     @property
     def steps(self) -> int:
         """The number of steps that were applied. On other devices than a CPU, the host waits for it."""
-        return int(self._torch.state[self._parts[0]]["step"])
+        return int(self._steps[0])
 
     @steps.setter
     def steps(self, count: int) -> None:
-        for part in self._parts:
-            self._torch.state[part]["step"].fill_(count)
+        for step in self._steps:
+            step.fill_(count)
 
     def step(self, gradient: Float[Tensor, " N"], lr: float, skip: Float[Tensor, ""] | None = None) -> None:
         """Update the parameters, unless `skip` is 1, which the kernel reads on the device."""
-        gradients = gradient.split([part.numel() for part in self._parts])
-        for part, group, own in zip(self._parts, self._torch.param_groups, gradients, strict=True):
-            part.grad, group["lr"] = own, lr
-        # As torch.amp.GradScaler does.
-        self._torch.found_inf = skip  # type: ignore[attr-defined]
-        self._torch.step()
+        for part, span, step, decay in zip(self._parts, self._spans, self._steps, self._decays, strict=True):
+            first, second = ([moment[span]] for moment in self.moments.values())
+            self._fused(
+                [part],
+                [gradient[span]],
+                first,
+                second,
+                [],
+                [step],
+                found_inf=skip,
+                lr=lr,
+                weight_decay=decay,
+            )
 
     def forget(self) -> None:
         """Reset to the state before the first step."""
