@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
+from typing import NamedTuple
 
 import pytest
 import torch
 import torch.distributed as dist
 
 from dragoman.errors import DataError, TrainingError
+from dragoman.training.distributed.limited_store import GRACE
 from dragoman.training.distributed.peers import Peers
 from dragoman.training.distributed.ranks import Ranks, connect
 
@@ -27,14 +33,14 @@ def server() -> dist.TCPStore:
 class Run:
     """Some ranks of a run, each in a thread of its own."""
 
-    def __init__(self, server: dist.TCPStore, count: int, timeout: float = 0.5) -> None:
+    def __init__(self, port: int, count: int, timeout: float = 0.5) -> None:
         self.count, self.timeout = count, timeout
         self.threads = ThreadPoolExecutor(count)
-        self.server = server
+        self.port = port
         self.peers = dict(enumerate(self.each(self._meet)))
 
     def _meet(self, rank: int) -> Peers:
-        store = dist.TCPStore("127.0.0.1", self.server.port, is_master=False, timeout=WAIT)
+        store = dist.TCPStore("127.0.0.1", self.port, is_master=False, timeout=WAIT)
         return Peers(store, rank, self.count, timeout=self.timeout, again="torchrun … train -o en-de")
 
     def start(self, work: Callable[[int], object]) -> list[Future[object]]:
@@ -54,7 +60,7 @@ def start(server: dist.TCPStore) -> Iterator[Callable[..., Run]]:
     runs: list[Run] = []
 
     def begin(count: int, timeout: float = 0.5) -> Run:
-        runs.append(Run(server, count, timeout))
+        runs.append(Run(server.port, count, timeout))
         return runs[-1]
 
     yield begin
@@ -147,6 +153,68 @@ def test_who_is_waited_for_may_wait_for_another(start: Callable[..., Run]) -> No
     stop.set()
     assert caught.value.what.startswith("Rank 3 did not reach update 17 within 0.5 seconds.")
     assert [future.result(30) for future in waiting] == [None] * 4
+
+
+class Server(NamedTuple):
+    process: int
+    port: int
+
+
+@pytest.fixture(scope="module")
+def another_process() -> Iterator[Server]:
+    """A process that hosts a store."""
+    program = """
+import sys
+import torch.distributed as dist
+store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+print(store.port, flush=True)
+sys.stdin.read()
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdin=-1, stdout=-1) as process:
+        assert process.stdout
+        yield Server(process.pid, int(process.stdout.readline()))
+        process.kill()
+
+
+def come_late(peers: Peers) -> None:
+    time.sleep(peers.timeout)  # as gloo does
+    with peers.exchanging(0, "update 17"):
+        raise RuntimeError("Timed out waiting 1000ms for recv operation to complete")
+
+
+WAITS: dict[str, Callable[[Peers], object]] = {
+    "the plan": lambda peers: peers.from_first("the plan", lambda: 0),
+    "the door": lambda peers: peers.meet_at("the door"),
+    "update 17": come_late,
+}
+
+
+@pytest.mark.parametrize("doing", WAITS)
+def test_every_wait_ends_if_the_host_of_the_store_stands_still(doing: str, another_process: Server) -> None:
+    run = Run(another_process.port, 2, timeout=1.0)
+    run.each(lambda rank: run.peers[rank].meet_at("the start"))
+    os.kill(another_process.process, signal.SIGSTOP)
+    try:
+        before = time.monotonic()
+        with pytest.raises(TrainingError, match="Rank 0 is gone or out of reach") as caught:
+            WAITS[doing](run.peers[1])
+        run.peers[1].say_failed(caught.value)
+        run.peers[1].leave(done=False)
+        assert time.monotonic() - before < 1.0 + GRACE + 2.0
+        assert caught.value.where.startswith(f"rank 1, {doing}, at ")
+    finally:
+        os.kill(another_process.process, signal.SIGCONT)
+        run.end()
+
+
+def test_a_host_of_the_store_that_stood_still_for_a_moment_is_no_failure(another_process: Server) -> None:
+    run = Run(another_process.port, 2, timeout=5.0)
+    os.kill(another_process.process, signal.SIGSTOP)
+    made = run.start(lambda rank: run.peers[rank].from_first("the plan", lambda: 7))
+    time.sleep(1.0)
+    os.kill(another_process.process, signal.SIGCONT)
+    assert [future.result(30) for future in made] == [7, 7]
+    run.end()
 
 
 def test_a_lonely_world_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,9 +21,11 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from torch.distributed import DistError
-from torch.distributed.distributed_c10d import PrefixStore, Store
+from torch.distributed.distributed_c10d import Store
 
 from dragoman.errors import DragomanError, TrainingError
+from dragoman.training.distributed import limited_store
+from dragoman.training.distributed.limited_store import LimitedStore
 
 Made = TypeVar("Made")
 
@@ -33,6 +35,7 @@ START_TIMEOUT = 600.0  # seconds for all ranks to start
 LINGER_SECONDS = 10.0  # that the first rank, which may host the store, waits for the others to end
 FRAMES = 3  # of a stack that are reported
 HERE = Path(__file__).parents[2]
+NOT_REPORTED = {Path(__file__), Path(limited_store.__file__)}  # that a rank waits is known
 
 
 class Heartbeat(NamedTuple):
@@ -49,13 +52,15 @@ class Peers:
 
     def __init__(self, store: Store, rank: int, count: int, *, timeout: float, again: str) -> None:
         self.rank, self.count, self.timeout, self.again = rank, count, timeout, again
-        self.store = PrefixStore(rendezvous(store, rank, count), store)
         self.doing = "starting"
         self.waits_for: int | None = None
         self.asked_to_stop: Callable[[], bool] = lambda: False
         self.decisions = 0
         self.beat = min(HEARTBEAT_SECONDS, timeout / 5)
         self._main = threading.get_ident()
+        self.store = LimitedStore(store, timeout)
+        with self.using_store():
+            self.store.add_prefix(rendezvous(self.store, rank, count))
         self._over = threading.Event()
         self._heart = threading.Thread(target=self._live, name="heartbeat", daemon=True)
         self._heart.start()
@@ -85,6 +90,7 @@ class Peers:
 
     def meet_at(self, name: str) -> None:
         """Wait until all ranks have reached this point."""
+        self.doing = name
         with self.using_store():
             self.store.set(f"at/{name}/{self.rank}", "")
         for rank in range(self.count):
@@ -98,7 +104,7 @@ class Peers:
         """
         silence, pause, last = 0.0, SHORTEST, -1
         with self.waiting(rank, doing), self.using_store():
-            while not self.store.check([key]):
+            while not self.store.check(key):
                 self._raise_failure()
                 beat = self.sign_of(rank).beat
                 # Count the time slept, not the clock: a suspended process misses heartbeats that were sent.
@@ -179,7 +185,7 @@ class Peers:
         """Wait for the report of a rank that gave up: it closes its connections at about the same time."""
         end = time.monotonic() + LONGEST
         with suppress(RuntimeError):
-            while not self.store.check(["failure"]) and time.monotonic() < end:
+            while not self.store.check("failure") and time.monotonic() < end:
                 time.sleep(SHORTEST)
 
     def _to_blame(self, rank: int) -> int:
@@ -192,7 +198,7 @@ class Peers:
 
     def sign_of(self, rank: int) -> Heartbeat:
         with suppress(RuntimeError):
-            if self.store.check([f"sign/{rank}"]):
+            if self.store.check(f"sign/{rank}"):
                 return Heartbeat(*json.loads(self.store.get(f"sign/{rank}")))
         return Heartbeat(0, "", None, "")
 
@@ -214,7 +220,7 @@ class Peers:
         try:
             failure = json.loads(self.store.compare_set("failure", "", json.dumps(failure)))
         except RuntimeError:  # torchrun or the first rank hosts the store
-            failure = {"rank": 0, "what": "Rank 0 is gone, or torchrun on its machine."}
+            failure = {"rank": 0, "what": "Rank 0 is gone or out of reach, or torchrun on its machine."}
         return TrainingError(
             str(failure["what"]),
             where=f"rank {self.rank}, {self.doing}, at {stack_of(self._main)}",
@@ -223,7 +229,7 @@ class Peers:
         )
 
     def _raise_failure(self) -> None:
-        if self.store.check(["failure"]):
+        if self.store.check("failure"):
             raise self.failed(self.rank, "")
 
     def say_failed(self, error: BaseException) -> None:
@@ -240,19 +246,20 @@ class Peers:
             self.store.set(f"left/{self.rank}", "")
             end = time.monotonic() + LINGER_SECONDS
             while done and self.rank == 0 and time.monotonic() < end:
-                if self.store.check([f"left/{rank}" for rank in range(self.count)]):
+                if self.store.check(*(f"left/{rank}" for rank in range(self.count))):
                     break
                 time.sleep(LONGEST)
         self._over.set()
         self._heart.join()
+        self.store.close()
 
 
-def linger(store: Store) -> None:
+def linger(store: LimitedStore) -> None:
     """Give the other ranks time to read the failure: the store may end with the process of the first rank."""
     time.sleep(2 * LONGEST)
 
 
-def rendezvous(store: Store, rank: int, count: int) -> str:
+def rendezvous(store: LimitedStore, rank: int, count: int) -> str:
     """Return a name for this start of the run, the same on all ranks and never used before.
 
     After a restart, the store may still hold the keys of the previous start. So each rank sends a unique
@@ -262,28 +269,24 @@ def rendezvous(store: Store, rank: int, count: int) -> str:
     if rank:
         word = uuid.uuid4().hex
         store.set(f"word/{rank}", word)
-        await_keys(store, [f"answer/{word}"], end, 0)
-        name: str = store.get(f"answer/{word}").decode()
+        while not store.check(f"answer/{word}"):
+            if time.monotonic() > end:
+                raise not_started([0])
+            time.sleep(SHORTEST)
+        name = store.get(f"answer/{word}")
         store.set(f"met/{name}/{rank}", "")
         return name
     name = uuid.uuid4().hex
     absent = list(range(1, count))
     while absent:
         for other in absent:
-            if store.check([f"word/{other}"]):
-                store.set(f"answer/{store.get(f'word/{other}').decode()}", name)
-        absent = [other for other in absent if not store.check([f"met/{name}/{other}"])]
+            if store.check(f"word/{other}"):
+                store.set(f"answer/{store.get(f'word/{other}')}", name)
+        absent = [other for other in absent if not store.check(f"met/{name}/{other}")]
         if absent and time.monotonic() > end:
             raise not_started(absent)
         time.sleep(SHORTEST)
     return name
-
-
-def await_keys(store: Store, keys: Sequence[str], end: float, rank: int) -> None:
-    while not store.check(list(keys)):
-        if time.monotonic() > end:
-            raise not_started([rank])
-        time.sleep(SHORTEST)
 
 
 def not_started(ranks: Sequence[int]) -> TrainingError:
@@ -300,6 +303,6 @@ def stack_of(thread: int) -> str:
     calls = []
     for frame, line in traceback.walk_stack(sys._current_frames().get(thread)):
         file = Path(frame.f_code.co_filename)
-        if file.is_relative_to(HERE) and file != Path(__file__):
+        if file.is_relative_to(HERE) and file not in NOT_REPORTED:
             calls.append(f"{file.relative_to(HERE).as_posix()}:{line} {frame.f_code.co_name}")
     return " in ".join(calls[:FRAMES]) or "its start"

@@ -48,7 +48,7 @@ class Ranks:
             dist.init_process_group(
                 dist.get_default_backend_for_device(device),
                 device_id=None if device.type == "cpu" else device,
-                store=self.peers.store,
+                store=self.peers.store.inner,
                 rank=self.rank,
                 world_size=self.count,
                 timeout=timedelta(seconds=self.peers.timeout),

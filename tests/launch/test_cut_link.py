@@ -1,0 +1,58 @@
+"""A link between two machines is cut: the ranks on both sides end in time and say where they waited."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from emulated_nodes import emulated_nodes, why_not
+from ranks import SETTINGS, write_data
+from same_bits import last_step
+
+TIMEOUT = 5
+MORE = 5  # seconds to notice and to say so
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("at", ["update", "validation"])
+def test_both_sides_of_a_cut_link_end_in_time(at: str, tmp_path: Path, dragoman: list[str]) -> None:
+    if reason := why_not():
+        pytest.skip(reason)
+    write_data(tmp_path)
+    out = tmp_path / "run"
+    every = 100_000 if at == "update" else 1  # at every update, the other rank waits for a validation
+    lengths = ["training.updates=100000", f"training.validate_every={every}", f"training.timeout={TIMEOUT}"]
+    data = [str(tmp_path / "train.tsv"), "--valid", str(tmp_path / "valid.tsv")]
+    train = [*dragoman, "train", *data, "-o", str(out), "--yes", *SETTINGS, *lengths]
+    said = [tmp_path / "rank0.txt", tmp_path / "rank1.txt"]
+    with emulated_nodes(2) as nodes:
+        world = {"WORLD_SIZE": "2", "MASTER_ADDR": nodes[0].address, "MASTER_PORT": "29500"}
+        ranks = []
+        for number, node in enumerate(nodes):
+            environment = {**node.environment(), **world, "RANK": str(number), "OMP_NUM_THREADS": "1"}
+            with said[number].open("wb") as file:
+                command = node.command(*train)
+                ranks.append(subprocess.Popen(command, env=environment, stdout=file, stderr=file))
+        try:
+            while last_step(out) < 5:
+                assert all(rank.poll() is None for rank in ranks)
+                time.sleep(0.05)
+            nodes[1].link("down")
+            end = time.monotonic() + TIMEOUT + MORE
+            while not all("error  " in file.read_text(encoding="utf-8") for file in said):
+                assert time.monotonic() < end, [file.read_text(encoding="utf-8") for file in said]
+                time.sleep(0.05)
+            codes = [rank.wait(60) for rank in ranks]
+        finally:
+            for rank in ranks:
+                rank.kill()
+                rank.wait()
+    first, other = (file.read_text(encoding="utf-8") for file in said)
+    assert codes == [1, 1], (first, other)
+    assert re.search(r"Rank 1 did not reach update \d+ within 5 seconds", first), first
+    assert "Rank 0 is gone or out of reach" in other, other
+    assert re.search(r"rank 1, .*update \d+, at training/", other), other
