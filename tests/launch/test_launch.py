@@ -221,3 +221,20 @@ def test_every_start_that_may_restart_has_its_own_store() -> None:
     restarting = [body for body in every if "--max-restarts" in body]
     assert restarting
     assert all(f"{OWN_STORE}=1" in body or f'{OWN_STORE}: "1"' in body for body in restarting)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("own", "restarts"), [("0", "1"), ("1", "1"), ("0", "0")])
+def test_restarts_in_a_shared_store_are_warned_of(own: str, restarts: str, tmp_path: Path) -> None:
+    write_data(tmp_path)
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    data = [str(tmp_path / "train.tsv"), "--valid", str(tmp_path / "valid.tsv"), "-o", str(tmp_path / "run")]
+    done = subprocess.run(
+        [*torchrun, "--max-restarts", restarts, "-m", "dragoman", "train", *data, "--plan", *SETTINGS],
+        env={**os.environ, OWN_STORE: own, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count(f"{OWN_STORE}=1") == (own == "0" and restarts == "1"), done.stderr

@@ -37,6 +37,12 @@ class UnlockedEvent(TypedDict):
     out: str
 
 
+class SharedStoreEvent(TypedDict):
+    """torchrun keeps one key-value store for all starts of the ranks."""
+
+    event: Literal["shared_store"]
+
+
 class PreparationEvent(TypedDict):
     """What is done before the first update: the data are read, or a few updates are timed."""
 
@@ -153,6 +159,7 @@ class StoppedEvent(TypedDict):
 
 Event = (
     UnlockedEvent
+    | SharedStoreEvent
     | PreparationEvent
     | OutOfMemoryEvent
     | PrepareEvent

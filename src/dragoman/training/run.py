@@ -123,6 +123,8 @@ class Run:
         with locked(self.out) as is_ours:
             if not is_ours:
                 Events(None, self.listeners).emit({"event": "unlocked", "out": str(self.out)})
+            if ranks.restart_in_same_store:
+                Events(None, self.listeners).emit({"event": "shared_store"})
             for home in (self.out, self.out / "store", self.out / "checkpoints"):
                 recover(home)
                 sweep(home)
@@ -224,13 +226,7 @@ class Run:
     def _plan(self, data: TrainingData, stepper: Updater, timing: Timing) -> dict[str, Any] | None:
         """Return the length of the run, or None if the user declines the plan."""
         length = planned_length(self.config.training, timing, data.pairs, self.clock())
-        plan = make_plan(
-            self.config.training,
-            timing,
-            length,
-            pairs=data.pairs,
-            stepper=stepper,
-        )
+        plan = make_plan(self.config.training, timing, length, pairs=data.pairs, stepper=stepper)
         with self.clock.stopped():
             return length.to_json() if self.confirm(plan) else None
 

@@ -226,6 +226,19 @@ def test_a_lonely_world_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> 
     assert "torchrun --nproc-per-node 2" in getattr(caught.value, "hint", "")
 
 
+def test_restarts_in_the_store_of_killed_ranks_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the variables that torchrun sets."""
+    monkeypatch.setenv("TORCHELASTIC_USE_AGENT_STORE", "True")
+    monkeypatch.setenv("TORCHELASTIC_MAX_RESTARTS", "3")
+    assert Ranks(0, 2).restart_in_same_store
+    assert not Ranks(0, 1).restart_in_same_store
+    monkeypatch.setenv("TORCHELASTIC_MAX_RESTARTS", "0")
+    assert not Ranks(0, 2).restart_in_same_store
+    monkeypatch.setenv("TORCHELASTIC_MAX_RESTARTS", "3")
+    monkeypatch.setenv("TORCHELASTIC_USE_AGENT_STORE", "False")
+    assert not Ranks(0, 2).restart_in_same_store
+
+
 def test_alone_nothing_is_waited_for() -> None:
     ranks = Ranks()
     ranks.join(torch.device("cpu"))

@@ -20,6 +20,7 @@ from dragoman.cli.training_view.preparation import (
     PreparationView,
     out_of_memory,
     resumed,
+    shared_store,
     slow,
     unlocked,
     unsaved,
@@ -81,6 +82,8 @@ class LiveView:
                 self.say(out_of_memory(event))
             case "unlocked":
                 self.say(unlocked(event))
+            case "shared_store":
+                self.say(shared_store())
             case "unsaved":
                 self._print(unsaved(event))  # above the display
             case "slow":

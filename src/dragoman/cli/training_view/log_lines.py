@@ -15,6 +15,7 @@ from dragoman.cli.training_view.preparation import (
     PreparationView,
     out_of_memory,
     resumed,
+    shared_store,
     slow,
     unlocked,
     unsaved,
@@ -50,6 +51,8 @@ class PlainView:
                 self.say(out_of_memory(event))
             case "unlocked":
                 self.say(unlocked(event))
+            case "shared_store":
+                self.say(shared_store())
             case "unsaved":
                 self.say(unsaved(event))
             case "slow":

@@ -133,3 +133,10 @@ def out_of_memory(event: OutOfMemoryEvent) -> list[str]:
 
 def unlocked(event: UnlockedEvent) -> list[str]:
     return [f"The file system of {event['out']} has no locks: make sure that no other run is started there."]
+
+
+def shared_store() -> list[str]:
+    return [
+        "Restarts share one store, in which killed ranks leave keys: start torchrun with --rdzv-backend c10d "
+        "and TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1."
+    ]

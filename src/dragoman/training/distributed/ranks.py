@@ -36,6 +36,12 @@ class Ranks:
     def is_first(self) -> bool:
         return self.rank == 0
 
+    @property
+    def restart_in_same_store(self) -> bool:
+        """Whether torchrun gives ranks that it starts again the store of those that were killed."""
+        is_shared = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
+        return self.count > 1 and is_shared and os.environ.get("TORCHELASTIC_MAX_RESTARTS") != "0"
+
     def join(self, device: torch.device) -> None:
         """Connect the ranks to sum gradients. In an update, a rank waits for another one no longer than
         `training.timeout`, so everything that may take longer comes first."""
