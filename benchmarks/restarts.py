@@ -10,8 +10,9 @@ cut     the link of one machine is cut, with `training.timeout=20`: the other co
 `own` is torchrun with a store that the first rank hosts (TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1), as in launch,
 and `shared` its default. The machines are network namespaces, which need root; the one that is lost is not
 the host of the rendezvous. For every blow: seconds until the first update of the ranks that torchrun has
-started again. Every run must end with the weights of one that was not disturbed. Prints a JSON object a line,
-and ends with 1 where a run did not come back, has other weights, or calls a lost rank a bug.
+started again, and the processor time that one of these ranks has used until then. Every run must end with the
+weights of one that was not disturbed. Prints a JSON object a line, and ends with 1 where a run did not come
+back, has other weights, or calls a lost rank a bug.
 """
 
 from __future__ import annotations
@@ -65,9 +66,13 @@ class Run:
         settings = [*SETTINGS, *lengths, f"training.checkpoint_every={EVERY}", f"training.timeout={TIMEOUT}"]
         self.train = ["-m", "dragoman", "train", *data, "-o", str(self.out), "--yes", *settings]
         self.agents: list[subprocess.Popen[bytes]] = []
+        self.processor: list[float] = []  # seconds of a new rank until its first update, for each blow
 
     def start(self, *torchrun: str, node: Node | None = None) -> subprocess.Popen[bytes]:
         environment = node.environment() if node else dict(os.environ)
+        environment.pop(
+            "PYTHONDONTWRITEBYTECODE", None
+        )  # an installed package is not compiled at every start
         environment["TORCH_DISABLE_SHARE_RDZV_TCP_STORE"] = str(int(self.store == "own"))
         command = [sys.executable, "-m", "torch.distributed.run", *torchrun, *self.train]
         with self.said.open("ab") as said:
@@ -116,7 +121,10 @@ class Run:
             return begun != before and has_update
 
         self.wait_until(is_back, "an update after the blow")
-        return round(time.monotonic() - moment, 2)
+        seconds = round(time.monotonic() - moment, 2)
+        ranks = [rank for agent in self.agents if agent.poll() is None for rank in children_of(agent.pid)]
+        self.processor.append(max(map(processor_seconds, ranks)))
+        return seconds
 
     def end(self) -> str:
         """Wait for the end on the first machine; the hash of the weights."""
@@ -149,6 +157,12 @@ def rank_of(agent: subprocess.Popen[bytes], rank: int) -> int:
 def children_of(process: int) -> list[int]:
     file = Path(f"/proc/{process}/task/{process}/children")
     return [int(child) for child in file.read_text().split()]
+
+
+def processor_seconds(process: int) -> float:
+    """In user and kernel mode."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def kill_ranks(run: Run, rank: int, times: int) -> Iterator[float]:
@@ -186,7 +200,8 @@ def judged(run: Run, weights: str, blows: Iterator[float], **what: Any) -> Row:
     try:
         for second in blows:
             seconds.append(second)
-            print(f"{what} {second} s", file=sys.stderr, flush=True)
+            load = round(os.getloadavg()[0], 1)
+            print(f"{what} {second} s, load {load}", file=sys.stderr, flush=True)
         found = run.end()
     except DidNotComeBack as failure:
         error = str(failure)
@@ -199,6 +214,8 @@ def judged(run: Run, weights: str, blows: Iterator[float], **what: Any) -> Row:
         **what,
         "seconds": seconds,
         **most,
+        "processor": run.processor,
+        "load": round(os.getloadavg()[0], 1),
         "same": found == weights,
         "bugs": bugs,
         "left": left,
