@@ -68,13 +68,13 @@ def main() -> int:
 
 
 def sampling(folder: Path, names: list[str], sampled: float) -> bool:
-    rows = []
+    rows: list[tuple[str, str, float, int, int, int]] = []
     print("| | pass | target tokens/s by the clock | by the processor |\n|---|---|---|---|")
     for name, kind, rate in product(names, KINDS, (0, sampled)):
         data = prepared(name, kind, sampled, folder)
         for number, (clock, core) in enumerate(passes(data, is_sampled=rate > 0), start=1):
             print(f"| {name}, {kind}, rate {rate} | {number} | {clock:,.0f} | {core:,.0f} |", flush=True)
-            rows.append([name, kind, rate, number, round(clock), round(core)])
+            rows.append((name, kind, rate, number, round(clock), round(core)))
     is_fast = all(core >= LEAST for *_, rate, number, _, core in rows if rate and number == PASSES)
     print(json.dumps({"benchmark": "loader", "rows": rows, "passed": is_fast}))
     return is_fast
@@ -98,8 +98,15 @@ def planning(folder: Path) -> bool:
     corpus: Any = Repeated(store, PAIRS)
 
     def loader(batch_tokens: int, micro_batches: int, ranks: int = 1) -> Loader:
-        numbers = {"batch_tokens": batch_tokens, "micro_batches": micro_batches}
-        return Loader([corpus], [1.0], **numbers, seed=1, rank=ranks - 1, ranks=ranks)
+        return Loader(
+            [corpus],
+            [1.0],
+            batch_tokens=batch_tokens,
+            micro_batches=micro_batches,
+            seed=1,
+            rank=ranks - 1,
+            ranks=ranks,
+        )
 
     alone, last = (loader(BATCH_TOKENS * ranks, ranks, ranks) for ranks in (1, RANKS))
     planned, taken = [one.cuts(0, one.mine) for one in (alone, last)], [0.0, 0.0]
@@ -116,8 +123,8 @@ def planning(folder: Path) -> bool:
 
     large = loader(LARGE, MICRO_BATCHES)
     sizes = []
-    for cuts in islice(large.cuts(0, large.mine), large.per_window):
-        longest = [padded(window.src_len, window.tgt_len)[rows] for window, rows in cuts]
+    for batch in islice(large.cuts(0, large.mine), large.per_window):
+        longest = [padded(window.src_len, window.tgt_len)[rows] for window, rows in batch]
         sizes.append(sum(len(lengths) * int(lengths.max()) for lengths in longest))
     print(f"{len(sizes)} batches of {LARGE:,} tokens: {min(sizes):,} to {max(sizes):,}")
     passed = abs(per_pair[1] / per_pair[0] - 1) <= 0.10 and all(abs(s / LARGE - 1) <= 0.05 for s in sizes)

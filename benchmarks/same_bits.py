@@ -141,7 +141,7 @@ def move(starts: list[list[str]], out: Path, updates: int) -> None:
 def furthest(found: dict[str, Any], expected: dict[str, Any]) -> float:
     """The largest relative difference of two losses of the same update."""
     pairs = zip(found["steps"], expected["steps"], strict=True)
-    return max(abs(a[1] - b[1]) / b[1] for a, b in pairs)
+    return float(max(abs(a[1] - b[1]) / b[1] for a, b in pairs))
 
 
 def by_ddp(

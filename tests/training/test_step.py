@@ -18,7 +18,7 @@ from dragoman.training.optim.adam import Adam
 from dragoman.training.optim.flat_parameters import FlatParameters
 from dragoman.training.step import Updater
 
-BATCH = collate([([5, 6], [7])])
+BATCH = collate([([5, 6], [])])  # one target token, </s>, so that sums are means
 
 
 class Vector(Seq2Seq):
