@@ -21,6 +21,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
 _setup_privateuseone_for_python_backend("far")
+torch.far.get_amp_supported_dtype = lambda: [torch.bfloat16]  # type: ignore[attr-defined]
 
 FAR, CPU = torch.device("far:0"), torch.device("cpu")
 PACKAGE = "/dragoman/"

@@ -29,6 +29,10 @@ class Forced(NamedTuple):
     entropy: Float[Tensor, "N T"]
     attention: Float[Tensor, "N T S"] | None
 
+    def cpu(self) -> Forced:
+        attention = None if self.attention is None else self.attention.cpu()
+        return Forced(self.log_p.cpu(), self.entropy.cpu(), attention)
+
 
 @torch.no_grad()
 def forced(

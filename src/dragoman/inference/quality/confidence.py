@@ -9,6 +9,7 @@ import numpy as np
 
 from dragoman.data.collate import collate_sources
 from dragoman.data.pair import Pair
+from dragoman.device import send
 from dragoman.errors import DataError
 from dragoman.inference.quality.checks import OutputChecker, learn_output_bounds
 from dragoman.inference.quality.flags import FlagInput, Limits, compute_flags, length_ratio
@@ -82,7 +83,7 @@ def references(translator: TorchRuntime, pairs: Sequence[Pair]) -> Iterator[Refe
     for start in range(0, len(ids), BATCH_PAIRS):
         rows = ids[start : start + BATCH_PAIRS]
         src, keep = collate_sources([src for src, _ in rows])
-        yield src.to(translator.device), keep.to(translator.device), [tgt for _, tgt in rows]
+        yield send(src, translator.device), send(keep, translator.device), [tgt for _, tgt in rows]
 
 
 def output_quality(translator: TorchRuntime, pairs: Sequence[Pair]) -> tuple[list[float], list[float]]:

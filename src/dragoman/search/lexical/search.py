@@ -79,8 +79,9 @@ class BankCandidates(NamedTuple):
         """Return the candidates on the CPU, by one transfer: fp32 represents all tokens exactly."""
         if self.log_p.device.type == "cpu":
             return self
-        log_p, *counts, wants_end = torch.stack([x.to(self.log_p) for x in self]).cpu()
-        return BankCandidates(log_p, *(x.long() for x in counts), wants_end.bool())
+        found = torch.stack([x.to(self.log_p) for x in self]).cpu()
+        parent, token, rank, missing = found[1:5].long()
+        return BankCandidates(found[0], parent, token, rank, missing, found[5].bool())
 
 
 def tokens_of(constraints: Sequence[Constraint]) -> int:
