@@ -24,6 +24,7 @@ from dragoman.search.greedy import greedy_search
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.lexical.constraints import Constraint, Form, Start, TokenBoundaries
 from dragoman.search.lexical.search import constrained_search
+from dragoman.search.processors.loop_guard import LoopGuard
 from dragoman.search.repetition import LoopBounds
 from dragoman.search.sample import SampleSearch
 from dragoman.search.scores import length_normalised
@@ -54,8 +55,16 @@ SEARCHES: dict[str, Callable[..., list[list[Hypothesis]]]] = {
     "sample": SampleSearch(2, 6),
     "nucleus": SampleSearch(2, 6, temperature=1.5, top_k=9, top_p=0.8),
     "loops": BeamSearch(3, 6, loops=LoopBounds(1, 3)),
+    "guarded": lambda stepper, *batch: greedy_search(
+        LoopGuard(stepper, LoopBounds(1, 3)), *batch, max_length=9
+    ),
 }
-READS_SOURCE = ("sample", "nucleus", "loops")  # to seed its numbers, or to count the loops of the source
+READS_SOURCE = (
+    "sample",
+    "nucleus",
+    "loops",
+    "guarded",
+)  # to seed its numbers, or to count the loops of the source
 
 
 @pytest.mark.parametrize(("search", "pair"), crossed(SEARCHES))
