@@ -29,6 +29,7 @@ from dragoman.models.seq2seq import Seq2Seq
 from dragoman.nn.dropout import Dropout
 from dragoman.protocols import Batch
 from dragoman.search import sample as sampling
+from dragoman.search.sample import SampleSearch
 from dragoman.text.tokenizers.char import Char
 from dragoman.training import plan, run
 from dragoman.training.distributed.ranks import Ranks
@@ -74,26 +75,28 @@ class Counted(NamedTuple):
     copies: Counter[str]
 
 
-def two_updates(make: Callable[[], Seq2Seq], objective: Objective = teacher_forcing) -> Counted:
-    """Compare the losses of two updates with those of the CPU."""
-    batch = training_batch()
+def compare(make: Callable[[], Seq2Seq], objective: Objective = teacher_forcing, updates: int = 2) -> Counted:
+    """Compare the losses and gradients of the first updates with those of the CPU."""
+    batch, steps = training_batch(), range(1, updates + 1)
     near = updater(make(), CPU, objective)
-    expected = [near.update(global_batch(batch), step, 1e-3).get().loss for step in (1, 2)]
+    expected = [near.update(global_batch(batch), step, 1e-3).get() for step in steps]
     with far.pretend_device() as device:
         model, there = make(), global_batch(batch.to(device))
-        steps = count_steps(model)
+        decoding = count_steps(model)
         other = updater(model, device, objective)
         far.COPIES.clear()
         far.WAITS.clear()
-        pending = [other.update(there, step, 1e-3) for step in (1, 2)]
-        counted = Counted(steps.total(), far.WAITS.copy(), far.COPIES.copy())
-        assert [one.get().loss for one in pending] == pytest.approx(expected, rel=1e-5)
+        pending = [other.update(there, step, 1e-3) for step in steps]
+        counted = Counted(decoding.total(), far.WAITS.copy(), far.COPIES.copy())
+        found = [one.get() for one in pending]
+    assert [one.loss for one in found] == pytest.approx([one.loss for one in expected], rel=1e-5)
+    assert [one.norm for one in found] == pytest.approx([one.norm for one in expected], rel=1e-4)
     return counted
 
 
 @pytest.mark.parametrize("pair", few(PAIRS), ids=str)
 def test_an_update_has_the_losses_of_the_cpu_and_no_wait(pair: tuple[str, str]) -> None:
-    counted = two_updates(lambda: model_of(pair))
+    counted = compare(lambda: model_of(pair), updates=1)
     assert not counted.waits
     assert not counted.copies
 
@@ -129,7 +132,7 @@ def same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("same_numbers")
 def test_an_objective_has_the_losses_of_the_cpu(name: str, pair: tuple[str, str]) -> None:
     """Minimum risk needs texts: it reads the references, and each step of its samples."""
-    steps, waits, copies = two_updates(lambda: model_of(pair), objectives()[name])
+    steps, waits, copies = compare(lambda: model_of(pair), objectives()[name])
     if name == "minimum risk":
         assert waits.total() == steps + 2 > 2, waits
     else:
@@ -147,7 +150,7 @@ HEADS: dict[str, dict[str, Any]] = {
 def test_a_head_has_the_losses_of_the_cpu(name: str, pair: tuple[str, str]) -> None:
     """The adaptive softmax waits once per micro-batch: for the number of rows in each cluster."""
     config = ModelConfig.model_validate(parts_of(pair) | HEADS[name])
-    _, waits, copies = two_updates(lambda: build_model(config, V, V, smoothing=0.1, seed=3))
+    _, waits, copies = compare(lambda: build_model(config, V, V, smoothing=0.1, seed=3))
     if name == "adaptive":
         assert waits.total() == 2, waits
     else:
@@ -182,7 +185,9 @@ def test_a_device_may_lack_fp64(monkeypatch: pytest.MonkeyPatch) -> None:
     with far.pretend_device() as device:
         update = updater(model_of(KINDS[0]), device, objectives()["scheduled sampling"], rate=0.3)
         assert update.update(global_batch(training_batch().to(device)), 1, 0.0).get().loss > 0
-        found = SEARCHES["nucleus"](update.model.eval(), *(x.to(device) for x in batch_of(LENGTHS)[:2]))
+        found = SampleSearch(2, 6, top_p=0.8)(
+            update.model.eval(), *(x.to(device) for x in batch_of(LENGTHS)[:2])
+        )
         assert all(len(row) == 2 for row in found)
         with pytest.raises(TypeError, match="no fp64"):
             torch.zeros(1, device=device).double()
