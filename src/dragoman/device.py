@@ -49,11 +49,6 @@ def count(kind: str) -> int:
     return int(torch.get_device_module(kind).device_count())
 
 
-def send(x: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """Return a tensor of the host on the device. The host does not wait until the device is ready for it."""
-    return x.to(device, non_blocking=True)
-
-
 def widest_float(device: torch.device) -> torch.dtype:
     """Return fp64, or fp32 on devices that have no fp64."""
     return torch.float32 if device.type in WITHOUT_FP64 else torch.float64

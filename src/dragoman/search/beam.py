@@ -18,9 +18,8 @@ from typing import NamedTuple
 
 import torch
 
-from dragoman.device import send
 from dragoman.errors import UsageError
-from dragoman.protocols import State, Step, Stepper
+from dragoman.protocols import State, Step, Stepper, send
 from dragoman.search.batch_invariance import rows_to_keep
 from dragoman.search.coverage import coverage_penalty
 from dragoman.search.expand import BeamCandidates, continuations, diverse_continuations, to_host

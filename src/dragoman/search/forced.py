@@ -9,8 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from dragoman.device import send
-from dragoman.protocols import Step, Stepper
+from dragoman.protocols import Step, Stepper, send
 from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import BOS
 

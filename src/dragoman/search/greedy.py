@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import torch
 
-from dragoman.device import send
-from dragoman.protocols import Stepper
+from dragoman.protocols import Stepper, send
 from dragoman.search.batch_invariance import rows_to_keep
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.scores import Normalise, length_normalised, refuse_nan

@@ -12,12 +12,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from dragoman.device import send, widest_float
+from dragoman.device import widest_float
 from dragoman.nn.dropout import uniform
-from dragoman.protocols import Stepper
+from dragoman.protocols import Stepper, real_ids, send
 from dragoman.search.batch_invariance import rows_to_keep
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.real_ids import real_ids
 from dragoman.search.scores import Normalise, length_normalised, refuse_nan
 from dragoman.search.topk import keep_top_k, keep_top_p, mask_never_written, sample_index
 from dragoman.shapes import Bool, Float, Int, Tensor

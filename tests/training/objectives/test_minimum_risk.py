@@ -14,8 +14,7 @@ from dragoman.models.build import build_model
 from dragoman.models.heads.token import TokenHead
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.nn.dropout import noise
-from dragoman.protocols import Batch
-from dragoman.search.real_ids import real_ids
+from dragoman.protocols import Batch, real_ids
 from dragoman.search.sample import sample
 from dragoman.text.specials import EOS, PAD
 from dragoman.text.tokenizers.char import Char

@@ -9,7 +9,6 @@ import numpy as np
 
 from dragoman.data.collate import collate_sources
 from dragoman.data.pair import Pair
-from dragoman.device import send
 from dragoman.errors import DataError
 from dragoman.inference.quality.checks import OutputChecker, learn_output_bounds
 from dragoman.inference.quality.flags import FlagInput, Limits, compute_flags, length_ratio
@@ -18,6 +17,7 @@ from dragoman.inference.runtimes.torch import TorchRuntime
 from dragoman.metrics.calibration import calibration_error, fit_logistic, fit_monotone, logistic, monotone
 from dragoman.metrics.sentence_distance import chrf_distance
 from dragoman.models.calibration import Calibration
+from dragoman.protocols import send
 from dragoman.search.forced import References, top1_confidence
 from dragoman.search.repetition import OutputBounds
 from dragoman.text.specials import EOS

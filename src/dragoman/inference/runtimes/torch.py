@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar, Unpack
 
 from dragoman.config.search import SearchConfig
 from dragoman.data.collate import collate_sources
-from dragoman.device import choose_device, send
+from dragoman.device import choose_device
 from dragoman.errors import UsageError
 from dragoman.inference.quality.checks import OutputChecker
 from dragoman.inference.quality.token_details import SourceAndOutput, analyse_output
@@ -25,7 +25,7 @@ from dragoman.inference.runtimes.loop_retry import without_loops
 from dragoman.inference.runtimes.prefix_tokens import PrefixForcer
 from dragoman.inference.runtimes.runtime import IdSequence, RuntimeName, TextRuntime, TokenScores, text_deltas
 from dragoman.models.bundle import Bundle, load_bundle
-from dragoman.protocols import Stepper
+from dragoman.protocols import Stepper, send
 from dragoman.search.batch_invariance import MIN_ROWS, padded_length
 from dragoman.search.build import Search, build, build_greedy, build_normalise, build_rules, is_beam
 from dragoman.search.forced import Forced, forced

@@ -9,11 +9,10 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from dragoman.device import send
 from dragoman.losses.fast.output import output_loss
 from dragoman.nn.embedding import embedding_matrix
 from dragoman.nn.module_list import TypedModuleList
-from dragoman.protocols import LossSum
+from dragoman.protocols import LossSum, send
 from dragoman.shapes import Float, Int, Tensor
 
 

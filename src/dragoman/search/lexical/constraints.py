@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import torch
 
-from dragoman.device import send
+from dragoman.protocols import send
 from dragoman.shapes import Bool, Int, Tensor
 from dragoman.text.specials import BOS
 

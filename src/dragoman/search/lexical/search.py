@@ -8,12 +8,12 @@ versa. An output ends only when all constraints are met.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import NamedTuple
 
 import torch
 
-from dragoman.device import send
-from dragoman.protocols import State, Step, Stepper
+from dragoman.protocols import State, Step, Stepper, send
 from dragoman.search.batch_invariance import rows_to_keep
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.lexical.constraints import (
@@ -126,10 +126,8 @@ def constrained_search(
         step = stepper.step(send(beam.tokens[:, :, -1].flatten(), src.device), beam.state)
         candidates = bank_candidates(beam, send(beam.log_p, src.device), edges, step).cpu()
         refuse_nan(float(candidates.log_p.max()))  # a NaN is the maximum
-        for sentence, wants_end in zip(beam.sentences, candidates.wants_end[:, 0].tolist(), strict=True):
-            if wants_end:
-                last = length + tokens_of(constraints[sentence])
-                last_step[sentence] = min(last_step[sentence], last)
+        for sentence in compress(beam.sentences, candidates.wants_end[:, 0].tolist()):
+            last_step[sentence] = min(last_step[sentence], length + tokens_of(constraints[sentence]))
         for place, end in ended(beam, candidates, length, normalise):
             sentence = beam.sentences[place]
             if length <= last_step[sentence] or not is_met(found[sentence]):

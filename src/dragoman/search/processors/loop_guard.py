@@ -11,9 +11,7 @@ from typing import NamedTuple
 
 import torch
 
-from dragoman.device import send
-from dragoman.protocols import State, Step, Stepper, take
-from dragoman.search.real_ids import real_ids
+from dragoman.protocols import State, Step, Stepper, real_ids, send, take
 from dragoman.search.repetition import MAX_PERIOD, LoopBounds
 from dragoman.search.topk import mask_never_written
 from dragoman.shapes import Bool, Float, Int, Tensor

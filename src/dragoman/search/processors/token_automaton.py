@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from dragoman.device import send
-from dragoman.protocols import State, Step, Stepper
+from dragoman.protocols import State, Step, Stepper, send
 from dragoman.search.processors.wrapper import mask_unless_stuck, unwrap, wrap, wrap_step
 from dragoman.shapes import Bool, Int, Tensor
 from dragoman.text.specials import BOS

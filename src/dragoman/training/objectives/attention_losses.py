@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 
 import torch
 
-from dragoman.device import send
 from dragoman.losses.alignment import guided_alignment
 from dragoman.losses.coverage import coverage
 from dragoman.models.ibm1 import PaddedPairs, TranslationTable, pair_keys, posterior
-from dragoman.protocols import Batch
+from dragoman.protocols import Batch, send
 from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import EOS
 

@@ -12,13 +12,11 @@ from typing import NamedTuple
 import torch
 from torch.utils.checkpoint import checkpoint
 
-from dragoman.device import send
 from dragoman.losses.fast.output import slices
 from dragoman.losses.risk import expected_risk
 from dragoman.metrics.sentence_distance import Distance
 from dragoman.models.seq2seq import Seq2Seq
-from dragoman.protocols import Batch, Head, LossSum, take
-from dragoman.search.real_ids import real_ids
+from dragoman.protocols import Batch, Head, LossSum, real_ids, send, take
 from dragoman.search.sample import sample
 from dragoman.shapes import Float, Int, Tensor
 from dragoman.text.specials import BOS, PAD
