@@ -10,6 +10,7 @@ from dragoman.allocator import peak_bytes
 from dragoman.errors import UsageError
 
 AUTO = ("cuda", "xpu")  # what `auto` tries before the CPU; nothing was ever run on mps, so it must be chosen
+WITHOUT_FP64 = ("mps",)
 
 
 def choose_device(name: str, where: str) -> torch.device:
@@ -46,6 +47,11 @@ def count(kind: str) -> int:
     if kind == "mps":
         return int(torch.backends.mps.is_available())
     return int(torch.get_device_module(kind).device_count())
+
+
+def widest_float(device: torch.device) -> torch.dtype:
+    """Return fp64, or fp32 on devices that have no fp64."""
+    return torch.float32 if device.type in WITHOUT_FP64 else torch.float64
 
 
 def peak_memory(device: torch.device) -> int:

@@ -7,6 +7,7 @@ never a model. Modules hold parameters only; everything that changes during deco
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import torch
@@ -149,3 +150,14 @@ def take(tree: Any, rows: Int[Tensor, " M"]) -> Any:
             return type(tree)(*parts) if hasattr(tree, "_fields") else type(tree)(parts)
         case _:
             return tree
+
+
+def send(x: Tensor, device: torch.device) -> Tensor:
+    """Return a tensor of the host on the device. The host does not wait until the device is ready for it."""
+    return x.to(device, non_blocking=True)
+
+
+def real_ids(ids: Int[Tensor, "N T"], keep: Bool[Tensor, "N T"]) -> list[list[int]]:
+    """Return the rows without padding, by one transfer."""
+    rows, masks = torch.stack((ids, keep.long())).tolist()
+    return [list(compress(row, mask)) for row, mask in zip(rows, masks, strict=True)]

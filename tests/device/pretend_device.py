@@ -1,8 +1,8 @@
 """A pretend accelerator for machines without one: tensors that say `far:0` and hold their numbers on the CPU.
 
 Every operation of torch passes `run`. As on CUDA, it raises an error if an operation mixes tensors of both
-devices. It counts copies between the devices and values for which the host would wait, by the line of the
-package that asks for them.
+devices. It counts copies between the devices, and what the host would wait for: values, shapes that depend on
+values, and copies that are not `non_blocking`, each with the line of the package that asks for it.
 
 Not covered: streams, NCCL, and the numerics of real kernels.
 """
@@ -17,19 +17,34 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
 _setup_privateuseone_for_python_backend("far")
+torch.far.get_amp_supported_dtype = lambda: [torch.bfloat16]  # type: ignore[attr-defined]
 
 FAR, CPU = torch.device("far:0"), torch.device("cpu")
 PACKAGE = "/dragoman/"
 aten = torch.ops.aten
-INDEXING = {aten.index.Tensor, aten.index_put_.default, aten._index_put_impl_.default}
+INDEXING = {
+    aten.index.Tensor,
+    aten.index_put.default,
+    aten.index_put_.default,
+    aten._index_put_impl_.default,
+}
+SHAPE_OF_VALUES = {
+    aten.nonzero.default,
+    aten.masked_select.default,
+    aten.bincount.default,
+    aten._unique2.default,
+    aten.unique_dim.default,
+    aten.unique_consecutive.default,
+    aten.repeat_interleave.Tensor,
+}
 
 COPIES: Counter[str] = Counter()  # "to the device" or "to the host", and the line
-WAITS: Counter[str] = Counter()  # for a value or a shape, and the line
+WAITS: Counter[str] = Counter()  # for a value, a shape or a copy, and the line
+has_fp64 = [True]
 
 
 def line_of_caller() -> str:
@@ -93,7 +108,11 @@ def count_copy(func: Any, args: Any, kwargs: Any) -> bool:
         from_far = isinstance(args[0], FarTensor)
         to_far, counts = from_far if kwargs.get("device") is None else is_far(kwargs["device"]), True
     if counts and to_far != from_far:
-        COPIES[f"{'to the device' if to_far else 'to the host'}: {line_of_caller()}"] += 1
+        line = line_of_caller()
+        COPIES[f"{'to the device' if to_far else 'to the host'}: {line}"] += 1
+        is_free = to_far and (args[2:] == (True,) or kwargs.get("non_blocking"))
+        if not is_free:
+            WAITS[f"copy: {line}"] += 1
     return to_far
 
 
@@ -109,13 +128,13 @@ def count_wait(func: Any, args: Any) -> None:
     if func is aten._local_scalar_dense.default:
         WAITS[f"value: {line_of_caller()}"] += 1
     by_mask = func in INDEXING and any(isinstance(i, Tensor) and i.dtype == torch.bool for i in args[1])
-    if by_mask or func in (aten.nonzero.default, aten.masked_select.default):
+    if by_mask or func in SHAPE_OF_VALUES:
         WAITS[f"shape: {line_of_caller()}"] += 1
 
 
 def run(func: Any, args: Any, kwargs: Any) -> Any:
-    flat, spec = pytree.tree_flatten((args, kwargs))
-    tensors = [x for x in flat if isinstance(x, Tensor)]
+    tensors: list[Tensor] = []
+    near_args, near_kwargs = near(args, tensors), near(kwargs, tensors)
     has_far = any(isinstance(x, FarTensor) for x in tensors)
     if func in (aten._to_copy.default, aten.copy_.default):
         to_far = count_copy(func, args, kwargs)
@@ -124,8 +143,6 @@ def run(func: Any, args: Any, kwargs: Any) -> Any:
         to_far = has_far or is_far(kwargs.get("device"))
         if has_far:
             count_wait(func, args)
-    near = [x.inner if isinstance(x, FarTensor) else x for x in flat]
-    near_args, near_kwargs = pytree.tree_unflatten(near, spec)
     if is_far(near_kwargs.get("device")):
         near_kwargs["device"] = CPU
     near_kwargs.pop("non_blocking", None)
@@ -136,17 +153,28 @@ def run(func: Any, args: Any, kwargs: Any) -> Any:
     if torch.Tag.inplace_view in func.tags and has_far:  # transpose_ and the like: turn the wrapper, too
         with torch._C._DisableTorchDispatch():  # type: ignore[attr-defined]
             func(*args, **kwargs)
-    known = {id(x.inner): x for x in flat if isinstance(x, FarTensor)}  # results of in-place operations
+    known = {id(x.inner): x for x in tensors if isinstance(x, FarTensor)}  # results of in-place operations
+    with torch.inference_mode(mode=False):
+        return wrap(out, known) if to_far else out
 
-    def wrap(x: Any) -> Any:
-        if id(x) in known:
-            return known[id(x)]
-        if not to_far or not isinstance(x, Tensor):
-            return x
-        with torch.inference_mode(mode=False):
-            return FarTensor(x)
 
-    return pytree.tree_map(wrap, out)
+def near(x: Any, tensors: list[Tensor]) -> Any:
+    """Return arguments with the tensors of the CPU in place of ours; append all tensors to the list."""
+    if isinstance(x, Tensor):
+        tensors.append(x)
+        return x.inner if isinstance(x, FarTensor) else x
+    if isinstance(x, dict):
+        return {key: near(value, tensors) for key, value in x.items()}
+    return type(x)([near(part, tensors) for part in x]) if type(x) in (tuple, list) else x
+
+
+def wrap(x: Any, known: dict[int, FarTensor]) -> Any:
+    """Return a result on the pretend device."""
+    if isinstance(x, Tensor):
+        if not has_fp64[0] and x.dtype == torch.float64:
+            raise TypeError(f"far:0 has no fp64: {line_of_caller()}")
+        return known[id(x)] if id(x) in known else FarTensor(x)
+    return type(x)([wrap(part, known) for part in x]) if type(x) in (tuple, list) else x
 
 
 class FarMode(TorchDispatchMode):

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from dragoman.device import widest_float
 from dragoman.shapes import Float, Int, Tensor
 
 _STREAM: ContextVar[np.random.Generator | None] = ContextVar("noise", default=None)
@@ -106,7 +107,7 @@ def uniform(count: int, device: torch.device) -> Float[Tensor, " N"]:
     if device.type == "cpu" and stream is not None:
         return torch.from_numpy(stream.random(count))
     seed_device()
-    return torch.rand(count, dtype=torch.float64, device=device)
+    return torch.rand(count, dtype=widest_float(device), device=device)
 
 
 def _random_int16(count: int, device: torch.device) -> torch.Tensor:

@@ -19,10 +19,10 @@ from typing import NamedTuple
 import torch
 
 from dragoman.errors import UsageError
-from dragoman.protocols import State, Step, Stepper
+from dragoman.protocols import State, Step, Stepper, send
 from dragoman.search.batch_invariance import rows_to_keep
 from dragoman.search.coverage import coverage_penalty
-from dragoman.search.expand import BeamCandidates, continuations, diverse_continuations
+from dragoman.search.expand import BeamCandidates, continuations, diverse_continuations, to_host
 from dragoman.search.greedy_path import Continuations, GreedyPath
 from dragoman.search.hypothesis import Hypothesis, best_of
 from dragoman.search.processors.loop_guard import LoopWatch
@@ -35,7 +35,8 @@ from dragoman.text.specials import BOS, EOS
 
 
 class BeamState(NamedTuple):
-    """The open hypotheses. `tokens` begin with <s>; `seen` is Σ_t α_t of each, if coverage is penalised.
+    """The open hypotheses. `tokens` begin with <s>; `seen` is Σ_t α_t of each, if coverage is penalised, and
+    `penalty` what it adds to the score of one that continues it.
 
     `state`, `keep` and `seen` are on the device of the model, everything else on the CPU: the host decides
     which hypotheses to continue, and reads the candidates of a step in one transfer.
@@ -48,6 +49,7 @@ class BeamState(NamedTuple):
     keep: Bool[Tensor, "B S"]
     seen: Float[Tensor, "B W S"] | None
     watch: LoopWatch | None = None
+    penalty: Float[Tensor, "B W"] | None = None
 
 
 class Group:
@@ -109,9 +111,12 @@ class BeamSearch:
         """Fill the groups of each sentence."""
         for length in range(1, self.max_length + 1):
             device = beam.keep.device
-            step = stepper.step(beam.tokens[:, :, -1].flatten().to(device), beam.state)
+            step = stepper.step(send(beam.tokens[:, :, -1].flatten(), device), beam.state)
             beam = self.add_attention(beam, step)
-            candidates = self.expand(beam.log_p.to(device), step.log_p).cpu()
+            candidates, penalty = to_host(
+                self.expand(send(beam.log_p, device), step.log_p), self.penalty(beam)
+            )
+            beam = beam._replace(penalty=penalty)
             refuse_nan(float(candidates.log_p.max()))  # a NaN ranks among the best and is their maximum
             mine = [groups[sentence] for sentence in beam.sentences]
             if self.recorder:
@@ -133,7 +138,7 @@ class BeamSearch:
         log_p = torch.full((B, W), -torch.inf)
         log_p[:, :: W // self.groups] = 0.0  # all hypotheses begin alike, so one per group is enough
         tokens = torch.full((B, W, 1), BOS)
-        watch = LoopWatch.begin(src.cpu(), keep.cpu(), W, self.loops) if self.loops else None
+        watch = LoopWatch.begin(src, keep, W, self.loops) if self.loops else None
         return BeamState(list(range(B)), tokens, log_p, stepper.start(src, keep, W), keep, None, watch)
 
     def follow(
@@ -156,7 +161,7 @@ class BeamSearch:
         groups = [[Group(is_open=sentence in lost)] for sentence in start.sentences]
         places = rows_to_keep([group.is_open for (group,) in groups])
         rows = torch.tensor(places)
-        there = rows.to(start.keep.device)
+        there = send(rows, start.keep.device)
         state = start.state.keep_sentences(there, there * self.size)
         tokens, log_p = start.tokens[rows, :1], start.log_p[rows, :1]
         beam = BeamState(places, tokens, log_p, state, start.keep[there], None)
@@ -174,6 +179,11 @@ class BeamSearch:
             )
         seen = step.attention.view(*beam.log_p.shape, -1)
         return beam._replace(seen=seen if beam.seen is None else beam.seen + seen)
+
+    def penalty(self, beam: BeamState) -> Float[Tensor, "B W"] | None:
+        if beam.seen is None:
+            return None
+        return self.coverage * coverage_penalty(beam.seen, beam.keep.unsqueeze(1))
 
     def expand(self, log_p: Float[Tensor, "B W"], step: Float[Tensor, "N V"]) -> BeamCandidates:
         if self.groups == 1:
@@ -268,11 +278,9 @@ class BeamSearch:
     ) -> list[float]:
         """Return the scores of hypotheses that continue `parent` of batch row `place` with this Σ log p."""
         scores = [self.normalise(p, length) for p in log_p.tolist()]
-        if beam.seen is None:
+        if beam.penalty is None:
             return scores
-        place, parent = place.to(beam.seen.device), parent.to(beam.seen.device)
-        penalty = self.coverage * coverage_penalty(beam.seen[place, parent], beam.keep[place])
-        return [score + p for score, p in zip(scores, penalty.tolist(), strict=True)]
+        return [score + p for score, p in zip(scores, beam.penalty[place, parent].tolist(), strict=True)]
 
     def record(
         self,
@@ -318,7 +326,7 @@ def advance(beam: BeamState, chosen: BeamCandidates, state: State, places: list[
         log_p, parent, token = log_p[sentences], parent[sentences], token[sentences]
     rows = (sentences.unsqueeze(1) * W + parent).flatten()
     tokens = torch.cat((beam.tokens.flatten(0, 1)[rows], token.view(-1, 1)), dim=1)
-    there, sentences_there = rows.to(beam.keep.device), sentences.to(beam.keep.device)
+    there, sentences_there = (send(x, beam.keep.device) for x in (rows, sentences))
     return BeamState(
         [beam.sentences[place] for place in places],
         tokens.unflatten(0, (-1, W)),

@@ -21,17 +21,23 @@ class BeamCandidates(NamedTuple):
     parent: Int[Tensor, "B G C"]
     token: Int[Tensor, "B G C"]
 
-    def cpu(self) -> BeamCandidates:
-        """Return the candidates on the CPU, by one transfer: fp32 represents all tokens exactly."""
-        if self.log_p.device.type == "cpu":
-            return self
-        log_p, parent, token = torch.stack((self.log_p, *(x.to(self.log_p) for x in self[1:]))).cpu()
-        return BeamCandidates(log_p, parent.long(), token.long())
-
     def open(self) -> BeamCandidates:
         """Return the best continuations that do not end, as many as the group is wide."""
         rank = (self.token == EOS).int().argsort(dim=-1, stable=True)[..., : self.token.shape[-1] // 2]
         return BeamCandidates(*(x.gather(-1, rank) for x in self))
+
+
+def to_host(
+    candidates: BeamCandidates, penalty: Float[Tensor, "B W"] | None
+) -> tuple[BeamCandidates, Float[Tensor, "B W"] | None]:
+    """Return both on the CPU, by one transfer: fp32 represents all tokens exactly."""
+    log_p = candidates.log_p
+    if log_p.device.type == "cpu":
+        return candidates, penalty
+    parts = [x.to(log_p).flatten(1) for x in (*candidates, *(() if penalty is None else (penalty,)))]
+    found = torch.cat(parts, dim=1).cpu().split([part.shape[1] for part in parts], dim=1)
+    values, parent, token = (x.view(log_p.shape) for x in found[:3])
+    return BeamCandidates(values, parent.long(), token.long()), None if penalty is None else found[3]
 
 
 def continuations(p: Float[Tensor, "B W"], log_p: Float[Tensor, "N V"]) -> BeamCandidates:

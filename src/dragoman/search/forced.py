@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from dragoman.protocols import Step, Stepper
+from dragoman.protocols import Step, Stepper, send
 from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import BOS
 
@@ -28,6 +28,10 @@ class Forced(NamedTuple):
     entropy: Float[Tensor, "N T"]
     attention: Float[Tensor, "N T S"] | None
 
+    def cpu(self) -> Forced:
+        attention = None if self.attention is None else self.attention.cpu()
+        return Forced(self.log_p.cpu(), self.entropy.cpu(), attention)
+
 
 @torch.no_grad()
 def forced(
@@ -40,7 +44,7 @@ def forced(
 
     Each sentence has the same number of outputs, and those of a sentence are adjacent.
     """
-    y, real = pad_outputs(outputs, src.device)
+    y, real = (send(x, src.device) for x in pad_outputs(outputs))
     log_p, entropy = (torch.zeros(y.shape, device=src.device) for _ in range(2))
     alphas: list[Tensor] = []
     for t, step in enumerate(forced_steps(stepper, src, keep, y)):
@@ -64,27 +68,30 @@ def forced_steps(
         previous, state = written, step.state
 
 
-def pad_outputs(
-    outputs: Sequence[Sequence[int]], device: torch.device
-) -> tuple[Int[Tensor, "N T"], Bool[Tensor, "N T"]]:
+def pad_outputs(outputs: Sequence[Sequence[int]]) -> tuple[Int[Tensor, "N T"], Bool[Tensor, "N T"]]:
     """Return the outputs padded to one length, and a mask of the real tokens."""
-    lengths = torch.tensor([len(row) for row in outputs], device=device)
-    rows = [torch.tensor(list(row), dtype=torch.long, device=device) for row in outputs]
+    lengths = torch.tensor([len(row) for row in outputs])
+    rows = [torch.tensor(list(row), dtype=torch.long) for row in outputs]
     y = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)  # with <pad>, which is 0
-    return y, torch.arange(y.shape[1], device=device) < lengths.unsqueeze(1)
+    return y, torch.arange(y.shape[1]) < lengths.unsqueeze(1)
 
 
 @torch.no_grad()
 def top1_confidence(
     stepper: Stepper, batches: Iterable[References]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return max_v p(v) for each token of the references, and whether that v is the token."""
-    confidence: list[Tensor] = []
-    correct: list[Tensor] = []
+    """Return max_v p(v) for each token of the references, and whether that v is the token.
+
+    The host waits once per batch.
+    """
+    found: list[Tensor] = []
     for src, keep, references in batches:
-        y, real = pad_outputs(references, src.device)
-        for t, step in enumerate(forced_steps(stepper, src, keep, y)):
+        y, real = pad_outputs(references)
+        there = send(y, src.device)
+        steps = []
+        for t, step in enumerate(forced_steps(stepper, src, keep, there)):
             best = step.log_p.max(dim=1)
-            confidence.append(best.values.exp()[real[:, t]])
-            correct.append((best.indices == y[:, t])[real[:, t]])
-    return torch.cat(confidence).double().cpu().numpy(), torch.cat(correct).cpu().numpy()
+            steps.append(torch.stack((best.values.exp(), (best.indices == there[:, t]).to(best.values))))
+        found.append(torch.stack(steps, dim=1).cpu()[:, real.t()])
+    confidence, correct = torch.cat(found, dim=1)
+    return confidence.double().numpy(), correct.bool().numpy()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import torch
 
-from dragoman.protocols import Stepper
+from dragoman.protocols import Stepper, send
 from dragoman.search.batch_invariance import rows_to_keep
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.scores import Normalise, length_normalised, refuse_nan
@@ -52,7 +52,7 @@ def greedy_search(
         state = step.state
         indices = rows_to_keep(still)
         if len(indices) < len(sentences):
-            kept = torch.tensor(indices, device=y.device)
+            kept = send(torch.tensor(indices), y.device)
             state, y = state.keep_sentences(kept, kept), y[kept]
             sentences = [sentences[index] for index in indices]
     return [[hypothesis(t, p, normalise)] for t, p in zip(tokens, log_p, strict=True)]
@@ -73,9 +73,10 @@ def greedy_tokens(
     for _ in range(max_length):
         step = stepper.step(y, state)
         y, state = mask_never_written(step.log_p).argmax(-1), step.state
-        refuse_nan(step.log_p[0, y[0]].item())
-        yield int(y[0])
-        if y[0] == EOS:
+        token, p = next(to_host(y, step.log_p.gather(1, y.unsqueeze(1)).squeeze(1)))
+        refuse_nan(p)
+        yield token
+        if token == EOS:
             return
 
 

@@ -12,8 +12,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from dragoman.device import widest_float
 from dragoman.nn.dropout import uniform
-from dragoman.protocols import Stepper
+from dragoman.protocols import Stepper, real_ids, send
 from dragoman.search.batch_invariance import rows_to_keep
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.scores import Normalise, length_normalised, refuse_nan
@@ -21,7 +22,7 @@ from dragoman.search.topk import keep_top_k, keep_top_p, mask_never_written, sam
 from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import BOS, EOS, PAD
 
-# (log p with <pad> and <s> masked, sample index of each row, step) → one token per row
+# (log p with <pad> and <s> masked, sample index of each row on the CPU, step) → one token per row
 Choose = Callable[[Tensor, Tensor, int], Tensor]
 Keys = NDArray[np.uint64]
 COLDEST = torch.finfo(torch.float32).tiny  # lower temperatures underflow to 0, and 0 / 0 is NaN
@@ -49,27 +50,45 @@ def sample(
     max_length: int,
     choose: Choose = by_rank_stream,
 ) -> Samples:
-    """Draw `size` outputs per sentence."""
-    rows = torch.arange(len(src) * size, device=src.device)  # that are still in the batch
-    tokens = torch.full((len(rows), max_length), PAD, device=src.device)
-    log_p = torch.zeros(len(rows), dtype=torch.float64, device=src.device)
+    """Draw `size` outputs per sentence. The host keeps them, and reads the tokens of a step in one transfer.
+
+    Σ log p is NaN if the model returned NaN for any token that could be written.
+    """
+    rows = torch.arange(len(src) * size)  # that are still in the batch
+    tokens = torch.full((len(rows), max_length), PAD)
+    log_p = torch.zeros(len(rows), dtype=torch.float64)
     y, is_open = torch.full_like(rows, BOS), torch.ones_like(rows, dtype=torch.bool)
     state, length = stepper.start(src, keep, size), 0
     while length < max_length and bool(is_open.any()):
-        step = stepper.step(y, state)
+        step = stepper.step(send(y, src.device), state)
         state = step.state
-        y = choose(mask_never_written(step.log_p), rows, length).masked_fill(~is_open, PAD)
-        log_p[rows] += step.log_p.gather(1, y.unsqueeze(1)).squeeze(1).where(is_open, 0.0)
+        drawn, p = draw(step.log_p, choose, rows, length)
+        y = drawn.masked_fill(~is_open, PAD)
+        log_p[rows] += p.where(is_open, 0.0)
         tokens[rows, length] = y
         is_open, length = is_open & (y != EOS), length + 1
         still = is_open.view(-1, size).any(dim=1).tolist()
         indices = rows_to_keep(still)
         if len(indices) < len(still):
-            kept = torch.tensor(indices, device=y.device)
-            some = (kept.unsqueeze(1) * size + torch.arange(size, device=y.device)).flatten()
-            state = state.keep_sentences(kept, some)
+            kept = torch.tensor(indices)
+            some = (kept.unsqueeze(1) * size + torch.arange(size)).flatten()
+            state = state.keep_sentences(send(kept, src.device), send(some, src.device))
             rows, y, is_open = rows[some], y[some], is_open[some]
     return Samples(tokens[:, :length], log_p)
+
+
+def draw(
+    log_p: Float[Tensor, "N V"], choose: Choose, rows: Int[Tensor, " N"], step: int
+) -> tuple[Int[Tensor, " N"], Float[Tensor, " N"]]:
+    """Return a token for each row and its log p, on the CPU: fp32 represents every token exactly."""
+    possible = mask_never_written(log_p)
+    y = choose(possible, rows, step)
+    most = possible.amax(dim=1)  # NaN if one of them is
+    p = torch.where(most.isnan(), most, log_p.gather(1, y.unsqueeze(1)).squeeze(1))
+    if p.device.type == "cpu":
+        return y, p
+    token, p = torch.stack((y.to(p), p)).cpu()
+    return token.long(), p
 
 
 @dataclass(frozen=True)
@@ -97,18 +116,18 @@ class SampleSearch:
     def choose(
         self, log_p: Float[Tensor, "N V"], rows: Int[Tensor, " N"], step: int, *, keys: Keys
     ) -> Int[Tensor, " N"]:
-        return sample_index(self.shaped(log_p), uniform_at(keys[rows.cpu().numpy()], step).to(log_p.device))
+        u = uniform_at(keys[rows.numpy()], step).to(widest_float(log_p.device))
+        return sample_index(self.shaped(log_p), send(u, log_p.device))
 
     def shaped(self, log_p: Float[Tensor, "N V"]) -> Float[Tensor, "N V"]:
         """Return log p / τ, up to a constant, restricted to the top k and then to the nucleus."""
-        most = log_p.amax(-1, keepdim=True)
-        refuse_nan(float(most.max()))
-        log_p = log_p - most
+        log_p = log_p - log_p.amax(-1, keepdim=True)
         log_p = log_p / max(self.temperature, COLDEST) if self.temperature != 1.0 else log_p
         log_p = log_p if self.top_k is None else keep_top_k(log_p, self.top_k)
         return log_p if self.top_p == 1.0 else keep_top_p(log_p, self.top_p)
 
     def hypothesis(self, tokens: list[int], log_p: float) -> Hypothesis:
+        refuse_nan(log_p)
         finished = tokens[-1:] == [EOS]
         score = self.normalise(log_p, len(tokens))
         return Hypothesis(tuple(tokens[:-1] if finished else tokens), score, log_p, finished)
@@ -117,8 +136,8 @@ class SampleSearch:
 def keys(seed: int, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], size: int) -> Keys:
     """Return a key per sample: a hash of the seed, the sentence and the index of the sample."""
     found = []
-    for ids, real in zip(src.cpu().numpy(), keep.cpu().numpy(), strict=True):
-        sentence = hashlib.blake2b(f"{seed} ".encode() + ids[real].astype("<i8").tobytes(), digest_size=8)
+    for ids in real_ids(src, keep):
+        sentence = hashlib.blake2b(f"{seed} ".encode() + np.array(ids, "<i8").tobytes(), digest_size=8)
         for number in range(size):
             mine = sentence.copy()
             mine.update(number.to_bytes(8, "little"))

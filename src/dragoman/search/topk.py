@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from dragoman.device import widest_float
 from dragoman.shapes import Float, Int, Tensor
 from dragoman.text.specials import BOS, PAD
 
@@ -114,13 +115,14 @@ def keep_top_k(log_p: Float[Tensor, "N V"], k: int) -> Float[Tensor, "N V"]:
 
 def keep_top_p(log_p: Float[Tensor, "N V"], p: float) -> Float[Tensor, "N V"]:
     """Keep the smallest set of most probable tokens with a total of at least p (Holtzman et al. 2020)."""
-    value, index = log_p.double().softmax(-1).sort(dim=-1, descending=True, stable=True)
+    value, index = log_p.to(widest_float(log_p.device)).softmax(-1).sort(dim=-1, descending=True, stable=True)
     outside = value.cumsum(dim=-1) - value >= p
     return log_p.masked_fill(torch.zeros_like(outside).scatter(-1, index, outside), -torch.inf)
 
 
 def sample_index(log_p: Float[Tensor, "N V"], u: Float[Tensor, " N"]) -> Int[Tensor, " N"]:
     """Sample one token per row by inverse transform sampling, with u ∈ [0, 1)."""
-    total = log_p.double().exp().cumsum(dim=-1)
-    position = torch.searchsorted(total, u.double().unsqueeze(1) * total[:, -1:], right=True).squeeze(1)
+    total = log_p.to(widest_float(log_p.device)).exp().cumsum(dim=-1)
+    u = u.to(total.dtype).clamp_max(1.0 - torch.finfo(total.dtype).eps / 2)  # in fp32 it may round to 1
+    position = torch.searchsorted(total, u.unsqueeze(1) * total[:, -1:], right=True).squeeze(1)
     return position.clamp_max(log_p.shape[-1] - 1)

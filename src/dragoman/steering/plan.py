@@ -13,7 +13,7 @@ from dragoman.errors import UsageError
 from dragoman.protocols import Stepper
 from dragoman.search.build import Search, build, build_constrained
 from dragoman.search.lexical.constraints import TokenBoundaries, matches
-from dragoman.search.lexical.search import width_for
+from dragoman.search.lexical.search import tokens_of, width_for
 from dragoman.search.processors.token_automaton import AutomatonProcessor
 from dragoman.search.repetition import LoopBounds
 from dragoman.search.trace import Recorder
@@ -64,7 +64,7 @@ class SteeringPlan(BasicPlan):
     def _room(self, index: int) -> int:
         """Return the maximum number of tokens of the prefix and the terms, in whole steps."""
         prefix = len(self.surfaces.tgt.tokenizer.encode(self.prefixes[index]))
-        terms = sum(max(len(form.tokens) for form in c.forms) for c in self.requests[index].constraints)
+        terms = tokens_of(self.requests[index].constraints)
         return round_up_length(prefix + terms)
 
     def stepper(self, model: Stepper, indices: Sequence[int]) -> Stepper:

@@ -72,14 +72,15 @@ def distil(
     sources: Sequence[str] = (),
     real: bool = False,
     force: bool = False,
+    device: str = "cpu",
     tell: OnProgress = lambda done, total: None,
 ) -> Distilled:
     """Create a folder to train a student in, or resume an incomplete one.
 
     `sources` are text files in the teacher's source language, by default those it was trained on. With
-    `real`, the student is also trained on the teacher's own training pairs.
+    `real`, the student is also trained on the teacher's own training pairs. `device` is that of the teacher.
     """
-    model = load(teacher, same_bits=True)
+    model = load(teacher, device=device, same_bits=True)
     config = load_config(model.folder / "settings.toml")
     search = config.search if config.search.kind == "beam" else SearchConfig()
     refuse_missing(config, sources, real)

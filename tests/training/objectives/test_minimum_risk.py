@@ -14,11 +14,11 @@ from dragoman.models.build import build_model
 from dragoman.models.heads.token import TokenHead
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.nn.dropout import noise
-from dragoman.protocols import Batch
+from dragoman.protocols import Batch, real_ids
 from dragoman.search.sample import sample
 from dragoman.text.specials import EOS, PAD
 from dragoman.text.tokenizers.char import Char
-from dragoman.training.objectives.minimum_risk import MinimumRisk, log_probability, real
+from dragoman.training.objectives.minimum_risk import MinimumRisk, log_probability
 from dragoman.training.objectives.teacher_forcing import Objective, teacher_forcing
 from dragoman.training.optim.adam import Adam
 from dragoman.training.optim.flat_parameters import FlatParameters
@@ -66,7 +66,9 @@ def test_candidates_are_the_reference_and_the_samples_that_differ() -> None:
     with noise(1):
         found = risk(40, 1.0).candidates(model.train(), batch)
     assert model.training
-    outputs = list(zip(found.row.tolist(), real(found.tokens, found.tokens != PAD), strict=True))
+    outputs = list(
+        zip(found.row.tolist(), map(tuple, real_ids(found.tokens, found.tokens != PAD)), strict=True)
+    )
     assert len(set(outputs)) == len(outputs)
     firsts = [y for (_, y), place in zip(outputs, found.place.tolist(), strict=True) if place == 0]
     assert firsts == [(*tgt, EOS) for _, tgt in PAIRS[:3]]
@@ -128,7 +130,7 @@ def expected_edits(model: Seq2Seq) -> float:
     with noise(99):
         outputs = sample(model, batch.src, batch.src_keep, size=10, max_length=14).tokens
     cer, wanted = DISTANCES["cer"](), [TEXT.decode(tgt) for _, tgt in PAIRS for _ in range(10)]
-    written = [TEXT.decode(y) for y in real(outputs, outputs != PAD)]
+    written = [TEXT.decode(y) for y in real_ids(outputs, outputs != PAD)]
     return float(np.mean([cer(y, r) for y, r in zip(written, wanted, strict=True)]))
 
 

@@ -31,6 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="distil only: texts for the teacher to translate (default: its training data)",
     )
     parser.add_argument(
+        "--device", default="cpu", metavar="NAME", help="distil only: of the teacher: cpu (default), cuda …"
+    )
+    parser.add_argument(
         "--real", action="store_true", help="distil only: also learn from the teacher's own training pairs"
     )
 
@@ -48,9 +51,8 @@ def run(args: argparse.Namespace) -> int:
         from dragoman.training.distillation import SOURCE, TARGET, distil
     keep_freed_memory()
     talk(f"{args.teacher} writes the target side for the student; Ctrl-C stops, the same command resumes.")
-    done = distil(
-        args.teacher, folder, sources=args.sources, real=args.real, force=args.force, tell=DistilProgress()
-    )
+    options = {"sources": args.sources, "real": args.real, "force": args.force, "device": args.device}
+    done = distil(args.teacher, folder, **options, tell=DistilProgress())
     for name in (SOURCE, TARGET, "dragoman.toml", "README.md"):
         give(f"{folder / name}\n")
     talk(f"{done.kept:,} pairs of {done.sources:,} sentences; suspicious outputs are left out.")

@@ -17,6 +17,7 @@ from dragoman.inference.runtimes.torch import TorchRuntime
 from dragoman.metrics.calibration import calibration_error, fit_logistic, fit_monotone, logistic, monotone
 from dragoman.metrics.sentence_distance import chrf_distance
 from dragoman.models.calibration import Calibration
+from dragoman.protocols import send
 from dragoman.search.forced import References, top1_confidence
 from dragoman.search.repetition import OutputBounds
 from dragoman.text.specials import EOS
@@ -82,7 +83,7 @@ def references(translator: TorchRuntime, pairs: Sequence[Pair]) -> Iterator[Refe
     for start in range(0, len(ids), BATCH_PAIRS):
         rows = ids[start : start + BATCH_PAIRS]
         src, keep = collate_sources([src for src, _ in rows])
-        yield src.to(translator.device), keep.to(translator.device), [tgt for _, tgt in rows]
+        yield send(src, translator.device), send(keep, translator.device), [tgt for _, tgt in rows]
 
 
 def output_quality(translator: TorchRuntime, pairs: Sequence[Pair]) -> tuple[list[float], list[float]]:

@@ -25,7 +25,7 @@ from dragoman.inference.runtimes.loop_retry import without_loops
 from dragoman.inference.runtimes.prefix_tokens import PrefixForcer
 from dragoman.inference.runtimes.runtime import IdSequence, RuntimeName, TextRuntime, TokenScores, text_deltas
 from dragoman.models.bundle import Bundle, load_bundle
-from dragoman.protocols import Stepper
+from dragoman.protocols import Stepper, send
 from dragoman.search.batch_invariance import MIN_ROWS, padded_length
 from dragoman.search.build import Search, build, build_greedy, build_normalise, build_rules, is_beam
 from dragoman.search.forced import Forced, forced
@@ -244,7 +244,7 @@ class TorchRuntime(TextRuntime):
     ) -> list[DecodedSentence]:
         outputs = [[*one.best.tokens, EOS] if one.best.finished else list(one.best.tokens) for one in found]
         stepper = self.reranker.stepper(self.model, config)
-        seen = forced(stepper, *self._batch([one.source for one in found]), pad_batch(outputs))
+        seen = forced(stepper, *self._batch([one.source for one in found]), pad_batch(outputs)).cpu()
         detailed = []
         for index, one in enumerate(found):
             output = self.text.tgt.decode(outputs[index])
@@ -261,12 +261,12 @@ class TorchRuntime(TextRuntime):
         """Add the attention of each token to the source, without </s>, if the model has attention."""
         outputs = pad_batch([[*one.best.tokens, EOS] for one in found])
         batch = self._batch([one.source for one in found])
-        attention_matrix = forced(self.reranker.stepper(self.model, config), *batch, outputs).attention
+        attention_matrix = forced(self.reranker.stepper(self.model, config), *batch, outputs).cpu().attention
         if attention_matrix is None:
             return list(found)
         return [
             one._replace(
-                attention_matrix=attention_matrix[n, : len(one.best.tokens), : len(one.source)].cpu().numpy()
+                attention_matrix=attention_matrix[n, : len(one.best.tokens), : len(one.source)].numpy()
             )
             for n, one in enumerate(found)
         ]
@@ -275,7 +275,7 @@ class TorchRuntime(TextRuntime):
         """Return a batch of sources, padded at most to the number of positions of the model."""
         length = min(padded_length(len(rows[0])), self.longest_source + 1)
         src, keep = collate_sources(pad_batch(rows), length)
-        return src.to(self.device), keep.to(self.device)
+        return send(src, self.device), send(keep, self.device)
 
 
 def load_torch_runtime(
@@ -300,7 +300,7 @@ def load_torch_runtime(
 
 def token_scores(seen: Forced, row: int, S: int, T: int) -> TokenScores:
     """Return the scores of the output in one row of a forced decoding."""
-    attention = None if seen.attention is None else seen.attention[row, :T, :S].cpu().numpy()
+    attention = None if seen.attention is None else seen.attention[row, :T, :S].numpy()
     return TokenScores(seen.log_p[row, :T].tolist(), seen.entropy[row, :T].tolist(), attention)
 
 

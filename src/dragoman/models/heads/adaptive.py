@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from dragoman.losses.fast.output import output_loss
 from dragoman.nn.embedding import embedding_matrix
 from dragoman.nn.module_list import TypedModuleList
-from dragoman.protocols import LossSum
+from dragoman.protocols import LossSum, send
 from dragoman.shapes import Float, Int, Tensor
 
 
@@ -34,6 +34,12 @@ class Softmax(nn.Module):
 
     if TYPE_CHECKING:
         __call__ = forward
+
+
+def rows_by_cluster(cluster: Int[Tensor, " N"], count: int) -> tuple[Int[Tensor, " M"], ...]:
+    """Return the rows of each cluster, in order. The host waits once for their numbers."""
+    sizes = (cluster.unsqueeze(1) == torch.arange(count, device=cluster.device)).sum(dim=0).tolist()
+    return cluster.argsort(stable=True).split(sizes)
 
 
 class AdaptiveHead(nn.Module):
@@ -66,11 +72,11 @@ class AdaptiveHead(nn.Module):
 
     def loss(self, h: Float[Tensor, "N D"], y: Int[Tensor, " N"]) -> LossSum:
         """Return the sum of the losses: p₀ for each row, and pᵢ for rows whose word is in cluster i."""
-        cluster = torch.bucketize(y, y.new_tensor(self.starts), right=True)
+        cluster = torch.bucketize(y, send(torch.tensor(self.starts), y.device), right=True)
         choice = torch.where(cluster == 0, y, self.starts[0] + cluster - 1)
         sums = [self.frequent.loss(h, choice, self.smoothing)]
-        for i, (start, inner) in enumerate(zip(self.starts, self.clusters, strict=True), start=1):
-            rows = (cluster == i).nonzero().squeeze(1)
+        _, *parts = rows_by_cluster(cluster, len(self.starts) + 1)
+        for rows, start, inner in zip(parts, self.starts, self.clusters, strict=True):
             if len(rows):
                 sums.append(inner.loss(h.index_select(0, rows), y[rows] - start, self.smoothing))
         return LossSum(*(torch.stack(parts).sum() for parts in zip(*sums, strict=True)))

@@ -13,7 +13,7 @@ from torch import nn
 
 from dragoman.losses.fast.output import output_loss
 from dragoman.models.heads.token import TokenHead
-from dragoman.nn.dropout import draw
+from dragoman.nn.dropout import draw, uniform
 from dragoman.protocols import LossSum
 from dragoman.shapes import Float, Int, Tensor
 
@@ -38,8 +38,16 @@ def batch_vocabulary(
 ) -> tuple[Int[Tensor, " M"], Int[Tensor, " N"]]:
     """Return V′ and the index of each y in it: targets first, then other words, `size` in total.
 
-    All batches have the same size, unless there are more targets, because kernels are compiled per size.
+    All batches have the same size, unless there are more targets, because kernels are compiled per size. On
+    other devices than a CPU, V′ has a word for each row of y at least: how many of them are distinct is only
+    known to the device.
     """
+    if y.device.type != "cpu":
+        order = uniform(total, y.device).index_fill(0, y, 1.0)  # targets, then others by lot
+        words = order.topk(min(max(size, len(y)), total)).indices
+        return words, torch.empty_like(order, dtype=torch.long).index_copy(
+            0, words, torch.arange(len(words), device=y.device)
+        )[y]
     is_target = torch.zeros(total, dtype=torch.bool, device=y.device)
     is_target[y] = True
     targets, others = is_target.nonzero().squeeze(1), (~is_target).nonzero().squeeze(1)

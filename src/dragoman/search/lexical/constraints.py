@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import torch
 
+from dragoman.protocols import send
 from dragoman.shapes import Bool, Int, Tensor
 from dragoman.text.specials import BOS
 
@@ -128,7 +129,9 @@ def to_tensors(batch: Sequence[Sequence[Constraint]], device: torch.device) -> C
             weight[b, g] = max(int(weight[b, g]), len(form.tokens))
         for g, constraint in enumerate(batch[b]):
             after[b, g] = constraint.after
-    return ConstraintTensors(*(x.to(device) for x in (tokens, length, owner, start, closed, after, weight)))
+    return ConstraintTensors(
+        *(send(x, device) for x in (tokens, length, owner, start, closed, after, weight))
+    )
 
 
 class ConstraintProgress(NamedTuple):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import torch
 
-from dragoman.protocols import State, Step, Stepper, take
+from dragoman.protocols import State, Step, Stepper, real_ids, send, take
 from dragoman.search.repetition import MAX_PERIOD, LoopBounds
 from dragoman.search.topk import mask_never_written
 from dragoman.shapes import Bool, Float, Int, Tensor
@@ -45,13 +45,12 @@ def no_tokens(rows: int, device: torch.device) -> RecentTokens:
 def allowed_repeats(
     src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], loops: LoopBounds
 ) -> Int[Tensor, " B"]:
-    """Return how many repetitions the output of each source may have."""
-    rows = zip(src.tolist(), keep.sum(dim=1).tolist(), strict=True)
-    return torch.tensor([loops.allowed(ids[:length]) for ids, length in rows], device=src.device)
+    """Return how many repetitions the output of each source may have, on the CPU."""
+    return torch.tensor([loops.allowed(ids) for ids in real_ids(src, keep)])
 
 
 class LoopWatch(NamedTuple):
-    """A record of which hypotheses of a beam contain a loop, and will be cut whatever follows."""
+    """A record on the CPU of which hypotheses of a beam contain a loop, and will be cut whatever follows."""
 
     trail: RecentTokens
     longest: Int[Tensor, "B P"]  # run that the outputs of each sentence may have
@@ -63,9 +62,7 @@ class LoopWatch(NamedTuple):
     ) -> LoopWatch:
         rows = len(src) * width
         longest = run_limit(allowed_repeats(src, keep, loops), loops.shortest)
-        return cls(
-            no_tokens(rows, src.device), longest, torch.zeros(rows, dtype=torch.bool, device=src.device)
-        )
+        return cls(no_tokens(rows, longest.device), longest, torch.zeros(rows, dtype=torch.bool))
 
     def then(self, rows: Int[Tensor, " N"], y: Int[Tensor, " N"]) -> LoopWatch:
         """Return the watch for the hypotheses `rows`, as many as before, each extended by one token."""
@@ -95,10 +92,9 @@ class LoopGuard:
         self.loops = loops
 
     def start(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], width: int) -> State:
-        state = self.stepper.start(src, keep, width)
-        repeats = allowed_repeats(src, keep, self.loops)
-        trail = no_tokens(len(src) * width, src.device)
-        return State((state.fixed, run_limit(repeats, self.loops.shortest)), GuardState(state.moving, trail))
+        longest = run_limit(allowed_repeats(src, keep, self.loops), self.loops.shortest)
+        state, trail = self.stepper.start(src, keep, width), no_tokens(len(src) * width, src.device)
+        return State((state.fixed, send(longest, src.device)), GuardState(state.moving, trail))
 
     def step(self, y: Int[Tensor, " N"], state: State) -> Step:
         fixed, longest = state.fixed

@@ -28,11 +28,10 @@ class NoRepeatNgram:
 def repeated_ngrams(tokens: Int[Tensor, "N T"], n: int, size: int) -> Bool[Tensor, "N V"]:
     """Return which tokens would complete an n-gram that the hypothesis already contains."""
     N, T = tokens.shape
-    forbidden = torch.zeros(N, size, dtype=torch.bool, device=tokens.device)
+    forbidden = torch.zeros(N, size + 1, dtype=torch.bool, device=tokens.device)
     if n > T:
-        return forbidden
+        return forbidden[:, :size]
     runs = tokens.unfold(1, n, 1)
     is_same = (runs[:, :, :-1] == tokens[:, None, T - n + 1 :]).all(-1)
-    row, position = is_same.nonzero(as_tuple=True)
-    forbidden[row, runs[row, position, -1]] = True
-    return forbidden
+    last = runs[:, :, -1].where(is_same, size)  # the last column is not a token
+    return forbidden.scatter_(1, last, True)[:, :size]

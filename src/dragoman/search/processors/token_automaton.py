@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from dragoman.protocols import State, Step, Stepper
+from dragoman.protocols import State, Step, Stepper, send
 from dragoman.search.processors.wrapper import mask_unless_stuck, unwrap, wrap, wrap_step
 from dragoman.shapes import Bool, Int, Tensor
 from dragoman.text.specials import BOS
@@ -23,18 +23,21 @@ class AutomatonProcessor:
 
     def start(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], width: int) -> State:
         first = [self.automaton.start(sentence) for sentence in self.sentences for _ in range(width)]
-        return wrap(self.stepper.start(src, keep, width), torch.tensor(first, device=src.device))
+        return wrap(self.stepper.start(src, keep, width), send(torch.tensor(first), src.device))
 
     def step(self, y: Int[Tensor, " N"], state: State) -> Step:
-        step = self.stepper.step(y, unwrap(state))
+        # The host computes the states. It reads before the step is enqueued, so that it waits for little.
+        numbers, tokens = torch.stack((state.moving.memory, y)).tolist()
         states = [
             number if token == BOS else self.automaton.after(number, token)
-            for number, token in zip(state.moving.memory.tolist(), y.tolist(), strict=True)
+            for number, token in zip(numbers, tokens, strict=True)
         ]
-        memory = torch.tensor(states, device=y.device)
+        step = self.stepper.step(y, unwrap(state))
+        memory = send(torch.tensor(states), y.device)
         forbidden = self._forbidden(states, step.log_p.shape[-1])
-        log_p = step.log_p if forbidden is None else mask_unless_stuck(step.log_p, forbidden.to(y.device))
-        return wrap_step(step, log_p, memory)
+        if forbidden is None:
+            return wrap_step(step, step.log_p, memory)
+        return wrap_step(step, mask_unless_stuck(step.log_p, send(forbidden, y.device)), memory)
 
     def _forbidden(self, states: Sequence[int], size: int) -> Bool[Tensor, "N V"] | None:
         choices = {number: self.automaton.choice(number) for number in set(states)}

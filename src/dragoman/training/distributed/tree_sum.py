@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 import torch
 
+from dragoman.device import widest_float
 from dragoman.shapes import Float, Tensor
 
 CHUNK = 4096  # elements whose squares are summed in fp32
@@ -39,11 +40,10 @@ def chunk_norms(x: Float[Tensor, " N"]) -> Float[Tensor, " C"]:
 
 
 def norm_of(chunks: Float[Tensor, " C"], whole: int) -> Float[Tensor, ""]:
-    """Return √Σ x² from the norms of chunks, of which the first `whole` are complete, summed in fp64.
+    """Return √Σ x² from the norms of chunks, of which the first `whole` are complete.
 
-    On a CPU, torch sums a long vector in fp32, where the sum soon outgrows its terms: with 60 million
-    elements, the norm is 0.5 % too small.
+    Their squares are summed in fp64, if the device has it. On a CPU, torch sums a long vector in fp32, where
+    the sum soon outgrows its terms: with 60 million elements, the norm is 0.5 % too small.
     """
-    # MPS has no fp64.
-    squares = chunks.to(torch.float32 if chunks.device.type == "mps" else torch.float64).square()
+    squares = chunks.to(widest_float(chunks.device)).square()
     return (squares[:whole].sum() + squares[whole:].sum()).sqrt()

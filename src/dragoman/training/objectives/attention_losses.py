@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 
 from dragoman.losses.alignment import guided_alignment
 from dragoman.losses.coverage import coverage
 from dragoman.models.ibm1 import PaddedPairs, TranslationTable, pair_keys, posterior
-from dragoman.protocols import Batch
-from dragoman.shapes import Float, Tensor
+from dragoman.protocols import Batch, send
+from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import EOS
 
 
@@ -24,6 +24,7 @@ class GuidedAlignmentLoss:
 
     table: TranslationTable
     vocabulary: int  # of the target
+    tables: dict[torch.device, tuple[Tensor, Tensor]] = field(default_factory=dict)  # copies on devices
 
     def __call__(self, batch: Batch, attention: Float[Tensor, "B T S"]) -> Float[Tensor, ""]:
         return guided_alignment(attention, self.alignment(batch).to(attention))
@@ -31,6 +32,25 @@ class GuidedAlignmentLoss:
     def alignment(self, batch: Batch) -> Float[Tensor, "B T S"]:
         ends = batch.tgt_keep & (batch.tgt_out == EOS)
         words = batch.tgt_keep & ~ends
-        pairs = PaddedPairs(*(x.cpu().numpy() for x in (batch.src, batch.src_keep, batch.tgt_out, words)))
-        A = torch.from_numpy(posterior(self.table(pair_keys(pairs, self.vocabulary)), pairs))
-        return A + (ends.unsqueeze(2) & (batch.src == EOS).unsqueeze(1)).cpu()
+        aligned = self.posterior(batch, words)
+        return aligned + (ends.unsqueeze(2) & (batch.src == EOS).unsqueeze(1))
+
+    def posterior(self, batch: Batch, words: Bool[Tensor, "B T"]) -> Float[Tensor, "B T S"]:
+        """Return `ibm1.posterior` of these target words. Other devices than a CPU compute it themselves."""
+        if words.device.type != "cpu":
+            keep = words.unsqueeze(2) & batch.src_keep.unsqueeze(1)
+            t = self.lookup(batch.src.unsqueeze(1) * self.vocabulary + batch.tgt_out.unsqueeze(2)) * keep
+            total = t.sum(dim=2, keepdim=True)
+            return t / total.where(total > 0, 1.0)
+        pairs = PaddedPairs(*(x.numpy() for x in (batch.src, batch.src_keep, batch.tgt_out, words)))
+        return torch.from_numpy(posterior(self.table(pair_keys(pairs, self.vocabulary)), pairs))
+
+    def lookup(self, pairs: Int[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:
+        """Return t of each pair from a copy of the table on the device, made at the first update."""
+        device = pairs.device
+        if device not in self.tables:
+            keys, t = (send(torch.from_numpy(x), device) for x in self.table)
+            self.tables[device] = keys, t
+        keys, t = self.tables[device]
+        position = torch.searchsorted(keys, pairs).clamp_max(len(keys) - 1)
+        return t[position].where(keys[position] == pairs, 0.0)

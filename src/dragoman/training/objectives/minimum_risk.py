@@ -6,7 +6,6 @@ gradient, as in teacher forcing, and their expected distance to the reference is
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,9 +16,9 @@ from dragoman.losses.fast.output import slices
 from dragoman.losses.risk import expected_risk
 from dragoman.metrics.sentence_distance import Distance
 from dragoman.models.seq2seq import Seq2Seq
-from dragoman.protocols import Batch, Head, LossSum, take
+from dragoman.protocols import Batch, Head, LossSum, real_ids, send, take
 from dragoman.search.sample import sample
-from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.shapes import Float, Int, Tensor
 from dragoman.text.specials import BOS, PAD
 from dragoman.text.tokenizer import Tokenizer
 
@@ -30,6 +29,7 @@ class RiskCandidates(NamedTuple):
     row: Int[Tensor, " N"]
     place: Int[Tensor, " N"]
     tokens: Int[Tensor, "N T"]  # with </s>, unless truncated, followed by <pad>
+    real: Int[Tensor, " M"]  # indices of the tokens without <pad>, in the flattened matrix
     delta: Float[Tensor, " N"]
 
 
@@ -55,9 +55,10 @@ class MinimumRisk:
         return LossSum((risk * batch.tgt_keep.sum(dim=1)).sum(), -all_log_p[:, 0].detach().sum())
 
     def candidates(self, model: Seq2Seq, batch: Batch) -> RiskCandidates:
+        references = list(map(tuple, real_ids(batch.tgt_out, batch.tgt_keep)))
         drawn = self.sampled(model, batch)
         hypotheses = []
-        for row, reference in enumerate(real(batch.tgt_out, batch.tgt_keep)):
+        for row, reference in enumerate(references):
             outputs = drawn[row * self.samples : (row + 1) * self.samples]
             wanted = self.text.decode(reference)
             for place, y in enumerate(dict.fromkeys((reference, *outputs))):
@@ -65,13 +66,9 @@ class MinimumRisk:
                 hypotheses.append((row, place, torch.tensor(y), delta))
         rows, places, tokens, deltas = zip(*hypotheses, strict=True)
         padded = torch.nn.utils.rnn.pad_sequence(list(tokens), batch_first=True, padding_value=PAD)
-        device = batch.src.device
-        return RiskCandidates(
-            torch.tensor(rows, device=device),
-            torch.tensor(places, device=device),
-            padded.to(device),
-            torch.tensor(deltas, device=device),
-        )
+        index = (padded != PAD).flatten().nonzero().squeeze(1)
+        parts = (torch.tensor(rows), torch.tensor(places), padded, index, torch.tensor(deltas))
+        return RiskCandidates(*(send(x, batch.src.device) for x in parts))
 
     def sampled(self, model: Seq2Seq, batch: Batch) -> list[tuple[int, ...]]:
         """Return sampled outputs, without dropout, as in inference."""
@@ -80,22 +77,19 @@ class MinimumRisk:
         length = min(2 * batch.tgt_out.shape[1] + 10, self.longest)
         tokens = sample(model, batch.src, batch.src_keep, size=self.samples, max_length=length).tokens
         model.train(training)
-        return list(real(tokens, tokens != PAD))
-
-
-def real(tokens: Int[Tensor, "N T"], keep: Bool[Tensor, "N T"]) -> Iterator[tuple[int, ...]]:
-    """Return the rows without padding."""
-    return (tuple(row[:n]) for row, n in zip(tokens.tolist(), keep.sum(dim=1).tolist(), strict=True))
+        return list(map(tuple, real_ids(tokens, tokens != PAD)))
 
 
 def log_probability(model: Seq2Seq, batch: Batch, hypotheses: RiskCandidates) -> Float[Tensor, " N"]:
     """Return Σ_t log p(y_t | y_<t, x) of each candidate."""
     memory = take(model.encoder(batch.src, batch.src_keep), hypotheses.row)
-    keep = hypotheses.tokens != PAD
     before = torch.cat((torch.full_like(hypotheses.tokens[:, :1], BOS), hypotheses.tokens[:, :-1]), dim=1)
     h = model.decoder(memory, before)
-    log_p = token_log_p(model.head, h[keep], hypotheses.tokens[keep])
-    return log_p.new_zeros(keep.shape).masked_scatter(keep, log_p).sum(dim=1)
+    # By index, not by a mask, whose rows the device would have to count while the host waits.
+    h, y = (x.flatten(0, 1).index_select(0, hypotheses.real) for x in (h, hypotheses.tokens.unsqueeze(2)))
+    log_p = token_log_p(model.head, h, y.squeeze(1))
+    every = log_p.new_zeros(hypotheses.tokens.numel()).index_copy(0, hypotheses.real, log_p)
+    return every.view(hypotheses.tokens.shape).sum(dim=1)
 
 
 def token_log_p(head: Head, h: Float[Tensor, "N D"], y: Int[Tensor, " N"]) -> Float[Tensor, " N"]:
