@@ -1,0 +1,138 @@
+"""The speed of this tree over that of another revision, in training and in decoding.
+
+    python benchmarks/speed_against.py REVISION [--turns 8] [--only train|decode]
+
+Training is that of benchmarks/train_vs_bare.py: Multi30k, batches of 4,096 tokens, fp32. Decoding is a beam
+of 4 with a `transformer-tiny` that has learned dates for 300 updates, in batches of 32. Each tree has a
+process of its own that stays alive, with one thread; both work by turns, so that they meet the same noise,
+and what is counted is the time that the processor worked. Passes if this tree is at most 2 % slower.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+HOME = Path(__file__).resolve().parent.parent
+LEAST = 0.98
+
+TRAIN = """
+import sys, tempfile, time
+from pathlib import Path
+import torch
+import train_vs_bare
+torch.set_num_threads(1)
+train_vs_bare.THREADS = 1
+updates = train_vs_bare.TRAINERS["dragoman"]("transformer", "fp32", Path(tempfile.mkdtemp()))
+for line in sys.stdin:
+    start = time.process_time()
+    done = sum(next(updates)[0] for _ in range(5))
+    print(done / (time.process_time() - start), flush=True)
+"""
+DECODE = """
+import sys, time
+import torch
+import dragoman
+torch.set_num_threads(1)
+model = dragoman.load(sys.argv[1])
+sources = open(sys.argv[2], encoding="utf-8").read().split("\\n")[:256]
+sources = [line.partition("\\t")[0] for line in sources]
+for line in sys.stdin:
+    start = time.process_time()
+    model(sources, beam=4, batch_size=32)
+    print(len(sources) / (time.process_time() - start), flush=True)
+"""
+
+
+@contextmanager
+def tree_of(revision: str, folder: Path) -> Iterator[Path]:
+    tree = folder / "tree"
+    git = ["git", "-C", str(HOME), "worktree"]
+    subprocess.run([*git, "add", "--detach", "--quiet", str(tree), revision], check=True)
+    try:
+        yield tree
+    finally:
+        subprocess.run([*git, "remove", "--force", str(tree)], check=True)
+
+
+def environment(tree: Path) -> dict[str, str]:
+    path = f"{tree / 'src'}{os.pathsep}{tree / 'benchmarks'}"
+    return {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+
+
+def compare(trees: dict[str, Path], program: str, arguments: list[str], turns: int) -> dict[str, float]:
+    """Return the median rate of each tree, and the ratio of the medians."""
+    alive = {
+        name: subprocess.Popen(
+            [sys.executable, "-c", program, *arguments],
+            env=environment(tree),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for name, tree in trees.items()
+    }
+    rates: dict[str, list[float]] = {name: [] for name in alive}
+    for turn in range(turns + 1):  # the first is the warm-up
+        for name in alive if turn % 2 else reversed(alive):
+            process = alive[name]
+            assert process.stdin
+            assert process.stdout
+            print(file=process.stdin, flush=True)
+            rate = float(process.stdout.readline())
+            rates[name] += [rate] if turn else []
+    for process in alive.values():
+        process.kill()
+        process.wait()
+    medians = {name: statistics.median(found) for name, found in rates.items()}
+    return {**medians, "ratio": medians["this"] / medians["other"]}
+
+
+def tiny(folder: Path) -> tuple[Path, Path]:
+    """Return a model of dates, and a file of sources."""
+    dragoman = [sys.executable, "-m", "dragoman"]
+    data, out = folder / "dates", folder / "model"
+    subprocess.run([*dragoman, "new", "dates", "-o", str(data)], check=True, stdout=subprocess.DEVNULL)
+    files = [str(data / "train.tsv"), "--valid", str(data / "valid.tsv")]
+    settings = [
+        "model.preset=transformer-tiny",
+        "text.kind=char",
+        "training.updates=300",
+        "training.threads=1",
+    ]
+    train = [*dragoman, "train", *files, "-o", str(out), "--yes", *settings]
+    subprocess.run(train, check=True, capture_output=True)
+    return out, data / "valid.tsv"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("revision")
+    parser.add_argument("--turns", type=int, default=8)
+    parser.add_argument("--only", choices=("train", "decode"))
+    args = parser.parse_args()
+    rows = {}
+    with tempfile.TemporaryDirectory() as name, tree_of(args.revision, Path(name)) as other:
+        trees = {"other": other, "this": HOME}
+        if args.only != "decode":
+            rows["train, target tokens/s"] = compare(trees, TRAIN, [], args.turns)
+        if args.only != "train":
+            model, sources = tiny(Path(name))
+            rows["decode, sentences/s"] = compare(trees, DECODE, [str(model), str(sources)], args.turns)
+    passed = all(row["ratio"] >= LEAST for row in rows.values())
+    print(json.dumps({"benchmark": "speed_against", "revision": args.revision, **rows, "passed": passed}))
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
