@@ -58,7 +58,7 @@ def work(home: Path, turns: int, updates: int, batch_tokens: int) -> None:
     for turn in range(turns + 1):  # the first is the warm-up
         low = WARM_UP + (turn - 1) * updates
         some = batches[low : low + updates] if turn else batches[:WARM_UP]
-        for name, update in ways.items():
+        for name, update in ways.items() if turn % 2 else reversed(ways.items()):
             dist.barrier()
             start = time.perf_counter()
             for step, batch in enumerate(some, start=1):

@@ -43,15 +43,7 @@ class Batch(NamedTuple):
         def moved(x: Tensor) -> Tensor:
             return (x.pin_memory() if device.type == "cuda" else x).to(device, non_blocking=True)
 
-        src, src_keep, tgt_in, tgt_out, tgt_keep, index = self
-        return Batch(
-            moved(src),
-            moved(src_keep),
-            moved(tgt_in),
-            moved(tgt_out),
-            moved(tgt_keep),
-            None if index is None else moved(index),
-        )
+        return Batch._make(x if x is None else moved(x) for x in self)
 
 
 class Memory(NamedTuple):

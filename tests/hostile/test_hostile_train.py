@@ -15,7 +15,7 @@ from hostile.injections import injections
 from hostile.verbs import CONTROLS, Driven, good_files, spread, train
 
 ROLES = ("alone", "trained", "watched")
-FAST = 60
+FAST = 40
 # Refused for one line of theirs, which the error must name.
 BY_LINE = ("bytes/", "tsv/", "json/", "lines/too-long", "lines/over-the-limit", "lines/never-ends")
 

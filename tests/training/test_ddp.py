@@ -30,10 +30,10 @@ def losses(out: Path) -> list[float]:
 
 def test_a_run_changes_between_exact_and_ddp(words: Path, tmp_path: Path) -> None:
     exact, ddp = (settings(words, TRANSFORMER, parallel=kind) for kind in ("exact", "ddp"))
-    train(exact, tmp_path / "exact")
-    train(ddp, tmp_path / "moved", ranks=2, stop=5)
-    train(exact, tmp_path / "moved", stop=9)
-    train(ddp, tmp_path / "moved", ranks=2)
+    Run(load(None, base=exact), tmp_path / "exact", [], lambda _: True).train()
+    train(exact, tmp_path / "moved", stop=5)
+    train(ddp, tmp_path / "moved", ranks=2, stop=9)
+    Run(load(None, base=exact), tmp_path / "moved", [], lambda _: True).train()
     assert losses(tmp_path / "moved") == pytest.approx(losses(tmp_path / "exact"), rel=ROUNDING)
 
 
