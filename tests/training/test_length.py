@@ -143,7 +143,7 @@ def test_warm_up_is_a_tenth_of_a_run_where_it_is_not_set(updates: int, warmup: i
     assert TrainingConfig(warmup=7).warmup_of(updates) == 7
 
 
-@pytest.mark.parametrize("budget", [6, 12])
+@pytest.mark.parametrize("budget", [6, pytest.param(12, marks=pytest.mark.slow)])
 def test_a_budget_is_kept_with_all_that_a_run_does(task: Task, budget: int) -> None:
     start = time.perf_counter()
     assert task.train(budget=f"{budget}s").reason == "done"

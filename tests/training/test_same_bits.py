@@ -39,10 +39,10 @@ DEPTH = {**TRANSFORMER, "layers": 2, "layer_drop": 0.3, "stochastic_depth": 0.3,
 @pytest.mark.parametrize(
     ("part", "training"),
     [
-        (TRANSFORMER, {"precision": "fp32"}),
+        pytest.param(TRANSFORMER, {"precision": "fp32"}, marks=pytest.mark.slow),
         (TRANSFORMER, {"precision": "bf16"}),
         (DEPTH, {"precision": "bf16"}),
-        (RNN, {"precision": "fp32"}),
+        pytest.param(RNN, {"precision": "fp32"}, marks=pytest.mark.slow),
         (RNN, {"objective": SAMPLING}),
     ],
     ids=["transformer", "transformer bf16", "layers left out", "rnn", "scheduled sampling"],
