@@ -69,7 +69,7 @@ def environment(tree: Path) -> dict[str, str]:
 
 
 def compare(trees: dict[str, Path], program: str, arguments: list[str], turns: int) -> dict[str, float]:
-    """Return the median rate of each tree, and the ratio of the medians."""
+    """Return the median rate of each tree, and the median of the ratios of the turns."""
     alive = {
         name: subprocess.Popen(
             [sys.executable, "-c", program, *arguments],
@@ -93,7 +93,8 @@ def compare(trees: dict[str, Path], program: str, arguments: list[str], turns: i
         process.kill()
         process.wait()
     medians = {name: statistics.median(found) for name, found in rates.items()}
-    return {**medians, "ratio": medians["this"] / medians["other"]}
+    ratios = [this / other for this, other in zip(rates["this"], rates["other"], strict=True)]
+    return {**medians, "ratio": statistics.median(ratios)}
 
 
 def tiny(tree: Path, folder: Path) -> tuple[Path, Path]:
