@@ -12,7 +12,7 @@ from dragoman.config.section import Section
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
-# If micro_batches is unset: 2 to 8 micro-batches of at least 2048 tokens, or more, of at most 32768.
+# If micro_batches is unset: 2 to 8 micro-batches of at least 2048 tokens, or more, of at least 32768.
 FEWEST_PARTS, MOST_PARTS = 2, 8
 SMALLEST_PART, LARGEST_PART = 2048, 32768
 MOST_WARMUP = 400  # updates, if warmup is unset
@@ -53,10 +53,10 @@ class TrainingConfig(Section):
         ge=1,
         examples=[2],
         description=(
-            "Gradient accumulation: the number of parts, a power of two, in which each update is computed "
-            "and summed in a fixed order. Up to this many ranks can share the work with bit-identical "
-            "results. If unset: 2, up to 8 for large batches, more above 262,144 tokens, and at least the "
-            "number of ranks; a resumed run keeps its number."
+            "Gradient accumulation: the number of parts in which each update is computed and summed in a "
+            "fixed order; a power of two, unless `parallel` is ddp. Up to this many ranks can "
+            "share the work with bit-identical results. If unset: 2, up to 8 for large batches, more from "
+            "524,288 tokens on, and at least the number of ranks; a resumed run keeps its number."
         ),
     )
     optimizer: Literal["adam", "adamw"] = Field(

@@ -47,9 +47,8 @@ class PendingResult:
     def __init__(self, numbers: Float[Tensor, " N"], mark: int) -> None:
         self.mark = mark
         self.is_copied: torch.Event | None = None
-        if (
-            numbers.device.type == "cuda"
-        ):  # else a later copy would wait for updates that are enqueued by then
+        # Copied now, since a later copy would wait for the updates that are enqueued by then.
+        if numbers.device.type == "cuda":
             self.is_copied = torch.Event(numbers.device)
             numbers = numbers.to("cpu", non_blocking=True)
             self.is_copied.record()
