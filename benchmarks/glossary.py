@@ -18,9 +18,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import dragoman
 from dragoman.config.search import SearchConfig
-from dragoman.inference.model import Model
+from dragoman.inference.model import Model, load
 from dragoman.inference.result import Result
 from dragoman.metrics.report import values
 from dragoman.steering.words import occurrences
@@ -46,7 +45,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--size", type=int, default=5)
     args = parser.parse_args()
-    model = dragoman.load(args.model, runtime="torch")
+    model = load(args.model, runtime="torch")
     search = model.translator.search.model_copy(update={"size": args.size, "stop": "n_best"})
     sources, references = (read(file, args.pairs) for file in (args.source, args.target))
     print(json.dumps({"benchmark": "glossary", **measured(model, search, sources, references, args)}))

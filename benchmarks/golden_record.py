@@ -35,6 +35,7 @@ from safetensors.numpy import load_file
 import dragoman as dg
 from dragoman.cli.main import main as command_line
 from dragoman.config.presets import PRESETS
+from dragoman.inference.model import Model, load
 from dragoman.inference.result import Result
 from dragoman.inference.runtimes.runtime import RuntimeName
 
@@ -188,9 +189,8 @@ def lines(home: Path, only: str) -> Iterator[str]:
             continue
         out = home / name.replace(" ", "-")
         files = (home / "train.tsv",)
-        model = dg.train(
-            *files, valid=home / "valid.tsv", out=out, settings={**TRAINING, **settings}, progress=False
-        )
+        dg.train(*files, valid=home / "valid.tsv", out=out, settings={**TRAINING, **settings}, progress=False)
+        model = load(out)
         yield f"{name}: weights {of_weights(out / 'model')}"
         yield f"{name}: greedy {of_results(model(sources, {'kind': 'greedy'}))}"
         yield f"{name}: beam {of_results(model(sources, SEARCHES['beam'], details=True))}"
@@ -206,7 +206,7 @@ def lines(home: Path, only: str) -> Iterator[str]:
             yield from exported(name, out, sources)
 
 
-def decoded(name: str, model: dg.Model, sources: list[str]) -> Iterator[str]:
+def decoded(name: str, model: Model, sources: list[str]) -> Iterator[str]:
     for search, settings in list(SEARCHES.items())[1:]:
         yield f"{name}: {search} {of_results(model(sources, settings))}"
     for steering, options in STEERED.items():
@@ -219,7 +219,7 @@ def exported(name: str, out: Path, sources: list[str]) -> Iterator[str]:
     with contextlib.redirect_stdout(io.StringIO()):
         if command_line(["export", str(out), "--to", kind, "--json"]):
             raise SystemExit(f"{name} was not exported to {kind}.")
-    model = dg.load(out, runtime=kind)
+    model = load(out, runtime=kind)
     for search in ({"kind": "greedy"}, SEARCHES["beam"]):
         yield f"{name}: {kind} {search['kind']} {of_results(model(sources, search, details=True))}"
     for steering in ("keep", "prefix"):

@@ -43,7 +43,7 @@ os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported: a fork has no t
 from dragoman.cli.main import main as dragoman
 from dragoman.cli.training_view import session  # noqa: F401  what `train` needs
 from dragoman.durable import verify_folder
-from dragoman.inference import scoring  # noqa: F401
+from dragoman.tasks import load  # noqa: F401
 from dragoman.training.state.checkpoint import checkpoints_of, step_of
 from same_bits import last_step, record
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = ["calibrate", "load", "resume", "score", "train"]
 
-LIGHT = {"load": "dragoman.inference.model", "score": "dragoman.inference.scoring"}
+LIGHT = {"load": "dragoman.tasks.load", "score": "dragoman.tasks.load"}
 
 
 def __getattr__(name: str) -> Any:

@@ -18,11 +18,12 @@ from dragoman.config.root import Config
 from dragoman.config.training import IN_UPDATES
 from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.errors import DragomanError, UsageError
-from dragoman.inference.model import Model, load
+from dragoman.inference.model import Model
+from dragoman.inference.model import load as load_translation
 from dragoman.inference.quality.confidence import calibrate as fit_calibration
-from dragoman.inference.scoring import score
 from dragoman.models.bundle import add_calibration
 from dragoman.models.calibration import Calibration
+from dragoman.tasks.load import TaskModel, load, score
 from dragoman.training.events import Listener
 from dragoman.training.run import Run
 
@@ -53,7 +54,7 @@ def train(
     listener: Listener | None = None,
     force: bool = False,
     progress: bool = True,
-) -> Model:
+) -> Model | TaskModel:
     """Train on two aligned files, on one file with both sides, or on a folder with a dragoman.toml.
 
     `settings` uses the names of the command line: {"model.preset": "rnn-small", "training.updates": 2000}.
@@ -78,7 +79,7 @@ def resume(
     finish: bool = False,
     listener: Listener | None = None,
     progress: bool = True,
-) -> Model:
+) -> Model | TaskModel:
     """Resume the run in a folder with its own settings.
 
     `more`, a time such as "1h" or a number of updates, extends a finished run; `finish` writes the model of a
@@ -93,7 +94,7 @@ def resume(
 
 def trained(
     config: Config, home: Path, listener: Listener | None, progress: bool, *, brief: bool = False, **how: Any
-) -> Model:
+) -> Model | TaskModel:
     """Train and load the model; `how` is passed to `Run.train`."""
     if listener is not None and not callable(listener):
         raise wrong_type("listener", listener, "a function of one event", "listener=events.append")
@@ -112,7 +113,7 @@ def trained(
 @known_keywords()
 def calibrate(folder: File, *dev: File) -> Calibration:
     """Fit the confidence calibration on a development set and write it to the model folder."""
-    model = load(folder, runtime="torch")
+    model = load_translation(folder, runtime="torch")
     calibration = fit_calibration(model.translator, list(open_pairs(paths_of(dev, "dev"))))
     add_calibration(model.folder, calibration)
     return calibration

@@ -11,6 +11,7 @@ from itertools import compress
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import torch
+from torch import nn
 
 from dragoman.shapes import Bool, Float, Int, Shaped, Tensor
 
@@ -18,7 +19,7 @@ from dragoman.shapes import Bool, Float, Int, Shaped, Tensor
 class Batch(NamedTuple):
     """Padded pairs. `tgt_in` is <s> y₁ … y_n, `tgt_out` is y₁ … y_n </s>; `keep` marks real tokens."""
 
-    src: Int[Tensor, "B S"]
+    src: Shaped[Tensor, "B S *f"]  # ids, or the features of each frame
     src_keep: Bool[Tensor, "B S"]
     tgt_in: Int[Tensor, "B T"]
     tgt_out: Int[Tensor, "B T"]
@@ -89,6 +90,9 @@ class Step(NamedTuple):
     log_p: Float[Tensor, "N V"]
     state: State
     attention: Float[Tensor, "N S"] | None
+
+
+Network = nn.Module  # of any task: called with a Batch, it returns a LossSum
 
 
 @runtime_checkable

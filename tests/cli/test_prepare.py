@@ -50,7 +50,7 @@ def test_training_uses_what_was_prepared(
         raise AssertionError("the data are prepared again")
 
     with monkeypatch.context() as patch:
-        for name in ("build.open_pairs", "build.learn", "build.cut", "stores.prepare_shard"):
+        for name in ("examples.open_pairs", "build.learn", "build.cut", "stores.prepare_shard"):
             patch.setattr(f"dragoman.data.{name}", refuse)
         said = drive("train", "-o", str(out), "--yes")
     assert said.code == 0, said.err

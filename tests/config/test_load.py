@@ -371,7 +371,7 @@ def kinds_with(name: str) -> list[tuple[tuple[str, ...], str]]:
         ("text.lowercase=maybe", "true or false", "Change text.lowercase."),
         ("training.updates=true", "a whole number, such as 2000", "training.updates=2000"),
         ("text.size=2000000", "at most 1,000,000", "text.size=8000"),
-        ("task=dance", "translate", "Change task."),
+        ("task=dance", "one of translate, transcribe, tag, classify, lm", "Change task."),
         ("model.head.size=100", "model.head.kind next to it", "model.head.kind=sampled"),
     ],
 )

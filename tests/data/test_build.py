@@ -11,7 +11,7 @@ import pytest
 
 from dragoman.config.data import Corpus, DataConfig
 from dragoman.config.text import TextConfig
-from dragoman.data import build, prepare
+from dragoman.data import examples, prepare
 from dragoman.data.build import TrainingData, build_data
 from dragoman.data.holdout import choose_held_out, exclude_overlaps
 from dragoman.data.pair import Pair
@@ -37,7 +37,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         found.append([Path(file).name for file in piece.files])
         return read_piece(piece, on_bad)
 
-    monkeypatch.setattr(build, "open_pairs", counted)
+    monkeypatch.setattr(examples, "open_pairs", counted)
     monkeypatch.setattr(prepare, "read_piece", counted_piece)
     return found
 

@@ -28,7 +28,7 @@ from dragoman.training.run import Run
 
 PACKAGE = f"{Path(dragoman.__file__).parent}/"
 PART = {"kind": "transformer", "layers": 1, "width": 16, "heads": 2, "ffn": 32}
-TEXT_TO_LOSS = 40
+TEXT_TO_LOSS = 42
 SENTENCE_TO_OUTPUT = 50
 STEERED_ROOM_CHANGES = 2
 

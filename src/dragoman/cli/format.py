@@ -8,7 +8,18 @@ from itertools import pairwise
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 BLOCKS = "▁▂▃▄▅▆▇█"
-HEADINGS = {"loss": "loss", "chrf": "chrF", "bleu": "BLEU", "exact_match": "exact"}
+HEADINGS = {
+    "loss": "loss",
+    "chrf": "chrF",
+    "bleu": "BLEU",
+    "exact_match": "exact",
+    "accuracy": "accuracy",
+    "span_f1": "span F1",
+    "macro_f1": "macro-F1",
+    "intent": "intent",
+    "cer": "CER",
+    "wer": "WER",
+}
 
 
 def duration(seconds: float) -> str:

@@ -29,6 +29,7 @@ from dragoman.config.presets import PRESETS
 from dragoman.config.root import Config
 from dragoman.config.search import SearchConfig
 from dragoman.config.section import Section
+from dragoman.config.task_defaults import TASK_DEFAULTS
 from dragoman.config.text import TextConfig
 from dragoman.config.training import TrainingConfig, seconds
 from dragoman.config.unused_settings import SEARCHES, refuse, refuse_unused
@@ -99,6 +100,7 @@ def load_written(file: Path, read_bytes: Read) -> Config:
 
 def validate(table: Table, places: Places | None = None) -> Config:
     places = places or Places()
+    table = with_task_defaults(table)
     pairs = guess_pairs(corpora_of(table.get("data")))
     return checked(
         Config, with_objective(with_data_defaults(with_preset(table, pairs, places), pairs)), places
@@ -226,6 +228,11 @@ def merge(low: Table, high: Table) -> Table:
 
 def other_kind(old: Table, new: Table) -> bool:
     return "kind" in old and "kind" in new and old["kind"] != new["kind"]
+
+
+def with_task_defaults(table: Table) -> Table:
+    task = table.get("task")
+    return merge(TASK_DEFAULTS[task], table) if isinstance(task, str) and task in TASK_DEFAULTS else table
 
 
 def with_preset(table: Table, pairs: int, places: Places) -> Table:

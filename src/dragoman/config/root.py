@@ -16,9 +16,17 @@ from dragoman.config.section import Section
 from dragoman.config.text import TextConfig
 from dragoman.config.training import TrainingConfig
 
+TaskName = Literal["translate", "transcribe", "tag", "classify", "lm"]
+
 
 class Config(Section):
-    task: Literal["translate"] = Field(default="translate", description="The task: sequence to sequence.")
+    task: TaskName = Field(
+        default="translate",
+        description=(
+            "What is learned: translate (a sequence from another), transcribe (text from a picture or a "
+            "sound), tag (a label per word), classify (a label per text) or lm (the text itself)."
+        ),
+    )
     data: DataConfig = Field(description="The corpora.")
     text: TextConfig = Field(default=TextConfig(), description="Tokenization and vocabularies.")
     model: ModelConfig = Field(default=ModelConfig(), description="The network.")

@@ -16,6 +16,9 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 FEWEST_PARTS, MOST_PARTS = 2, 8
 SMALLEST_PART, LARGEST_PART = 2048, 32768
 MOST_WARMUP = 400  # updates, if warmup is unset
+ValidMetric = Literal[
+    "loss", "bleu", "chrf", "exact_match", "accuracy", "span_f1", "macro_f1", "intent", "cer", "wer"
+]
 DEVICE = r"auto|cpu|mps|(cuda|xpu)(:\d+)?"
 IN_UPDATES = ("updates", "warmup", "validate_every", "checkpoint_every")  # settings that `budget` replaces
 
@@ -143,8 +146,11 @@ class TrainingConfig(Section):
         ge=0,
         description="Validations without improvement before stopping early; 0 disables early stopping.",
     )
-    valid_metric: Literal["loss", "bleu", "chrf", "exact_match"] = Field(
-        default="chrf", description="The metric that selects the best checkpoint."
+    valid_metric: ValidMetric = Field(
+        default="chrf",
+        description=(
+            "The metric that selects the best checkpoint: the loss, or one of those that the task measures."
+        ),
     )
     valid_decode: int = Field(
         default=200, ge=0, description="Validation pairs to decode for the metrics; 0 for none."

@@ -15,6 +15,7 @@ from dragoman.config.data import Corpus, DataConfig
 from dragoman.config.text import TextConfig
 from dragoman.data.clean.cleaner import clean
 from dragoman.data.clean.sides import are_swapped, language_names
+from dragoman.data.examples import Examples, read_pairs
 from dragoman.data.executors import Executor, in_process
 from dragoman.data.gc_pause import gc_paused
 from dragoman.data.holdout import HeldOut, Overlaps, choose_held_out, read_held_out, write_held_out
@@ -32,7 +33,6 @@ from dragoman.data.pair import Pair
 from dragoman.data.pieces import cut, must_be_copied
 from dragoman.data.prepare import PairFilter, StoreJob
 from dragoman.data.readers.bad_line import OnBad, Skipped
-from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.data.sources import Sources, is_current
 from dragoman.data.store.layout import contents, digest, fingerprint
 from dragoman.data.store.reader import StoreReader, open_current
@@ -101,6 +101,36 @@ class TrainingData:
 
 
 @dataclass(frozen=True)
+class CorpusReader:
+    """The examples of the corpora of a run, as its task reads them."""
+
+    data: DataConfig
+    examples: Examples
+    on_bad: OnBad
+
+    def __call__(self, corpus: Corpus) -> Iterator[Pair]:
+        return self.examples.read(corpus.files, self.on_bad, corpus.languages)
+
+    def cleaned(self, corpus: Corpus) -> Iterator[Pair]:
+        return clean(partial(self, corpus)) if self.data.clean else self(corpus)
+
+    def all(self) -> Iterator[Pair]:
+        return chain.from_iterable(map(self, self.data.train))
+
+    def training(self, held_out: HeldOut | None) -> Iterator[Pair]:
+        return (pair for pair in self.all() if not (held_out and held_out.skips(pair)))
+
+    def validation(self, held_out: HeldOut | None) -> list[Pair]:
+        pairs = self(self.data.valid) if self.data.valid else iter(held_out.valid if held_out else ())
+        return list(islice(pairs, MAX_VALIDATION_PAIRS))
+
+    @property
+    def must_copy(self) -> bool:
+        """Whether the lines of its files are not its examples."""
+        return self.data.clean or self.examples.read is not read_pairs
+
+
+@dataclass(frozen=True)
 class DataPlan:
     """What is known before the token stores are prepared."""
 
@@ -114,6 +144,9 @@ class DataPlan:
     stores: list[StorePlan]
 
 
+PAIRS = Examples()
+
+
 @gc_paused()
 def build_data(
     data: DataConfig,
@@ -121,29 +154,38 @@ def build_data(
     folder: Path,
     *,
     seed: int,
+    examples: Examples = PAIRS,
     progress: OnProgress | None = None,
     began: Identity | None = None,
 ) -> TrainingData:
     """Build the data in `folder`, or reuse it if content and settings are the same. `began` identifies the
     data of an unfinished run in `folder`; any other data raises an error before it is used."""
-    return carry_out(plan_data(data, text, folder, seed=seed, began=began), in_process, progress, began)
+    plan = plan_data(data, text, folder, seed=seed, examples=examples, began=began)
+    return carry_out(plan, in_process, progress, began)
 
 
 @gc_paused()
 def plan_data(
-    data: DataConfig, text: TextConfig, folder: Path, *, seed: int, began: Identity | None = None
+    data: DataConfig,
+    text: TextConfig,
+    folder: Path,
+    *,
+    seed: int,
+    examples: Examples = PAIRS,
+    began: Identity | None = None,
 ) -> DataPlan:
     """Choose validation pairs, learn the vocabulary and cut the corpora into shards."""
     on_bad = Skipped(is_strict=not data.skip_bad)
+    reader = CorpusReader(data, examples, on_bad)
     sources = Sources(folder / "sources.json")
     given = source_files(data, sources)
-    held_out, sampled = build_held_out(data, given, folder, seed, on_bad, text.sample_lines)
-    valid = validation_pairs(data, held_out, on_bad)
+    held_out, sampled = build_held_out(reader, given, folder, seed, text.sample_lines)
+    valid = reader.validation(held_out)
     if began:
         refuse_other_valid(began, valid, data.valid.files if data.valid else ())
     held_by = held_out and (data.hold_out, seed)
     origin = digest([digests(given), *settings_of(text, sources), held_by])
-    trained_on = sampled or training_pairs(data, held_out, on_bad)
+    trained_on = sampled or reader.training(held_out)
     texts = build_text(data, text, folder / "text", origin, trained_on, began)
     vocabulary = vocabulary_of(folder / "text")
     if began:
@@ -156,24 +198,24 @@ def plan_data(
             folder / "text",
             fingerprint(given[number].content, vocabulary, how),
             data.shard_pairs,
-            PairFilter(data.max_length, held_out.skips if held_out else None),
+            PairFilter(data.max_length, held_out.skips if held_out else None, examples.has_source),
             on_bad.is_strict,
             valid if data.valid else (),
             hash_of(valid) if data.valid else "",
         )
-        stores.append(plan_store(data, corpus, job, on_bad))
+        stores.append(plan_store(reader, corpus, job))
     return DataPlan(data, sources, given, valid, texts, vocabulary, on_bad, stores)
 
 
-def plan_store(data: DataConfig, corpus: Corpus, job: StoreJob, on_bad: OnBad) -> StorePlan:
+def plan_store(reader: CorpusReader, corpus: Corpus, job: StoreJob) -> StorePlan:
     name = " ".join(corpus.files)
     sweep(job.home)
     if open_current(job.home, job.fingerprint):
         return StorePlan(name, job, ())
     disown(job.home)
-    is_copied = data.clean or must_be_copied(corpus.files)
-    copied = partial(cleaned, data, corpus, on_bad) if is_copied else None
-    return StorePlan(name, job, cut(corpus.files, data.shard_pairs, job.home, job.fingerprint, copied))
+    is_copied = reader.must_copy or must_be_copied(corpus.files)
+    copied = partial(reader.cleaned, corpus) if is_copied else None
+    return StorePlan(name, job, cut(corpus.files, job.shard_pairs, job.home, job.fingerprint, copied))
 
 
 def carry_out(
@@ -208,12 +250,12 @@ def refuse_swapped(data: DataConfig) -> None:
             )
 
 
-def refuse_other_data(data: DataConfig, folder: Path, began: Identity) -> None:
+def refuse_other_data(data: DataConfig, folder: Path, began: Identity, examples: Examples = PAIRS) -> None:
     """Raise if the training files differ from those of the unfinished run, before `folder` is changed."""
 
     def count(number: int) -> int | None:
         try:
-            return sum(1 for _ in cleaned(data, data.train[number], Skipped()))
+            return sum(1 for _ in CorpusReader(data, examples, Skipped()).cleaned(data.train[number]))
         except DataError:  # two files of different lengths
             return None
 
@@ -254,13 +296,14 @@ def vocabulary_of(folder: Path) -> dict[str, str]:
 
 
 def build_held_out(
-    data: DataConfig, given: Sequence[SourceFile], home: Path, seed: int, on_bad: OnBad, sample_lines: int
+    reader: CorpusReader, given: Sequence[SourceFile], home: Path, seed: int, sample_lines: int
 ) -> tuple[HeldOut | None, list[Pair] | None]:
     """Hold out pairs if no validation files are given. They are saved: choosing them takes two passes.
 
     The second pass also draws the sample of training pairs that the vocabulary is learned from. It is None
     if there was no such pass, or if a side contains labels: then more pairs are trained on than it saw.
     """
+    data = reader.data
     if data.valid:
         return None, None
     folder = home / "held-out"
@@ -268,8 +311,8 @@ def build_held_out(
     if is_current(folder, origin):
         return read_held_out(folder), None
     with naming_files(data):
-        overlaps = Overlaps(choose_held_out(all_pairs(data, on_bad), data.hold_out, seed))
-        sampled = sample(overlaps.excluded_from(all_pairs(data, on_bad)), sample_lines)
+        overlaps = Overlaps(choose_held_out(reader.all(), data.hold_out, seed))
+        sampled = sample(overlaps.excluded_from(reader.all()), sample_lines)
         held_out = overlaps.held_out()
     with new_folder(folder) as new:
         write_held_out(held_out, new)
@@ -306,25 +349,3 @@ def naming_files(data: DataConfig) -> Iterator[None]:
     except DataError as error:
         error.where = error.where or " ".join(file for corpus in data.train for file in corpus.files)
         raise
-
-
-def cleaned(data: DataConfig, corpus: Corpus, on_bad: OnBad) -> Iterator[Pair]:
-    pairs = partial(pairs_of, corpus, on_bad)
-    return clean(pairs) if data.clean else pairs()
-
-
-def pairs_of(corpus: Corpus, on_bad: OnBad) -> Iterator[Pair]:
-    return open_pairs(corpus.files, on_bad=on_bad, languages=corpus.languages)
-
-
-def validation_pairs(data: DataConfig, held_out: HeldOut | None, on_bad: OnBad) -> list[Pair]:
-    pairs = pairs_of(data.valid, on_bad) if data.valid else iter(held_out.valid if held_out else ())
-    return list(islice(pairs, MAX_VALIDATION_PAIRS))
-
-
-def training_pairs(data: DataConfig, held_out: HeldOut | None, on_bad: OnBad) -> Iterator[Pair]:
-    return (pair for pair in all_pairs(data, on_bad) if not (held_out and held_out.skips(pair)))
-
-
-def all_pairs(data: DataConfig, on_bad: OnBad) -> Iterator[Pair]:
-    return chain.from_iterable(pairs_of(corpus, on_bad) for corpus in data.train)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from dragoman.shapes import Bool, Int, Tensor
 from dragoman.text.specials import BOS, PAD
 
 IdPair = tuple[IdRow, IdRow]
+Collate = Callable[[Sequence[IdPair]], Batch]
 
 
 def collate(pairs: Sequence[IdPair]) -> Batch:

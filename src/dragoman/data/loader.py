@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from dragoman.data.bucketing import WINDOW, Places, buckets, greedy, padded, window_size
-from dragoman.data.collate import IdPair, collate
+from dragoman.data.collate import Collate, IdPair, collate
 from dragoman.data.mixture import ExampleOrder, Rows
 from dragoman.data.permutation import KeyPurpose
 from dragoman.data.prefetch import prefetch
@@ -61,7 +61,9 @@ class Loader:
         rank: int = 0,
         ranks: int = 1,
         resegment: TokenizerPair | None = None,
+        collate: Collate = collate,
     ) -> None:
+        self.collate = collate
         self.stores = stores
         self.order = ExampleOrder([len(store) for store in stores], weights, seed)
         self.micro_batches = micro_batches
@@ -96,7 +98,7 @@ class Loader:
         if device.type == "cuda":
             torch.cuda.set_device(device)  # of this thread, which would otherwise use memory of the first GPU
         for n, cuts in enumerate(self.cuts(number, self.mine), start=number):
-            micro = [collate(pairs).to(device) for pairs in self.pairs(cuts)]
+            micro = [self.collate(pairs).to(device) for pairs in self.pairs(cuts)]
             epoch = (n + 1) * self.rows_per_batch / self.order.total
             yield GlobalBatch(n, self.mine.start, micro, epoch)
 

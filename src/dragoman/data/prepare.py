@@ -33,6 +33,7 @@ class PairFilter(NamedTuple):
 
     max_length: int  # tokens per side
     skip: Skip | None = None  # whether a pair is held out
+    has_source: bool = True  # whether a pair without a source is unusable
 
 
 class Encoded(NamedTuple):
@@ -153,13 +154,13 @@ def in_threads(
 
 
 def encode(block: list[Pair], text: TokenizerPair, wanted: PairFilter) -> Encoded:
-    most, skip = wanted
+    most, skip, has_source = wanted
     shown = [pair for pair in block if not skip(pair)] if skip else block
     src_ids = text.src.encode_batch([pair.src for pair in shown])
     tgt_ids = text.tgt.encode_batch([pair.tgt for pair in shown])
     both = list(zip(src_ids, tgt_ids, strict=True))
-    kept = [(src, tgt) for src, tgt in both if 0 < len(src) <= most and 0 < len(tgt) <= most]
-    empty = sum(not len(src) or not len(tgt) for src, tgt in both) if len(kept) < len(both) else 0
+    kept = [(src, tgt) for src, tgt in both if has_source <= len(src) <= most and 0 < len(tgt) <= most]
+    empty = sum(len(src) < has_source or not len(tgt) for src, tgt in both) if len(kept) < len(both) else 0
     counts = {
         "read": len(block),
         "skipped": len(block) - len(shown),

@@ -62,7 +62,7 @@ def fill_proven(bundle: Bundle, folder: Path, quantization: Quantization) -> tup
     for file in folder.iterdir():
         file.unlink()
     write(bundle, folder, quantization, bars_specials=bars)
-    rounded = compare(bundle, bundle.model, CTranslate2Engine(folder, bundle.text), samples, GREEDY)
+    rounded = compare(bundle, bundle.seq2seq, CTranslate2Engine(folder, bundle.text), samples, GREEDY)
     if rounded.same < LEAST * rounded.sentences:
         raise ModelError(
             f"Quantized to {quantization}, only {rounded.same} of {rounded.sentences} outputs are unchanged.",

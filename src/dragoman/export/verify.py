@@ -92,9 +92,9 @@ def needs_bars(bundle: Bundle, samples: Sentences) -> bool:
     Our search excludes them after the softmax, CTranslate2 can do so only before it. If the difference is
     negligible, the weights and scores are left unchanged.
     """
-    greedy = decode(bundle.model, samples.rows, limited(GREEDY, bundle, samples))
+    greedy = decode(bundle.seq2seq, samples.rows, limited(GREEDY, bundle, samples))
     pairs = [(row, list(found.tokens)) for row, found in zip(samples.rows, greedy, strict=True)]
-    with_bars, without = (log_p_of(bundle.model, pairs, bars) for bars in (True, False))
+    with_bars, without = (log_p_of(bundle.seq2seq, pairs, bars) for bars in (True, False))
     lost = sum(map(sum, with_bars)) - sum(map(sum, without))
     return lost / sum(map(len, without)) > MASS
 
@@ -104,12 +104,12 @@ def prove(
 ) -> Proof:
     """Compare the engine with PyTorch and return the results; raise ModelError if they differ."""
     pairs = every_token(bundle)
-    ours = log_p_of(bundle.model, pairs, bars_specials)
+    ours = log_p_of(bundle.seq2seq, pairs, bars_specials)
     theirs = engine.score([source for source, _ in pairs], [[*target, EOS] for _, target in pairs])
     worst = worst_of(ours, theirs)
     if not worst <= TOKEN:
         raise mismatch(f"log p of a token differs by {worst:.2g}", file, f"at most {TOKEN:g}")
-    stepper = Barred(bundle.model) if bars_specials else bundle.model
+    stepper = Barred(bundle.seq2seq) if bars_specials else bundle.seq2seq
     greedy, beam = (compare(bundle, stepper, engine, samples, search) for search in (GREEDY, BEAM_5))
     refuse(greedy, "greedy search", 1.0, file)
     refuse(beam, "beam search", BEAM, file)
@@ -129,7 +129,7 @@ def compare(
         if mine.tokens == theirs.tokens:
             found.same += 1
             found.worst = max(found.worst, abs(mine.score - theirs.score))
-        elif search.kind == "greedy" and is_tie(bundle.model, row, mine, theirs):
+        elif search.kind == "greedy" and is_tie(bundle.seq2seq, row, mine, theirs):
             found.same += 1
         else:
             found.differences.append(

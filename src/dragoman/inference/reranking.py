@@ -25,7 +25,7 @@ class Reranker:
     def __init__(self, bundles: Sequence[Bundle], reverse: Bundle | None = None) -> None:
         for other in bundles[1:]:
             refuse_other_vocabulary(bundles[0], other)
-        self.others = [bundle.model for bundle in bundles[1:]]
+        self.others = [bundle.seq2seq for bundle in bundles[1:]]
         self.text = bundles[0].text.tgt
         self.reverse = ReverseModel(reverse) if reverse else None
 
@@ -90,7 +90,7 @@ class ReverseModel:
     @torch.no_grad()
     def mean_log_p(self, source: str, outputs: Sequence[str]) -> list[float]:
         """Return 1/|x| log p(x | y) of each output y."""
-        text, model = self.bundle.text, self.bundle.model
+        text, model = self.bundle.text, self.bundle.seq2seq
         x = text.tgt.encode(source)[: self.bundle.longest_target - 1]
         ys = [y[: self.bundle.longest_source] for y in text.src.encode_batch(outputs)]
         batch = collate([(y, x) for y in ys])

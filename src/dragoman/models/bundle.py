@@ -15,7 +15,7 @@ from dragoman.config.load import load_written
 from dragoman.config.paths import from_folder
 from dragoman.config.root import Config
 from dragoman.durable import new_folder
-from dragoman.errors import ModelError
+from dragoman.errors import ModelError, UsageError
 from dragoman.manifest import MANIFEST, SIGNATURE
 from dragoman.models.build import build_model
 from dragoman.models.calibration import FILE as CALIBRATION
@@ -31,6 +31,7 @@ from dragoman.models.folder import (
 )
 from dragoman.models.header import TensorEntry, entries
 from dragoman.models.seq2seq import Seq2Seq
+from dragoman.protocols import Network
 from dragoman.text.build import load as load_text
 from dragoman.text.build import save as save_text
 from dragoman.text.tokenizer_pair import TokenizerPair
@@ -43,8 +44,19 @@ KINDS = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16
 class Bundle:
     config: Config
     text: TokenizerPair
-    model: Seq2Seq
+    model: Network
     calibration: Calibration | None = None
+
+    @property
+    def seq2seq(self) -> Seq2Seq:
+        """The network of a model that translates."""
+        if isinstance(self.model, Seq2Seq):
+            return self.model
+        raise UsageError(
+            "This works for models that translate only.",
+            where=f'task = "{self.config.task}"',
+            hint="dragoman run MODEL TEXT",
+        )
 
     @property
     def longest_source(self) -> int:
@@ -104,7 +116,7 @@ def add_calibration(folder: Path, calibration: Calibration) -> None:
         write_calibration(new, calibration)
 
 
-def new_model(config: Config, text: TokenizerPair) -> Seq2Seq:
+def new_model(config: Config, text: TokenizerPair) -> Network:
     return build_model(
         config.model,
         text.src.size,
@@ -141,7 +153,7 @@ def view(raw: bytearray, entry: TensorEntry) -> torch.Tensor:
     return flat.view(entry.shape)
 
 
-def load_weights(model: Seq2Seq, weights: Mapping[str, torch.Tensor], file: Path) -> None:
+def load_weights(model: Network, weights: Mapping[str, torch.Tensor], file: Path) -> None:
     parameters = dict(model.named_parameters())
     expected = {name: tuple(p.shape) for name, p in parameters.items()}
     found = {name: tuple(tensor.shape) for name, tensor in weights.items()}

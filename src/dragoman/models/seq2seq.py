@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch import nn
-
-from dragoman.protocols import Batch, Decoder, Encoder, Head, LossSum, State, Step
+from dragoman.protocols import Batch, Decoder, Encoder, Head, LossSum, Network, State, Step
 from dragoman.shapes import Bool, Float, Int, Tensor
 
 
-class Seq2Seq(nn.Module):
+class Seq2Seq(Network):
     def __init__(self, encoder: Encoder, decoder: Decoder, head: Head) -> None:
         super().__init__()
         self.encoder = encoder

@@ -16,7 +16,7 @@ from dragoman.config.objective import (
 )
 from dragoman.config.training import TrainingConfig
 from dragoman.metrics.sentence_distance import DISTANCES
-from dragoman.models.seq2seq import Seq2Seq
+from dragoman.protocols import Network
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.ddp import DdpUpdater
 from dragoman.training.distributed.ranks import Ranks
@@ -62,7 +62,7 @@ def build_adam(config: TrainingConfig, flat: FlatParameters, mine: slice) -> Ada
 
 def build_updater(
     config: TrainingConfig,
-    model: Seq2Seq,
+    model: Network,
     flat: FlatParameters,
     objective: Objective,
     ranks: Ranks,

@@ -15,10 +15,9 @@ from torch.nn.parallel import DistributedDataParallel
 
 from dragoman.data.loader import GlobalBatch
 from dragoman.models.heads.adaptive import AdaptiveHead
-from dragoman.models.seq2seq import Seq2Seq
 from dragoman.nn.dropout import noise
 from dragoman.nn.transformer.residual import LayerDrop
-from dragoman.protocols import Batch, LossSum
+from dragoman.protocols import Batch, LossSum, Network
 from dragoman.shapes import Float, Tensor
 from dragoman.training.distributed.ranks import Ranks
 from dragoman.training.objectives.teacher_forcing import Objective
@@ -28,7 +27,7 @@ from dragoman.training.step import EXTRA, MARKS, Updater, name_of
 class ObjectiveOfModel(nn.Module):
     """The whole forward pass of an update, so that DDP sees where it starts and ends."""
 
-    def __init__(self, model: Seq2Seq, objective: Objective, seed: int) -> None:
+    def __init__(self, model: Network, objective: Objective, seed: int) -> None:
         super().__init__()
         self.model, self.objective, self.seed = model, objective, seed
 

@@ -15,15 +15,8 @@ from typing import Any, Literal, NotRequired, TypedDict, cast
 
 from dragoman.data.build import DataFacts
 from dragoman.data.prepare import Done
+from dragoman.metrics.validation import Metrics
 from dragoman.training.pace import Slowness
-
-
-class Metrics(TypedDict, total=False):
-    """The metrics of a validation; none if nothing was decoded."""
-
-    bleu: float
-    chrf: float
-    exact_match: float
 
 
 class LossAndMetrics(Metrics):
@@ -173,7 +166,6 @@ Event = (
     | FinishedEvent
     | StoppedEvent
 )
-Metric = Literal["chrf", "bleu", "exact_match"]
 Listener = Callable[[Event], None]
 
 

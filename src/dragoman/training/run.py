@@ -26,6 +26,8 @@ from dragoman.device import choose_device
 from dragoman.durable import make_parents, recover, remove_folder, sweep, write_file
 from dragoman.errors import CheckpointError, UsageError
 from dragoman.models.bundle import new_model
+from dragoman.tasks.build import build_task
+from dragoman.tasks.examples import build_examples
 from dragoman.training.build import build_objective, build_schedule, build_updater
 from dragoman.training.distributed.ranks import Ranks, connect
 from dragoman.training.events import Events, Listener, prepare_event, rewind, unsaved
@@ -289,7 +291,7 @@ class Run:
         )
 
     def data(self, ranks: Ranks, events: Events, begun: UnfinishedRun | None = None) -> TrainingData:
-        config = self.config.data_of_run
+        config, examples = self.config.data_of_run, build_examples(self.config)
         began = begun.data if begun else None
 
         def build() -> TrainingData:
@@ -297,7 +299,7 @@ class Run:
                 events.emit(prepare_event(corpus, done, total))
 
             if began:
-                refuse_other_data(config, self.out / "store", began)
+                refuse_other_data(config, self.out / "store", began, examples)
             if begun:
                 refuse_other_settings(begun, self.config, ranks)
             return build_data(
@@ -305,6 +307,7 @@ class Run:
                 self.config.text,
                 self.out / "store",
                 seed=self.config.training.seed,
+                examples=examples,
                 progress=progress,
                 began=began,
             )
@@ -343,6 +346,7 @@ class Run:
             rank=ranks.rank,
             ranks=ranks.count,
             resegment=data.text if self.config.text.sampling else None,
+            collate=build_task(self.config).collate,
         )
 
     def _write_settings(self, events: Events) -> None:

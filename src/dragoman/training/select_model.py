@@ -13,7 +13,6 @@ from torch import Tensor
 from dragoman.config.root import Config
 from dragoman.data.build import TrainingData
 from dragoman.durable import verify_folder
-from dragoman.inference.quality.confidence import calibrate
 from dragoman.models.bundle import save_bundle
 from dragoman.models.calibration import Calibration
 from dragoman.training.card import model_card
@@ -98,4 +97,4 @@ def calibrated(config: Config, loop: Loop, weights: Mapping[str, Tensor]) -> Cal
     with torch.no_grad():
         for name, p in validator.model.named_parameters():
             p.copy_(weights[name])
-    return calibrate(validator.translator, validator.decoded, validator.bounds)
+    return validator.task.calibrate(validator.answerer, validator.decoded)

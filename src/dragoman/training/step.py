@@ -11,9 +11,8 @@ import torch
 
 from dragoman.data.loader import GlobalBatch
 from dragoman.errors import TrainingError
-from dragoman.models.seq2seq import Seq2Seq
 from dragoman.nn.dropout import noise
-from dragoman.protocols import Batch, LossSum
+from dragoman.protocols import Batch, LossSum, Network
 from dragoman.shapes import Float, Tensor
 from dragoman.training.distributed.ranks import Ranks
 from dragoman.training.distributed.recursive_halving import Partition
@@ -69,7 +68,7 @@ class PendingResult:
 class Updater:
     """The components of an update that stay the same during a run."""
 
-    model: Seq2Seq
+    model: Network
     flat: FlatParameters
     adam: Adam
     partition: Partition

@@ -11,15 +11,13 @@ import torch
 
 from dragoman.config.data import DataConfig
 from dragoman.config.root import Config
-from dragoman.data.collate import collate
 from dragoman.data.pair import Pair
 from dragoman.errors import DataError
-from dragoman.inference.quality.checks import learn_output_bounds
-from dragoman.inference.runtimes.torch import TorchRuntime
-from dragoman.metrics.report import values
+from dragoman.metrics.validation import LOWER_IS_BETTER, Metric, Metrics
 from dragoman.models.bundle import Bundle, new_model
+from dragoman.tasks.build import build_task
+from dragoman.tasks.examples import build_examples
 from dragoman.text.tokenizer_pair import TokenizerPair
-from dragoman.training.events import Metric, Metrics
 
 VALID_BATCH_ROWS = 64
 
@@ -32,7 +30,9 @@ class ValidationResult(NamedTuple):
 
     def value(self, metric: Metric | Literal["loss"]) -> float:
         """Return the value by which results are compared; larger is better."""
-        return -self.loss if metric == "loss" or metric not in self.metrics else self.metrics[metric]
+        if metric == "loss" or metric not in self.metrics:
+            return -self.loss
+        return -self.metrics[metric] if metric in LOWER_IS_BETTER else self.metrics[metric]
 
 
 def unusable(data: DataConfig, limit: int) -> DataError:
@@ -51,23 +51,20 @@ class Validator:
     def __init__(
         self, config: Config, text: TokenizerPair, pairs: Sequence[Pair], device: torch.device
     ) -> None:
-        self.text = text
+        self.task = build_task(config)
         self.model = new_model(config, text).to(device).eval()
-        limit = config.longest_side
+        limit, examples = config.longest_side, build_examples(config)
         ids = [(text.src.encode(pair.src), text.tgt.encode(pair.tgt)) for pair in pairs]
-        usable = [
-            (p, i) for p, i in zip(pairs, ids, strict=True) if all(0 < len(side) <= limit for side in i)
-        ]
+        usable = [(p, i) for p, i in zip(pairs, ids, strict=True) if examples.is_usable(*i, longest=limit)]
         if not usable:
             raise unusable(config.data, limit)
         in_order = sorted(usable, key=lambda item: (len(item[1][1]), len(item[1][0])))
         self.batches = [
-            collate([i for _, i in in_order[k : k + VALID_BATCH_ROWS]]).to(device)
+            self.task.collate([i for _, i in in_order[k : k + VALID_BATCH_ROWS]]).to(device)
             for k in range(0, len(in_order), VALID_BATCH_ROWS)
         ]
         self.decoded = [p for p, _ in usable[: config.training.valid_decode]]
-        self.bounds = learn_output_bounds(text, [i for _, i in usable])
-        self.translator = TorchRuntime(Bundle(config, text, self.model), bounds=self.bounds)
+        self.answerer = self.task.answerer(Bundle(config, text, self.model), [i for _, i in usable])
 
     def __call__(self, weights: Mapping[str, torch.Tensor]) -> ValidationResult:
         start = time.perf_counter()
@@ -80,12 +77,8 @@ class Validator:
         return ValidationResult(nll / tokens, metrics, sample, time.perf_counter() - start)
 
     def decode(self) -> tuple[Metrics, dict[str, str]]:
-        outputs = [result.text for result in self.translator([pair.src for pair in self.decoded])]
-        scores = values(outputs, [pair.tgt for pair in self.decoded], lowercase=self.text.lowercase)
+        outputs = [answer.text for answer in self.answerer([pair.src for pair in self.decoded])]
+        metrics = self.task.measure(outputs, [pair.tgt for pair in self.decoded])
         shown = self.decoded[0]
         sample = {"src": shown.src, "out": outputs[0], "ref": shown.tgt}
-        return {
-            "bleu": scores["bleu"],
-            "chrf": scores["chrf"],
-            "exact_match": scores["exact_match"],
-        }, sample
+        return metrics, sample

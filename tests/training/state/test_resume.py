@@ -250,7 +250,9 @@ def test_held_out_pairs_are_not_chosen_again(corpus: Corpus, monkeypatch: pytest
     tables = corpus.settings()
     del tables["data"]["valid"]
     corpus.run(tables, out="held", stop=STOP)
-    monkeypatch.setattr("dragoman.data.build.open_pairs", lambda *_, **__: pytest.fail("the corpus is read"))
+    monkeypatch.setattr(
+        "dragoman.data.examples.open_pairs", lambda *_, **__: pytest.fail("the corpus is read")
+    )
     assert corpus.run(tables, out="held").reason == "done"
 
 

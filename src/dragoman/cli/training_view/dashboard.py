@@ -24,7 +24,8 @@ from dragoman.cli.format import (
     sparkline,
 )
 from dragoman.cli.terminal import printable
-from dragoman.cli.training_view.progress import METRICS, RunProgress, Validation
+from dragoman.cli.training_view.progress import RunProgress, Validation
+from dragoman.metrics.validation import METRICS
 
 ROWS = 8  # maximum validations shown
 WIDE = 84  # columns from which figures are shown next to the table

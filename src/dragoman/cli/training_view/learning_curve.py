@@ -9,8 +9,9 @@ from pathlib import Path
 from dragoman.cli.chart import Axis, Line, Panel, draw
 from dragoman.cli.format import HEADINGS
 from dragoman.cli.model_text import in_short
-from dragoman.cli.training_view.progress import METRICS, RunProgress
+from dragoman.cli.training_view.progress import RunProgress
 from dragoman.config.root import Config
+from dragoman.metrics.validation import METRICS
 from dragoman.training.events import Event
 
 NAME = "curve.svg"

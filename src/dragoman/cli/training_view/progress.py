@@ -8,10 +8,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from dragoman.training.events import Event, Metric, StartEvent, StepEvent, ValidEvent, read_events
+from dragoman.metrics.validation import METRICS, STRICT, Metric
+from dragoman.training.events import Event, StartEvent, StepEvent, ValidEvent, read_events
 
-METRICS: tuple[Metric, ...] = ("chrf", "bleu", "exact_match")
-STRICT: tuple[Metric, ...] = ("bleu", "exact_match")  # 0 if no word is correct
 POINTS = 128  # of a curve at most
 MEMORY = 50  # updates, approximately, that a moving average covers
 USUAL_SHARE = 1 / 9  # of update time, assumed for validating and saving until measured

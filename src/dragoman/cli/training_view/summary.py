@@ -9,8 +9,8 @@ from pathlib import Path
 
 from dragoman.cli.format import HEADINGS, clock, duration, format_bytes, measured, perplexity, plural
 from dragoman.cli.training_view.learning_curve import NAME
-from dragoman.cli.training_view.progress import METRICS
 from dragoman.config.root import Config
+from dragoman.metrics.validation import METRICS
 from dragoman.training.events import FinishedEvent, LossAndMetrics
 
 MAX_EXAMPLE_CHARACTERS = 60  # of an example sentence

@@ -179,8 +179,15 @@ def planned(config: Config, out: Path) -> DataPlan:
     from dragoman.config.paths import from_folder
     from dragoman.data.build import plan_data
     from dragoman.durable import write_file
+    from dragoman.tasks.examples import build_examples
 
-    plan = plan_data(config.data_of_run, config.text, out / "store", seed=config.training.seed)
+    plan = plan_data(
+        config.data_of_run,
+        config.text,
+        out / "store",
+        seed=config.training.seed,
+        examples=build_examples(config),
+    )
     write_file(out / "settings.toml", to_toml(from_folder(config, out)))
     return plan
 

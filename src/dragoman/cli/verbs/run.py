@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from dragoman.allocator import keep_freed_memory
 from dragoman.cli import document
+from dragoman.cli.answers import write_answers
 from dragoman.cli.counting import ProgressCount, decoded, total_of_files
 from dragoman.cli.flagged import CutOutputs, report_flagged
 from dragoman.cli.options import search as choosing
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from dragoman.inference.model import Model
     from dragoman.inference.result import Result
     from dragoman.inference.runtimes.runtime import RuntimeName
+    from dragoman.tasks.load import TaskModel
 
 HELP = """\
 Apply a model: one output line per input line. Without TEXT or FILE, read stdin.
@@ -68,14 +70,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from dragoman.tasks.load import TaskModel
+
     texts, overrides = split_texts(args.text)
     given = files_and_texts(texts, args)
     to_fill = document.read(given, args)
-    model = load_model(args.model, args.runtime, args.ensemble or (), args.reverse, args.workers, args.device)
+    model = open_model(args.model, args.runtime, args.ensemble or (), args.reverse, args.workers, args.device)
+    if isinstance(model, TaskModel):
+        with opened_output(args.output) as out:
+            write_answers(model, inputs(given, args.model), args, out)
+        return 0
     search = search_of(model, args, overrides)
     if to_fill:
         with opened_output(args.output) as out:
             return document.run(to_fill, model, search, args, out)
+    return translate(model, given, search, args)
+
+
+def translate(
+    model: Model, given: Sequence[str | Path], search: SearchConfig, args: argparse.Namespace
+) -> int:
+    """Write the outputs of a model that translates, and report what is unusual about them."""
     constraints = steering.steering_options(args)
     how: dict[str, Any] = {**constraints, "details": args.details, "trace": args.trace is not None}
     report, cut = steering.SteeringReport(), CutOutputs()
@@ -132,15 +147,29 @@ def search_of(model: Model, args: argparse.Namespace, overrides: Sequence[str]) 
         raise
 
 
-def load_model(
+def load_model(path: str, runtime: RuntimeName | None = None, device: str = "cpu") -> Model:
+    """Load a model that translates."""
+    from dragoman.inference.model import Model
+
+    model = open_model(path, runtime, device=device)
+    if isinstance(model, Model):
+        return model
+    raise UsageError(
+        "This works for models that translate only.",
+        where=f'{path}: task = "{model.config.task}"',
+        hint=f"dragoman run {path} TEXT",
+    )
+
+
+def open_model(
     path: str,
     runtime: RuntimeName | None = None,
     ensemble: Sequence[str] = (),
     reverse: str | None = None,
     workers: int = 1,
     device: str = "cpu",
-) -> Model:
-    from dragoman.inference.model import load
+) -> Model | TaskModel:
+    from dragoman.tasks.load import load
 
     keep_freed_memory()  # not in `load`, where the process belongs to the caller
     more: dict[str, Any] = {"ensemble": ensemble, "reverse": reverse, "workers": workers, "device": device}

@@ -6,22 +6,25 @@ import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from dragoman.cli.answers import score_answers
 from dragoman.cli.counting import ProgressCount, decoded, total_of
 from dragoman.cli.differences import differences, show
 from dragoman.cli.flagged import CutOutputs
 from dragoman.cli.options import search as choosing
 from dragoman.cli.options.overrides import add_languages, split_overrides
 from dragoman.cli.terminal import LiveLine, say, talk
-from dragoman.cli.verbs.run import RUNTIMES, load_model, opened_output
+from dragoman.cli.verbs.run import RUNTIMES, load_model, open_model, opened_output
 from dragoman.errors import UsageError
 
 if TYPE_CHECKING:
-    from dragoman.config.data import Corpus, DataConfig
+    from dragoman.config.data import Corpus
+    from dragoman.config.root import Config
     from dragoman.inference.runtimes.runtime import RuntimeName
     from dragoman.metrics.report import ScoreReport
     from dragoman.metrics.significance import Comparison
+    from dragoman.tasks.load import TaskModel
     from dragoman.text.languages import Languages
 
 HELP = """\
@@ -80,6 +83,13 @@ def run(args: argparse.Namespace) -> int:
     names, overrides = split_overrides(args.what)
     model, files = (None, names) if args.hyp else (names[0], names[1:])
     check_arguments(args, files, overrides)
+    if model and settings_of(model).task != "translate":
+        loaded = open_model(model, device=args.device)
+        report = score_answers(cast("TaskModel", loaded), files, args)
+        for line in [json.dumps(report.asdict())] if args.json else table(report):
+            say(line)
+        talk(f"Next: dragoman run {model} TEXT")
+        return 0
     if model and files:
         warn_swapped(model, files)
     test = test_set(model, files, args.languages)
@@ -165,21 +175,20 @@ def test_set(model: str | None, files: Sequence[str], languages: Languages | Non
     return TestSet([pair.src for pair in pairs], [pair.tgt for pair in pairs])
 
 
-def data_of(model: str) -> DataConfig:
-    """Return the training and test data that the model's settings name."""
+def settings_of(model: str) -> Config:
     from dragoman.config.load import load_written
     from dragoman.inference.find_model import find_model
     from dragoman.models.folder import SETTINGS, open_folder
 
     folder = find_model(model)
-    return load_written(folder / SETTINGS, open_folder(folder).read).data
+    return load_written(folder / SETTINGS, open_folder(folder).read)
 
 
 def warn_swapped(model: str, files: Sequence[str]) -> None:
     """Warn if the names of the files suggest the opposite direction."""
     from dragoman.data.clean.sides import are_swapped, language_names
 
-    train = data_of(model).train
+    train = settings_of(model).data.train
     if train and are_swapped(files, train[0].files):
         shown, theirs = (" → ".join(language_names(names)) for names in (files, train[0].files))
         talk(f"{' '.join(files)} are {shown} by their names, and {model} was trained {theirs}.")
@@ -187,7 +196,7 @@ def warn_swapped(model: str, files: Sequence[str]) -> None:
 
 def own_test_set(model: str) -> Corpus:
     """Return the data.test of the model's settings."""
-    test = data_of(model).test
+    test = settings_of(model).data.test
     if test is None:
         raise UsageError(
             "There is nothing to score on: no files were given, and the model's settings name no test set.",

@@ -32,7 +32,7 @@ def export_onnx(model: str | Path, out: Path | None) -> Exported:
     refuse(bundle)
 
     with new_folder(folder) as new:
-        write(bundle.model, bundle.config.model.longest_source + 1, new)
+        write(bundle.seq2seq, bundle.config.model.longest_source + 1, new)
         proof = prove(bundle, OnnxEngine(new), new / STEP, sentences(bundle))
         facts = {"engine": f"onnxruntime {onnxruntime.__version__}", "float32": asdict(proof)}
         write_proof(new, manifest, facts)

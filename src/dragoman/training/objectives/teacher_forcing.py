@@ -7,13 +7,14 @@ random numbers from the stream of the enclosing `noise`, so that a resumed run d
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-from dragoman.models.seq2seq import Seq2Seq
-from dragoman.protocols import Batch, LossSum
+from dragoman.protocols import Batch, LossSum, Network
 
-Objective = Callable[[Seq2Seq, Batch, int], LossSum]
+Objective = Callable[[Any, Batch, int], LossSum]  # of the network that it is made for
 
 
-def teacher_forcing(model: Seq2Seq, batch: Batch, step: int) -> LossSum:
+def teacher_forcing(model: Network, batch: Batch, step: int) -> LossSum:
     """Return −Σ_t log p(y_t | y_<t, x) with y_<t of the reference, for the whole target in one pass."""
-    return model(batch)
+    sums: LossSum = model(batch)
+    return sums

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dragoman.config.root import Config
-from dragoman.training.events import Event, Metric
+from dragoman.metrics.validation import METRICS, Metric
+from dragoman.training.events import Event
 from dragoman.training.state.resume import leaves
 
 Say = Callable[[str], None]
 
 STEP: tuple[Literal["loss", "nll", "lr", "norm"], ...] = ("loss", "nll", "lr", "norm")
-VALID: tuple[Metric | Literal["loss"], ...] = ("loss", "chrf", "bleu", "exact_match")
+VALID: tuple[Metric | Literal["loss"], ...] = ("loss", *METRICS)
 KNOWN = "trackers.json"  # in the run's folder: the ID of the run in each tracker
 PROJECT = "dragoman"
 

@@ -1,0 +1,33 @@
+"""The table of tasks: each is one file beside this one, a line here and a case in `models/build.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from dragoman.config.root import Config, TaskName
+from dragoman.device import choose_device
+from dragoman.errors import UsageError
+from dragoman.models.bundle import load_bundle
+from dragoman.tasks.task import Answerer, Task
+from dragoman.tasks.translate import Translate
+
+TASKS: dict[TaskName, Callable[[Config], Task]] = {
+    "translate": Translate,
+}
+
+
+def build_task(config: Config) -> Task:
+    if config.task not in TASKS:
+        raise UsageError(
+            f'task = "{config.task}" is not built yet.', where="task", hint=f"task={next(iter(TASKS))}"
+        )
+    return TASKS[config.task](config)
+
+
+def open_answerer(folder: Path, device: str) -> tuple[Task, Answerer]:
+    """Return the task of a model folder, and its model, ready to answer."""
+    bundle = load_bundle(folder)
+    bundle.model.to(choose_device(device, "device"))
+    task = build_task(bundle.config)
+    return task, task.answerer(bundle)

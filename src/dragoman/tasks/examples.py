@@ -1,0 +1,16 @@
+"""What an example of each task is. Preparing data imports this, and not torch."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from dragoman.config.root import Config
+from dragoman.data.examples import Examples
+
+
+def build_examples(config: Config) -> Examples:
+    match config.task:
+        case "translate" | "transcribe" | "tag" | "classify" | "lm":
+            return Examples()
+        case _:
+            assert_never(config.task)

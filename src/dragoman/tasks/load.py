@@ -1,0 +1,125 @@
+"""A model folder as a function, whatever its task: load("en-de")("A man.").text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from dragoman.arguments import known_keywords, path_of, paths_of, texts_of
+from dragoman.config.load import load_written
+from dragoman.config.root import Config
+from dragoman.data.examples import Examples
+from dragoman.data.readers.open_pairs import open_pairs
+from dragoman.errors import UsageError, needs_extra
+from dragoman.inference.find_model import find_model
+from dragoman.inference.model import Model, read_ahead
+from dragoman.inference.model import load as load_translation
+from dragoman.metrics.report import ScoreReport
+from dragoman.metrics.report import score as measure
+from dragoman.models.folder import SETTINGS, open_folder
+from dragoman.tasks.examples import build_examples
+
+if TYPE_CHECKING:
+    from dragoman.inference.runtimes.runtime import RuntimeName
+    from dragoman.tasks.task import Answer, Answerer, Task
+
+
+class TaskModel:
+    """A model of another task than translation, called with an input, a list of inputs or an iterator.
+
+    A call returns an Answer, a list of Answers or an iterator of Answers. Options are those of the task.
+    """
+
+    def __init__(self, folder: Path, config: Config, task: Task, answerer: Answerer) -> None:
+        self.folder, self.config, self.task, self.answerer = folder, config, task, answerer
+
+    @property
+    def examples(self) -> Examples:
+        """How the files of a test set are read."""
+        return build_examples(self.config)
+
+    @overload
+    def __call__(self, inputs: str, **options: Any) -> Answer: ...
+
+    @overload
+    def __call__(self, inputs: list[str] | tuple[str, ...], **options: Any) -> list[Answer]: ...
+
+    @overload
+    def __call__(self, inputs: Iterator[str], **options: Any) -> Iterator[Answer]: ...
+
+    def __call__(
+        self, inputs: str | list[str] | tuple[str, ...] | Iterator[str], **options: Any
+    ) -> Answer | list[Answer] | Iterator[Answer]:
+        if isinstance(inputs, str):
+            return self.answerer([inputs], **options)[0]
+        if isinstance(inputs, Iterator):
+            return (one for some in read_ahead(inputs) for one in self.answerer(texts_of(some), **options))
+        return list(self.answerer(texts_of(inputs), **options))
+
+    def __repr__(self) -> str:
+        return f"TaskModel({str(self.folder)!r}, task={self.config.task!r})"
+
+
+@known_keywords()
+def load(
+    path: str | Path,
+    *,
+    runtime: RuntimeName | None = None,
+    ensemble: Sequence[str | Path] = (),
+    reverse: str | Path | None = None,
+    workers: int = 1,
+    device: str = "cpu",
+    same_bits: bool = False,
+) -> Model | TaskModel:
+    """Load the model in a run folder, its model/ or a project folder.
+
+    For a model that translates, `runtime` is CTranslate2 or ONNX Runtime by default if the folder has an
+    export for it, else PyTorch. `ensemble` lists further models, whose predictions are combined with the
+    model's; `reverse` is a model trained in the opposite direction, which reranks the outputs. With several
+    `workers`, PyTorch decodes in that many processes. `device` is cpu, cuda, cuda:1 …, or auto for a GPU if
+    there is one (nothing was ever run on a real GPU). `same_bits` requests MKL's strict mode (MKL_CBWR) for
+    PyTorch, in the whole process.
+    """
+    folder = find_model(path_of(path, "path"))
+    config = settings_of(folder)
+    if config.task == "translate":
+        more: dict[str, Any] = {"ensemble": ensemble, "reverse": reverse, "workers": workers}
+        return load_translation(folder, runtime=runtime, device=device, same_bits=same_bits, **more)
+    if runtime not in (None, "torch") or ensemble or reverse is not None or workers != 1:
+        raise UsageError(
+            "Runtimes, ensembles, reverse models and workers are for models that translate.",
+            where=str(folder),
+            expected=f'nothing but a device for task = "{config.task}"',
+            hint=f'dragoman.load("{path}")',
+        )
+    with needs_extra("This model needs PyTorch, which is not installed.", "train", "torch", "jaxtyping"):
+        task, answerer = import_module("dragoman.tasks.build").open_answerer(folder, device)
+    return TaskModel(folder, config, task, answerer)
+
+
+def settings_of(folder: Path) -> Config:
+    return load_written(folder / SETTINGS, open_folder(folder).read)
+
+
+@known_keywords()
+def score(
+    model: Model | TaskModel | str | Path,
+    *test: str | Path,
+    languages: tuple[str, str] | None = None,
+    lowercase: bool = False,
+) -> ScoreReport:
+    """Run the model on the source side of a test set and measure the result against its target side.
+
+    `languages` selects the two sides of a file with several languages. With `lowercase`, case is ignored.
+    """
+    loaded = load(model) if isinstance(model, str | Path) else model
+    files = paths_of(test, "test")
+    if isinstance(loaded, Model):
+        pairs = list(open_pairs(files, languages=languages))
+        outputs = [result.text for result in loaded([pair.src for pair in pairs])]
+        return measure(outputs, [pair.tgt for pair in pairs], lowercase=lowercase)
+    pairs = list(loaded.examples.read([str(file) for file in files], None, languages))
+    outputs = [answer.text for answer in loaded([pair.src for pair in pairs])]
+    return loaded.task.score(outputs, [pair.tgt for pair in pairs], lowercase=lowercase)
