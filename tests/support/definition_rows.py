@@ -14,6 +14,7 @@ from dragoman.nn.attention.multi_head import CrossAttention, SelfAttention
 from dragoman.nn.attention.window import WindowedSelfAttention
 from dragoman.nn.norm import LayerNorm, RMSNorm
 from dragoman.nn.position import Learned, RelativeBias, Rotary, Sinusoidal
+from dragoman.nn.split_states import SplitStates
 from dragoman.nn.transformer.feedforward import (
     FeedForward,
     GELUFeedForward,
@@ -174,6 +175,18 @@ ROWS: dict[type[nn.Module], Definition] = {
         lambda: RMSNorm(D),
         FLAT,
         theirs=lambda m, x: x * m.weight / torch.sqrt(x.square().mean(dim=1, keepdim=True) + 1e-5),
+    ),
+    SplitStates: row(
+        lambda: SplitStates(D, 2),
+        (B, S, D),
+        ours=lambda m, h: m(h, torch.ones(B, S, dtype=torch.bool))[0],
+        theirs=lambda m, h: torch.stack(
+            [
+                F.linear(h[:, t // 2], m.spl.weight.chunk(2)[t % 2], m.spl.bias.chunk(2)[t % 2])
+                for t in range(2 * S)
+            ],
+            dim=1,
+        ),
     ),
     PreNorm: row(
         lambda: PreNorm(nn.LayerNorm(D), 0.0),

@@ -28,6 +28,7 @@ from dragoman.nn.fast.im2col import windows
 from dragoman.nn.module_list import TypedModuleList
 from dragoman.nn.norm import LayerNorm, RMSNorm
 from dragoman.nn.position import Learned, NoRelativePositions, RelativeBias, Rotary, Sinusoidal
+from dragoman.nn.split_states import SplitStates
 from dragoman.nn.transformer.feedforward import (
     FeedForward,
     GELUFeedForward,
@@ -185,6 +186,11 @@ def pooled(made: nn.Module) -> Check:
     return check(made, lambda h: made(h, KEEP), drawn(2, 3, 2))
 
 
+def split() -> Check:
+    made = SplitStates(2, 3)
+    return check(made, lambda h: made(h, KEEP)[0], drawn(2, 3, 2))
+
+
 def rectified() -> Check:
     made = Dropout(DROP)
     return check(made, lambda x: relu_dropout(x * 1.5, made), drawn(3, 4))
@@ -232,6 +238,7 @@ ROWS: dict[type[nn.Module], Callable[[], Check]] = {
     GELUFeedForward: lambda: plain(GELUFeedForward(2, 4, DROP), drawn(3, 2)),
     SwishFeedForward: lambda: plain(SwishFeedForward(2, 4, DROP), drawn(3, 2)),
     SwiGLUFeedForward: lambda: plain(SwiGLUFeedForward(2, 4, DROP), drawn(3, 2)),
+    SplitStates: split,
     PreNorm: lambda: sublayer(PreNorm(nn.LayerNorm(4), DROP)),
     PostNorm: lambda: sublayer(PostNorm(nn.LayerNorm(4), DROP)),
     StochasticDepth: depth,
