@@ -85,6 +85,15 @@ def test_end_of_text_is_no_label() -> None:
     assert not bool((l[l_keep] == END).any())
 
 
+@torch.no_grad()
+def test_special_tokens_are_never_read() -> None:
+    batch = batch_of(SIZES)
+    p = ctc_of("gru").eval().frames(batch.src, batch.src_keep).log_y.exp()
+    assert p.shape[2] == V + 1
+    assert bool((p[..., [0, 2, 3]] == 0).all())
+    torch.testing.assert_close(p.sum(dim=2), torch.ones(p.shape[:2]))
+
+
 def words(count: int, seed: int) -> Batch:
     """Strings of 6 letters, of which c sounds as two labels and the others as one."""
     sounds = {4: [4], 5: [5], 6: [6, 7], 7: [8]}

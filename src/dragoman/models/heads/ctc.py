@@ -11,7 +11,9 @@ from dragoman.losses.fast.ctc import ctc
 from dragoman.nn.split_states import SplitStates
 from dragoman.protocols import Batch, LossSum, Memory
 from dragoman.shapes import Bool, Float, Int, Tensor
-from dragoman.text.specials import EOS
+from dragoman.text.specials import BOS, EOS, PAD
+
+IMPOSSIBLE = -1e4  # a logit; the gradient of torch's kernel would be NaN at −∞
 
 
 class Frames(NamedTuple):
@@ -22,18 +24,20 @@ class Frames(NamedTuple):
 
 
 class CTCHead(nn.Module):
-    """`split` is the number of frames that each encoder state gives."""
+    """`split` is the number of frames per encoder state. <pad>, <s> and </s> have a probability of 0."""
 
     def __init__(self, features: int, vocabulary: int, split: int = 1) -> None:
         super().__init__()
         self.split = SplitStates(features, split) if split > 1 else None
         self.output = nn.Linear(features, vocabulary + 1)
+        self.never = nn.Buffer(torch.tensor([PAD, BOS, EOS]), persistent=False)
 
     def forward(self, memory: Memory) -> Frames:
         h, keep = memory.states, memory.keep
         if self.split is not None:
             h, keep = self.split(h, keep)
-        return Frames(torch.log_softmax(self.output(h), dim=2, dtype=torch.float32), keep)
+        logits = self.output(h).index_fill(2, self.never, IMPOSSIBLE)
+        return Frames(torch.log_softmax(logits, dim=2, dtype=torch.float32), keep)
 
     def nll(self, memory: Memory, batch: Batch) -> Float[Tensor, " B"]:
         """Return −log p(l | x) of each row."""

@@ -22,6 +22,7 @@ Ints = NDArray[np.int64]
 # log p of every entry of the vocabulary after a prefix, [V − 1], including that of </s> at its id
 Scorer = Callable[[tuple[int, ...]], Floats]
 ROOT = 0  # the empty prefix
+LOWEST = -1e30
 
 
 class Fusion(NamedTuple):
@@ -57,7 +58,7 @@ class Prefixes:
         if self._fusion is None:
             return self._no_prior
         if node not in self._next_prior:
-            log_p = np.asarray(self._fusion.scorer(self.tokens[node]), dtype=np.float64)
+            log_p = np.maximum(self._fusion.scorer(self.tokens[node]), LOWEST)  # 0 · −∞ would be NaN
             self._next_prior[node] = self._fusion.weight * log_p + self._fusion.bonus
         return self._next_prior[node]
 
