@@ -4,9 +4,10 @@ import pytest
 import torch
 
 from dragoman.config.model import ModelConfig
-from dragoman.models.build import build_model
+from dragoman.config.parameters import least_parameters
+from dragoman.models.build import build_ctc, build_model
 from dragoman.models.ctc import CTC, JointCTC
-from dragoman.models.heads.ctc import CTCHead, labelling
+from dragoman.models.heads.ctc import labelling
 from dragoman.nn.dropout import noise
 from dragoman.protocols import Batch
 from dragoman.search.ctc.best_path import best_path
@@ -20,16 +21,16 @@ SIZES = [(7, 6), (3, 2), (5, 4)]
 
 
 def ctc_of(encoder: str, split: int = 3) -> CTC:
-    made = joint_of(encoder, split)
-    return CTC(made.encoder, made.ctc)
+    config = {"encoder": ENCODERS[encoder], "head": {"kind": "ctc", "split": split}}
+    return build_ctc(ModelConfig.model_validate(config), V, V, seed=3)
 
 
 def joint_of(encoder: str, split: int = 3, weight: float = 0.3) -> JointCTC:
-    config = ModelConfig.model_validate(parts_of((encoder, "gru additive fed"), "none"))
-    made = build_model(config, V, V, smoothing=0.1, seed=3)
-    torch.manual_seed(4)
-    ctc = CTCHead(config.encoder.memory_features, V, split)
-    return JointCTC(made.encoder, made.decoder, made.head, ctc, weight)
+    head = {"kind": "ctc-attention", "split": split, "weight": weight}
+    parts = {**parts_of((encoder, "gru additive fed"), "none"), "head": head}
+    made = build_model(ModelConfig.model_validate(parts), V, V, smoothing=0.1, seed=3)
+    assert isinstance(made, JointCTC)
+    return made
 
 
 def targets(batch: Batch) -> Batch:
@@ -85,6 +86,21 @@ def test_end_of_text_is_no_label() -> None:
     assert not bool((l[l_keep] == END).any())
 
 
+@pytest.mark.parametrize("make", [ctc_of, joint_of])
+@pytest.mark.parametrize("split", [1, 3])
+def test_least_parameters_are_a_lower_bound(make: type[CTC], split: int) -> None:
+    """A model folder with fewer weights is refused; a bound that is far off would not notice."""
+    head = {"kind": "ctc" if make is ctc_of else "ctc-attention", "split": split}
+    config = ModelConfig.model_validate({**parts_of(("gru", "gru additive fed"), "none"), "head": head})
+    count = sum(p.numel() for p in make("gru", split).parameters())
+    assert 0.8 * count <= least_parameters(config, V, V) <= count
+
+
+def test_one_vector_has_no_frames() -> None:
+    with pytest.raises(ValueError, match="has one for the whole source"):
+        ctc_of("kalchbrenner")
+
+
 @torch.no_grad()
 def test_special_tokens_are_never_read() -> None:
     batch = batch_of(SIZES)
@@ -110,7 +126,9 @@ def words(count: int, seed: int) -> Batch:
 
 def test_letters_become_phonemes() -> None:
     """Targets may be longer than their source: every letter has three frames."""
-    model = ctc_of("bilstm", split=3)
+    encoder = {"kind": "rnn", "layers": 1, "width": 32, "embedding": 16, "dropout": 0.0}
+    config = ModelConfig.model_validate({"encoder": encoder, "head": {"kind": "ctc", "split": 3}})
+    model = build_ctc(config, V, V, seed=3)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
     for step in range(150):
         with noise(step):

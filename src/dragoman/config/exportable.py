@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from dragoman.config.model import ModelConfig
-from dragoman.config.parts.head import AdaptiveHeadPart
+from dragoman.config.parts.head import AdaptiveHeadPart, FrameHeadPart
 from dragoman.config.parts.transformer import TransformerPart
 
 
@@ -20,6 +20,7 @@ def reasons(model: ModelConfig, target: str) -> list[str]:
 
 
 def _ct2(model: ModelConfig) -> Iterator[str]:
+    yield from _no_frames(model)
     elsewhere = "" if any(_onnx(model)) else "; use ONNX"
     for side, part in (("encoder", model.encoder), ("decoder", model.decoder)):
         if not isinstance(part, TransformerPart):
@@ -34,9 +35,15 @@ def _ct2(model: ModelConfig) -> Iterator[str]:
 
 
 def _onnx(model: ModelConfig) -> Iterator[str]:
+    yield from _no_frames(model)
     for side, part in (("encoder", model.encoder), ("decoder", model.decoder)):
         if isinstance(part, TransformerPart):
             yield f"{part.name} {side} (use ct2 for a Transformer on both sides)"
+
+
+def _no_frames(model: ModelConfig) -> Iterator[str]:
+    if isinstance(model.head, FrameHeadPart):
+        yield f"{model.head.kind} head (it runs with PyTorch)"
 
 
 TARGETS: dict[str, Callable[[ModelConfig], Iterator[str]]] = {"ct2": _ct2, "onnx": _onnx}

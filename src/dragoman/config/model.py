@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from dragoman.config.parts.convolution import ConvPart, KalchbrennerPart
 from dragoman.config.parts.embedding import EmbeddingPart, TableEmbeddingPart
-from dragoman.config.parts.head import AdaptiveHeadPart, HeadPart, SoftmaxHeadPart
+from dragoman.config.parts.head import AdaptiveHeadPart, FrameHeadPart, HeadPart, SoftmaxHeadPart
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart
 from dragoman.config.parts.transformer import TransformerPart
 from dragoman.config.section import Section
@@ -57,7 +57,7 @@ class ModelConfig(Section):
     @property
     def longest_target(self) -> int:
         """The maximum number of target tokens, including </s>."""
-        return self.decoder.longest or LONGEST
+        return (self.head.reads_decoder and self.decoder.longest) or LONGEST
 
     @model_validator(mode="after")
     def _shared_matrices_are_of_one_width(self) -> ModelConfig:
@@ -66,6 +66,8 @@ class ModelConfig(Section):
             self.decoder.token_features,
             self.decoder.features,
         )
+        if not self.head.reads_decoder:
+            return self
         if self.tied != "none" and target != output:
             raise ValueError(
                 f'tied = "{self.tied}" shares one matrix between target embeddings of {target} features and '
@@ -80,6 +82,8 @@ class ModelConfig(Section):
 
     @model_validator(mode="after")
     def _only_tables_are_shared(self) -> ModelConfig:
+        if not self.head.reads_decoder:
+            return self
         if self.tied != "none" and self.tgt_embedding.kind == "characters":
             raise ValueError(
                 'tgt_embedding.kind = "characters" has no table to share with the output; '
@@ -111,7 +115,7 @@ class ModelConfig(Section):
     @model_validator(mode="after")
     def _products_need_equal_widths(self) -> ModelConfig:
         decoder = self.decoder
-        if not isinstance(decoder, RNNDecoderPart) or not decoder.attends:
+        if not isinstance(decoder, RNNDecoderPart) or not decoder.attends or not self.head.reads_decoder:
             return self
         memory = self.encoder.memory_features
         if decoder.attention in EQUALLY_WIDE and decoder.query_features != memory:
@@ -124,6 +128,15 @@ class ModelConfig(Section):
 
     @model_validator(mode="after")
     def _decoder_takes_the_encoder(self) -> ModelConfig:
-        if isinstance(self.decoder, RNNDecoderPart):
+        if isinstance(self.decoder, RNNDecoderPart) and self.head.reads_decoder:
             self.decoder.refuse(self.encoder)
+        return self
+
+    @model_validator(mode="after")
+    def _frames_need_a_state_per_token(self) -> ModelConfig:
+        if isinstance(self.head, FrameHeadPart) and isinstance(self.encoder, KalchbrennerPart):
+            raise ValueError(
+                f'head.kind = "{self.head.kind}" reads a state for each step of the source, but the '
+                f"{self.encoder.name} encoder has one for the whole source; choose another encoder"
+            )
         return self

@@ -11,7 +11,7 @@ from itertools import pairwise
 from dragoman.config.model import DecoderPart, EncoderPart, ModelConfig
 from dragoman.config.parts.convolution import ConvPart, KalchbrennerPart
 from dragoman.config.parts.embedding import CharacterEmbeddingPart, EmbeddingPart
-from dragoman.config.parts.head import AdaptiveHeadPart
+from dragoman.config.parts.head import AdaptiveHeadPart, FrameHeadPart
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart, RNNPart
 from dragoman.config.parts.transformer import TransformerPart
 
@@ -21,13 +21,25 @@ GATES = {"elman": 1, "lstm": 4, "peephole-lstm": 4, "coupled-lstm": 3, "gru": 3,
 def least_parameters(model: ModelConfig, src_entries: int = 0, tgt_entries: int = 0) -> int:
     """Return the minimum number of parameters for vocabularies of these sizes."""
     encoder, decoder = model.encoder, model.decoder
+    if not model.head.reads_decoder:
+        total = of_encoder(encoder) + of_embedding(model.src_embedding, src_entries, encoder.token_features)
+        return total + of_ctc(model, tgt_entries)
     total = of_encoder(encoder) + of_decoder(decoder, encoder.memory_features)
     total += of_embedding(model.tgt_embedding, tgt_entries, decoder.token_features)
     if model.tied != "all":
         total += of_embedding(model.src_embedding, src_entries, encoder.token_features)
+    total += of_ctc(model, tgt_entries)
     if model.tied == "none" and not isinstance(model.head, AdaptiveHeadPart):
         total += tgt_entries * decoder.features
     return total
+
+
+def of_ctc(model: ModelConfig, entries: int) -> int:
+    if not isinstance(model.head, FrameHeadPart):
+        return 0
+    states = model.encoder.memory_features
+    split = model.head.split * states * states if model.head.split > 1 else 0
+    return split + (entries + 1) * states
 
 
 def largest_table(model: ModelConfig) -> int:

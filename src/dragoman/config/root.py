@@ -36,7 +36,8 @@ class Config(Section):
     @property
     def longest_side(self) -> int:
         """The maximum tokens per side in training, limited by the positions of the model, with </s>."""
-        limits = [self.model.encoder.longest, self.model.decoder.longest]
+        decoders = [self.model.decoder] if self.model.head.reads_decoder else []
+        limits = [part.longest for part in (self.model.encoder, *decoders)]
         return min([self.data.max_length, *(limit - 1 for limit in limits if limit is not None)])
 
     @property
@@ -46,7 +47,7 @@ class Config(Section):
 
     @model_validator(mode="after")
     def _tying_needs_one_vocabulary(self) -> Config:
-        if self.model.tied == "all" and not self.text.is_joint:
+        if self.model.tied == "all" and self.model.head.reads_decoder and not self.text.is_joint:
             raise ValueError(
                 'model.tied = "all" needs one vocabulary for both sides; set model.tied = "target"'
             )

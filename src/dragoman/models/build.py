@@ -8,11 +8,14 @@ import torch
 
 from dragoman.config.model import DecoderPart, EncoderPart, ModelConfig
 from dragoman.config.parts.convolution import ConvPart, KalchbrennerPart
+from dragoman.config.parts.head import CTCHeadPart, JointHeadPart
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart
 from dragoman.config.parts.transformer import TransformerPart
 from dragoman.models.builders import convolution, recurrent, transformer
 from dragoman.models.builders.embedding import Spelling, build_embedding
 from dragoman.models.builders.head import build_head
+from dragoman.models.ctc import CTC, JointCTC
+from dragoman.models.heads.ctc import CTCHead
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.nn.embedding import Matrix
 from dragoman.protocols import Decoder, Encoder
@@ -43,7 +46,23 @@ def build_model(
         decoder = build_decoder(config.decoder, tgt_matrix, config.encoder.memory_features)
         if isinstance(config.decoder, RNNDecoderPart) and config.decoder.share_cells:
             recurrent.share_cells(encoder, decoder)
-        return Seq2Seq(encoder, decoder, build_head(config, tgt_size, tgt_matrix, smoothing))
+        head = build_head(config, tgt_size, tgt_matrix, smoothing)
+        if isinstance(config.head, JointHeadPart):
+            ctc = CTCHead(config.encoder.memory_features, tgt_size, config.head.split)
+            return JointCTC(encoder, decoder, head, ctc, config.head.weight)
+        return Seq2Seq(encoder, decoder, head)
+
+
+def build_ctc(
+    config: ModelConfig, src_size: int, tgt_size: int, *, seed: int, src_spelling: Spelling = ()
+) -> CTC:
+    """Return a model without a decoder, for head.kind = "ctc"."""
+    assert isinstance(config.head, CTCHeadPart)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        matrix = build_embedding(config.src_embedding, src_size, config.encoder.token_features, src_spelling)
+        encoder = build_encoder(config.encoder, matrix, returns_final_states=False)
+        return CTC(encoder, CTCHead(config.encoder.memory_features, tgt_size, config.head.split))
 
 
 def build_encoder(part: EncoderPart, matrix: Matrix, *, returns_final_states: bool) -> Encoder:

@@ -33,9 +33,10 @@ def model_card(config: Config, facts: dict[str, Any]) -> str:
 def summary(config: Config, facts: dict[str, Any]) -> str:
     model, text = config.model, config.text
     units = text.kind if text.is_joint else f"{text.src_units.kind} → {text.tgt_units.kind}"
+    reader = f"{model.decoder.name} decoder" if model.head.reads_decoder else f"{model.head.kind} head"
     minutes = facts["seconds"] / 60
     lines = [
-        f"{model.encoder.name} encoder, {model.decoder.name} decoder (preset {model.preset}), {units} units,",
+        f"{model.encoder.name} encoder, {reader} (preset {model.preset}), {units} units,",
         f"{facts['parameters']:,} parameters. {facts['step']:,} updates in {minutes:.1f} minutes with "
         f"Dragoman {version('dragoman')};",
         f"the weights are the {facts['chosen']} of its checkpoints. All settings are in settings.toml.",

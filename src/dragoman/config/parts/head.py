@@ -1,8 +1,8 @@
-"""Settings of the output head: how decoder outputs become token probabilities."""
+"""Settings of the output head: how the outputs of the decoder, or of the encoder, become probabilities."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
@@ -15,6 +15,7 @@ class SoftmaxHeadPart(Section):
     """One softmax over the whole vocabulary."""
 
     kind: Literal["softmax"] = "softmax"
+    reads_decoder: ClassVar[bool] = True
 
 
 class SampledHeadPart(Section):
@@ -25,6 +26,7 @@ class SampledHeadPart(Section):
     """
 
     kind: Literal["sampled"] = "sampled"
+    reads_decoder: ClassVar[bool] = True
     size: int = Field(default=4000, ge=1, description="Size of the vocabulary of each batch.")
 
 
@@ -36,6 +38,7 @@ class AdaptiveHeadPart(Section):
     """
 
     kind: Literal["adaptive"] = "adaptive"
+    reads_decoder: ClassVar[bool] = True
     cutoffs: tuple[Cutoff, ...] = Field(
         default=(1000, 4000),
         min_length=1,
@@ -53,4 +56,39 @@ class AdaptiveHeadPart(Section):
         return cutoffs
 
 
-HeadPart = Annotated[SoftmaxHeadPart | SampledHeadPart | AdaptiveHeadPart, Field(discriminator="kind")]
+class FrameHeadPart(Section):
+    """What the heads have in common that read a label or a blank from each frame of the source."""
+
+    split: int = Field(
+        default=1,
+        ge=1,
+        le=64,
+        description="Frames made from each encoder state, for targets that are longer than their source.",
+    )
+
+
+class CTCHeadPart(FrameHeadPart):
+    """Labels or a blank at each frame of the source, in its order and without a decoder (Graves et al. 2006).
+
+    It is for task = "transcribe". A target needs as many frames as it has labels, and one more between equal
+    labels.
+    """
+
+    kind: Literal["ctc"] = "ctc"
+    reads_decoder: ClassVar[bool] = False
+
+
+class JointHeadPart(FrameHeadPart):
+    """CTC and a decoder with attention, trained together on one encoder (Watanabe et al. 2017)."""
+
+    kind: Literal["ctc-attention"] = "ctc-attention"
+    reads_decoder: ClassVar[bool] = True
+    weight: float = Field(
+        default=0.3, ge=0, le=1, description="The λ in λ log p_ctc + (1 − λ) log p_attention."
+    )
+
+
+HeadPart = Annotated[
+    SoftmaxHeadPart | SampledHeadPart | AdaptiveHeadPart | CTCHeadPart | JointHeadPart,
+    Field(discriminator="kind"),
+]

@@ -7,7 +7,7 @@ from typing import assert_never
 from torch import nn
 
 from dragoman.config.model import ModelConfig
-from dragoman.config.parts.head import AdaptiveHeadPart, SampledHeadPart, SoftmaxHeadPart
+from dragoman.config.parts.head import AdaptiveHeadPart, FrameHeadPart, SampledHeadPart, SoftmaxHeadPart
 from dragoman.errors import ConfigError
 from dragoman.models.heads.adaptive import AdaptiveHead
 from dragoman.models.heads.sampled import SampledHead
@@ -26,7 +26,7 @@ def build_head(config: ModelConfig, words: int, tgt_matrix: Matrix, smoothing: f
     else:
         W = embedding_matrix(words, features)
     match part:
-        case SoftmaxHeadPart():
+        case SoftmaxHeadPart() | FrameHeadPart():
             return TokenHead(W, smoothing)
         case SampledHeadPart():
             return SampledHead(W, part.size, smoothing)
