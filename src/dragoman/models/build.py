@@ -1,4 +1,4 @@
-"""Build a Seq2Seq from a ModelConfig; `builders` has one module per family of architectures."""
+"""Build a network from a ModelConfig; `builders` has one module per family of architectures."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from dragoman.config.parts.convolution import ConvPart, KalchbrennerPart
 from dragoman.config.parts.head import CTCHeadPart, JointHeadPart
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart
 from dragoman.config.parts.transformer import TransformerPart
+from dragoman.errors import ConfigError
 from dragoman.models.builders import convolution, recurrent, transformer
 from dragoman.models.builders.embedding import Spelling, build_embedding
 from dragoman.models.builders.head import build_head
 from dragoman.models.ctc import CTC, JointCTC
 from dragoman.models.heads.ctc import CTCHead
+from dragoman.models.language_model import LanguageModel
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.nn.embedding import Matrix
 from dragoman.protocols import Decoder, Encoder
@@ -63,6 +65,34 @@ def build_ctc(
         matrix = build_embedding(config.src_embedding, src_size, config.encoder.token_features, src_spelling)
         encoder = build_encoder(config.encoder, matrix, returns_final_states=False)
         return CTC(encoder, CTCHead(config.encoder.memory_features, tgt_size, config.head.split))
+
+
+def build_language_model(
+    config: ModelConfig, size: int, *, smoothing: float, seed: int, spelling: Spelling = ()
+) -> LanguageModel:
+    """Return a language model with new weights: `config.decoder` without a source, and the head."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        matrix = build_embedding(config.tgt_embedding, size, config.decoder.token_features, spelling)
+        decoder = build_causal(config.decoder, matrix)
+        return LanguageModel(decoder, build_head(config, size, matrix, smoothing))
+
+
+def build_causal(part: DecoderPart, matrix: Matrix) -> Decoder:
+    match part:
+        case TransformerPart():
+            return transformer.build_causal(part, matrix)
+        case RNNDecoderPart():
+            return recurrent.build_causal(part, matrix)
+        case ConvPart():
+            raise ConfigError(
+                "A language model cannot have a convolutional decoder: its blocks attend to a source.",
+                where="model.decoder.kind",
+                expected="transformer or rnn",
+                hint="model.decoder.kind=transformer",
+            )
+        case _:
+            assert_never(part)
 
 
 def build_encoder(part: EncoderPart, matrix: Matrix, *, returns_final_states: bool) -> Encoder:

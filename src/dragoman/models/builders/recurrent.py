@@ -103,6 +103,14 @@ def build_decoder(part: RNNDecoderPart, matrix: Matrix, memory: int) -> Decoder:
             assert_never(part.form)
 
 
+def build_causal(part: RNNDecoderPart, matrix: Matrix) -> SutskeverDecoder:
+    """Return a decoder without a source, for a language model: it begins with s⁰ = 0."""
+    reads = (part.embedding, *part.widths)
+    layers = [one_way_layer(part, reads[layer], 0, width) for layer, width in enumerate(part.widths)]
+    stack = RecurrentStack(PlainEmbedding(matrix, 0.0), dropout(part), layers, ZeroBridge())
+    return SutskeverDecoder(stack, output(part))
+
+
 def share_cells(encoder: Encoder, decoder: Decoder) -> None:
     """Make the decoder use the cells of the encoder."""
     assert isinstance(encoder, nn.Module)

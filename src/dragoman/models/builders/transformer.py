@@ -7,6 +7,7 @@ from collections.abc import Callable
 from torch import nn
 
 from dragoman.config.parts.transformer import TransformerPart
+from dragoman.models.decoders.causal_transformer import CausalTransformer
 from dragoman.models.decoders.transformer import TransformerDecoder
 from dragoman.models.encoders.transformer import TransformerEncoder
 from dragoman.nn.attention.multi_head import CrossAttention, SelfAttention
@@ -29,7 +30,7 @@ from dragoman.nn.transformer.feedforward import (
     SwishFeedForward,
 )
 from dragoman.nn.transformer.residual import PostNorm, PreNorm
-from dragoman.nn.transformer.transformer_layer import DecoderLayer, EncoderLayer
+from dragoman.nn.transformer.transformer_layer import CausalLayer, DecoderLayer, EncoderLayer
 
 POSITIONS: dict[str, type[Sinusoidal] | type[Learned]] = {"sinusoidal": Sinusoidal, "learned": Learned}
 RESIDUALS: dict[str, type[PreNorm] | type[PostNorm]] = {"pre": PreNorm, "post": PostNorm}
@@ -55,9 +56,21 @@ def build_decoder(part: TransformerPart, matrix: Matrix, memory: int) -> Transfo
     return TransformerDecoder(embedding(part, matrix), layers, last_norm(part), part.layer_drop)
 
 
+def build_causal(part: TransformerPart, matrix: Matrix) -> CausalTransformer:
+    """Return a decoder without a source, for a language model."""
+    shared = relation(part, ahead=False)
+    layers = [causal_layer(part, shared, skip_rate(part, layer)) for layer in range(part.layers)]
+    return CausalTransformer(embedding(part, matrix), layers, last_norm(part), part.layer_drop)
+
+
 def encoder_layer(part: TransformerPart, shared: RelativePositions, skip: float) -> EncoderLayer:
     attention = self_attention(part, shared, ahead=True)
     return EncoderLayer(attention, feed_forward(part), residual(part), residual(part), skip)
+
+
+def causal_layer(part: TransformerPart, shared: RelativePositions, skip: float) -> CausalLayer:
+    attention = self_attention(part, shared, ahead=False)
+    return CausalLayer(attention, feed_forward(part), residual(part), residual(part), skip)
 
 
 def decoder_layer(part: TransformerPart, shared: RelativePositions, memory: int, skip: float) -> DecoderLayer:

@@ -38,6 +38,17 @@ class EncoderLayer(nn.Module):
         __call__ = forward
 
 
+class CausalLayer(EncoderLayer):
+    """The layer of a decoder without a source: self-attention to itself and the past, then feed-forward."""
+
+    def step(
+        self, x: Float[Tensor, "N D"], past: KeyValue, place: int
+    ) -> tuple[Float[Tensor, "N D"], KeyValue]:
+        c, seen = self.attention.step(self.around_attention.before(x), past, place)
+        x = self.around_attention.after(x, c)
+        return self.around_ffn(x, self.ffn), seen
+
+
 class DecoderLayer(nn.Module):
     def __init__(
         self,
