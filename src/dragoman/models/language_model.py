@@ -39,7 +39,7 @@ class LanguageModel(nn.Module):
         __call__ = forward
 
 
-def nothing(rows: Shaped[Tensor, "B *n"]) -> Memory:
+def nothing(rows: Shaped[Tensor, " B *n"]) -> Memory:
     """Return the memory of sources without tokens, which are as many as `rows`."""
     empty = rows.new_zeros(len(rows), 0).float()
     return Memory(empty.unsqueeze(1)[:, :0], empty.bool(), empty)
