@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dragoman.data.recipes.dates import splits
+from dragoman.data.recipes.dates.generate import splits
 from dragoman.inference.model import load
 from run_log import RunLog
 

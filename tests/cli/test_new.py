@@ -10,8 +10,11 @@ import pytest
 from dragoman.cli.main import main
 from dragoman.cli.verbs.lesson import by_length, ended
 from dragoman.config.load import load
+from dragoman.config.root import Config
 from dragoman.data.pair import Pair
+from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.data.recipes.build import RECIPES
+from dragoman.data.split import write
 
 
 @pytest.fixture(autouse=True)
@@ -30,8 +33,8 @@ def test_recipe_makes_data_settings_and_a_page(name: str, capsys: pytest.Capture
     assert main(["new", name]) == 0
     captured = capsys.readouterr()
     lesson = RECIPES[name].lesson
-    files = {"train.tsv", "valid.tsv", "test.tsv", "dragoman.toml", "README.md"}
-    files |= {f"{model}.toml" for model in lesson}
+    files = {"train.tsv", "valid.tsv", "test.tsv", *RECIPES[name].texts}
+    assert files >= {"dragoman.toml", "README.md", *(f"{model}.toml" for model in lesson)}
     assert {file.name for file in Path(name).iterdir()} == files
     assert set(captured.out.split()) == {f"{name}/{file}" for file in files}
     then = f"new {name} --train" if lesson else f"train {name}"
@@ -151,3 +154,40 @@ def test_folder_with_a_blank_is_quoted_in_the_next_command(capsys: pytest.Captur
 def test_unknown_recipe_is_told_the_near_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", "date"]) == 2
     assert "Did you mean dates?" in capsys.readouterr().err
+
+
+def mine(pairs: int) -> list[tuple[str, str]]:
+    return [(f"word {number}", f"wort {number}") for number in range(pairs)]
+
+
+def read(*files: str) -> list[tuple[str, str]]:
+    return [(pair.src, pair.tgt) for pair in open_pairs(files)]
+
+
+def parts_of(config: Config) -> list[list[tuple[str, str]]]:
+    corpora = [config.data.train[0], config.data.valid, config.data.test]
+    return [read(*corpus.files) for corpus in corpora if corpus]
+
+
+@pytest.mark.parametrize("names", [["mine.tsv"], ["mine.en", "mine.de"], ["mine.jsonl"]])
+def test_data_of_ones_own_replace_the_generated_ones(
+    names: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    write([Pair(*texts, line) for line, texts in enumerate(mine(400))], list(map(Path, names)))
+    assert main(["new", "reverse", "--data", *names]) == 0
+    made = set(capsys.readouterr().out.split())
+    assert made == {str(file) for file in Path("reverse").iterdir()}
+    train, valid, test = parts_of(load(Path("reverse", "dragoman.toml")))
+    assert (len(train), len(valid), len(test)) == (360, 20, 20)
+    assert sorted(train + valid + test) == sorted(mine(400))
+    page = Path("reverse", "README.md").read_text(encoding="utf-8")
+    tests = " ".join(f"reverse/test{Path(name).suffix}" for name in names)
+    assert f"dragoman score reverse {tests}\n" in page
+
+
+def test_data_that_cannot_be_read_leave_no_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("broken.tsv").write_text("one column\n" * 100)
+    assert main(["new", "reverse", "--data", "broken.tsv"]) == 3
+    assert "broken.tsv" in capsys.readouterr().err
+    assert main(["new", "reverse", "--data", "missing.tsv"]) == 3
+    assert [file.name for file in Path().iterdir()] == ["broken.tsv"]

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.data.recipes import dates, reverse
 from dragoman.data.recipes.build import RECIPES
-from dragoman.data.recipes.calendars import CALENDARS, write
-from dragoman.data.recipes.dates import FORMS
+from dragoman.data.recipes.dates import generate as dates
+from dragoman.data.recipes.dates.calendars import CALENDARS, write
+from dragoman.data.recipes.dates.generate import FORMS
+from dragoman.data.recipes.reverse import generate as reverse
 
 days = st.dates(dates.FIRST, dates.LAST)
 MARCH_3 = date(1987, 3, 3)
@@ -103,3 +104,7 @@ def test_targets_are_the_days_the_sources_say() -> None:
 
 def test_reverse_reverses() -> None:
     assert all(tgt == src[::-1] for pairs in reverse.splits().values() for src, tgt in pairs)
+
+
+def test_the_page_of_dates_counts_its_forms() -> None:
+    assert f"Spanish), {len(FORMS)}\nforms" in RECIPES["dates"].texts["README.md"]

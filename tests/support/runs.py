@@ -9,7 +9,7 @@ from typing import Any
 
 from safetensors.numpy import load_file
 
-from dragoman.data.recipes.reverse import splits
+from dragoman.data.recipes.reverse.generate import splits
 
 UPDATES = 14
 TRANSFORMER = {"kind": "transformer", "layers": 1, "width": 16, "heads": 2, "ffn": 32, "dropout": 0.2}

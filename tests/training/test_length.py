@@ -17,7 +17,7 @@ from safetensors.numpy import load_file
 
 from dragoman.config.load import load
 from dragoman.config.training import TrainingConfig
-from dragoman.data.recipes.reverse import splits
+from dragoman.data.recipes.reverse.generate import splits
 from dragoman.errors import UsageError
 from dragoman.training.build import build_schedule
 from dragoman.training.length import END_VALIDATIONS, TimeBudget, UpdateCount, from_json

@@ -7,7 +7,7 @@ from torch.nn import functional as F
 
 from dragoman.config.model import ModelConfig
 from dragoman.data.collate import collate
-from dragoman.data.recipes.reverse import LETTERS, splits
+from dragoman.data.recipes.reverse.generate import LETTERS, splits
 from dragoman.losses.risk import expected_risk
 from dragoman.metrics.sentence_distance import DISTANCES
 from dragoman.models.build import build_model

@@ -14,7 +14,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from dragoman.config.load import load
-from dragoman.data.recipes.reverse import splits
+from dragoman.data.recipes.reverse.generate import splits
 from dragoman.durable import MANIFEST, new_folder
 from dragoman.errors import CheckpointError, DataError, DragomanError, UsageError
 from dragoman.training.distributed.ranks import Ranks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.cli.terminal import give, say, talk
@@ -18,9 +18,10 @@ from dragoman.spelling import closest, did_you_mean
 HELP = """\
 Create a folder with an example task: data, a dragoman.toml and a README.
 
-  dragoman new                     lists the recipes
-  dragoman new dates               creates the folder dates
-  dragoman new dates -o my-dates   creates it elsewhere
+  dragoman new                               lists the recipes
+  dragoman new dates                         creates the folder dates
+  dragoman new dates -o my-dates             creates it elsewhere
+  dragoman new spelling --data pairs.tsv     for data of your own, some of it held out
 
 Some are lessons: several models learn the same task, one after another, and are compared.
 
@@ -37,6 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help="the recipe (default: list them all)")
     parser.add_argument(
         "-o", "--out", metavar="DIR", help="the folder to create (default: the recipe's name)"
+    )
+    parser.add_argument(
+        "--data",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="your data instead of generated data: two aligned text files, or one .tsv, .csv or .jsonl",
     )
     parser.add_argument("--force", action="store_true", help="write into a folder that is not empty")
     parser.add_argument("--train", action="store_true", help="lessons only: train the models, compare them")
@@ -56,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     lesson = RECIPES[args.name].lesson
     if args.train or args.models:
         return teach(args, folder, lesson)
-    for file in make_recipe(args.name, folder, force=args.force):
+    for file in make_recipe(args.name, folder, args.data, force=args.force):
         give(f"{file}\n")
     words = ["new", args.name, *(["-o", args.out] if args.out else []), "--train"]
     then = shlex.join(["dragoman", *(words if lesson else ["train", str(folder)])])
@@ -65,12 +74,12 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def teach(args: argparse.Namespace, folder: Path, lesson: Mapping[str, str]) -> int:
+def teach(args: argparse.Namespace, folder: Path, lesson: Sequence[str]) -> int:
     """Train the models of a lesson; one that was started is resumed."""
     models = args.models or list(lesson)
     refuse_wrong_lesson(args, lesson, models)
     if args.force or not (folder / "dragoman.toml").exists():
-        make_recipe(args.name, folder, force=args.force)
+        make_recipe(args.name, folder, args.data, force=args.force)
     use_passive_waiting()
     from dragoman.cli.verbs import lesson as lessons  # imports PyTorch
 
@@ -78,7 +87,7 @@ def teach(args: argparse.Namespace, folder: Path, lesson: Mapping[str, str]) -> 
     return 0
 
 
-def refuse_wrong_lesson(args: argparse.Namespace, lesson: Mapping[str, str], models: Sequence[str]) -> None:
+def refuse_wrong_lesson(args: argparse.Namespace, lesson: Sequence[str], models: Sequence[str]) -> None:
     unknown_models = [name for name in models if name not in lesson]
     if lesson and not unknown_models:
         return

@@ -1,21 +1,75 @@
-"""The table of recipes, and the folder created for each. A new recipe is one file and one line here."""
+"""The table of recipes, and the folder created for each. A new recipe is one folder and one line here."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from dragoman.data.recipes import dates, from_rnn_to_attention, reverse
+from dragoman.data.readers.open_pairs import open_pairs
+from dragoman.data.recipes.dates.generate import splits as dates
+from dragoman.data.recipes.from_rnn_to_attention.generate import splits as digits
+from dragoman.data.recipes.recipe import Recipe
+from dragoman.data.recipes.reverse.generate import splits as reverse
+from dragoman.data.split import Part, split
 from dragoman.errors import UsageError
 
 RECIPES = {
-    "dates": dates.RECIPE,
-    "reverse": reverse.RECIPE,
-    "from-rnn-to-attention": from_rnn_to_attention.RECIPE,
+    "dates": Recipe(
+        "dates", "dates written in ten languages → 1987-03-03: learned in about a minute on a laptop", dates
+    ),
+    "reverse": Recipe(
+        "reverse", "reverse the letters of a word: learned in seconds, for a first try", reverse
+    ),
+    "from-rnn-to-attention": Recipe(
+        "from_rnn_to_attention",
+        "seven networks learn to spell out digits: why attention helps, in ten minutes",
+        digits,
+        # in the order of publication
+        ("elman", "cho2014", "sutskever2014", "bahdanau2015", "luong2015", "convs2s2017", "transformer"),
+    ),
 }
+HELD_OUT = 1000  # pairs of the user's data for validation, and as many for test; at most 5 % each
+SEED = 1  # of the choice
 
 
-def make_recipe(name: str, folder: Path, *, force: bool = False) -> list[Path]:
-    """Write the data, dragoman.toml and README.md of a recipe to `folder`, and return the files."""
+def make_recipe(name: str, folder: Path, data: Sequence[Path] = (), *, force: bool = False) -> list[Path]:
+    """Write the data, settings and README.md of a recipe to `folder`, and return the files.
+
+    `data` is one corpus, which is split into training, validation and test; without it they are generated.
+    """
+    recipe = RECIPES[name]
+    refuse_used(name, folder, force=force)
+    texts = recipe.texts
+    parts: dict[str, Part] = {}
+    if data:
+        parts = split(lambda: open_pairs(data), data, HELD_OUT, SEED, folder)
+        texts = {file: with_files(text, parts) for file, text in texts.items()}
+    elif recipe.splits is None:
+        raise needs_data(name)
+    else:
+        texts |= {f"{part}.tsv": as_lines(pairs) for part, pairs in recipe.splits().items()}
+    texts["README.md"] = texts["README.md"].replace("FOLDER", str(folder))
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, text in texts.items():
+        (folder / file).write_text(text, encoding="utf-8", newline="\n")
+    return [*(folder / file for file in texts), *(file for part in parts.values() for file in part.files)]
+
+
+def as_lines(pairs: Iterable[tuple[str, str]]) -> str:
+    return "".join(f"{src}\t{tgt}\n" for src, tgt in pairs)
+
+
+def with_files(text: str, parts: Mapping[str, Part]) -> str:
+    """Return a settings file or README with these files in place of the generated ones."""
+    for name, part in parts.items():
+        names = [file.name for file in part.files]
+        text = text.replace(f'"{name}.tsv"', json.dumps(names if len(names) > 1 else names[0]))
+        text = text.replace(f"FOLDER/{name}.tsv", " ".join(f"FOLDER/{file}" for file in names))
+    return text
+
+
+def refuse_used(name: str, folder: Path, *, force: bool) -> None:
     if folder.is_file():
         raise UsageError(
             "A file of this name exists.",
@@ -30,12 +84,12 @@ def make_recipe(name: str, folder: Path, *, force: bool = False) -> list[Path]:
             expected="a folder that is empty or does not exist yet",
             hint=f"dragoman new {name} -o another-folder, or --force to overwrite the recipe's files in it.",
         )
-    folder.mkdir(parents=True, exist_ok=True)
-    recipe = RECIPES[name]
-    texts = {f"{model}.toml": settings for model, settings in recipe.lesson.items()}
-    texts |= {"dragoman.toml": recipe.settings, "README.md": recipe.readme.replace("FOLDER", str(folder))}
-    for split, pairs in recipe.splits().items():
-        texts[f"{split}.tsv"] = "".join(f"{src}\t{tgt}\n" for src, tgt in pairs)
-    for file, text in texts.items():
-        (folder / file).write_text(text, encoding="utf-8", newline="\n")
-    return [folder / file for file in texts]
+
+
+def needs_data(name: str) -> UsageError:
+    return UsageError(
+        f"{name} has no data of its own.",
+        where="the command line",
+        expected="--data with two text files (source, target), or one .tsv, .csv or .jsonl",
+        hint=f"dragoman new {name} --data pairs.tsv",
+    )

@@ -1,14 +1,27 @@
-"""A recipe: a task with generated data, the settings to train it and a README."""
+"""A recipe: a task with settings to train it, a README and, for most, generated data.
+
+What `dragoman new` writes is in the recipe's folder as it is: dragoman.toml, other settings, README.md.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import NamedTuple
+
+HERE = Path(__file__).parent
+
+Splits = Callable[[], Mapping[str, Iterable[tuple[str, str]]]]  # name → its (source, target) pairs
 
 
 class Recipe(NamedTuple):
+    folder: str  # beside this file
     about: str  # one line for the list of recipes
-    settings: str  # dragoman.toml
-    readme: str  # README.md
-    splits: Callable[[], Mapping[str, Iterable[tuple[str, str]]]]  # name → its (source, target) pairs
-    lesson: Mapping[str, str] = {}  # models to compare, in order: name → its settings
+    splits: Splits | None = None  # None: it needs --data
+    lesson: tuple[str, ...] = ()  # models to compare, in order; each has its settings
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The text of each settings file, and of the README."""
+        files = [*sorted((HERE / self.folder).glob("*.toml")), HERE / self.folder / "README.md"]
+        return {file.name: file.read_text(encoding="utf-8") for file in files}
