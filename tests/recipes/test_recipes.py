@@ -2,34 +2,54 @@
 
 from __future__ import annotations
 
+import hashlib
+import random
+import re
 from collections import Counter
 from datetime import date
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rapidfuzz.distance import Levenshtein
 
 from dragoman.data.recipes.build import RECIPES
+from dragoman.data.recipes.chat import generate as chat
+from dragoman.data.recipes.commands import generate as commands
 from dragoman.data.recipes.dates import generate as dates
 from dragoman.data.recipes.dates.calendars import CALENDARS, write
 from dragoman.data.recipes.dates.generate import FORMS
+from dragoman.data.recipes.g2p import generate as g2p
 from dragoman.data.recipes.reverse import generate as reverse
+from dragoman.data.recipes.spelling import generate as spelling
 
 days = st.dates(dates.FIRST, dates.LAST)
 MARCH_3 = date(1987, 3, 3)
 
 
-@pytest.mark.parametrize("name", RECIPES)
+GENERATED = {name: recipe.splits for name, recipe in RECIPES.items() if recipe.splits}
+SHARED_TARGETS = {"spelling", "commands", "chat"}  # several sources have the same target, and may be apart
+
+
+@pytest.mark.parametrize("name", GENERATED)
 def test_no_source_and_no_target_stands_in_two_splits(name: str) -> None:
-    splits = RECIPES[name].splits()
-    sources = [src for pairs in splits.values() for src, _ in pairs]
-    targets = [tgt for pairs in splits.values() for _, tgt in pairs]
+    splits = GENERATED[name]()
+    parts = [splits[part] for part in ("train", "valid", "test")]
+    sources = [src for pairs in parts for src, _ in pairs]
+    targets = [tgt for pairs in parts for _, tgt in pairs]
     assert len(set(sources)) == len(sources)
-    assert len(set(targets)) == len(targets)
-    assert set(splits) == {"train", "valid", "test"}
+    assert len(set(targets)) == len(targets) or name in SHARED_TARGETS
 
 
-@pytest.mark.parametrize("module", [dates, reverse])
+@pytest.mark.parametrize("name", GENERATED)
+def test_the_page_counts_the_pairs(name: str) -> None:
+    page = RECIPES[name].texts["README.md"]
+    counts = re.findall(r"^\| ([a-z-]+)\.tsv \| ([\d,]+) \|", page, re.MULTILINE)
+    splits = GENERATED[name]()
+    assert not counts or {part: f"{len(list(pairs)):,}" for part, pairs in splits.items()} == dict(counts)
+
+
+@pytest.mark.parametrize("module", [dates, reverse, spelling, g2p, commands, chat])
 def test_seed_decides_everything(module: object) -> None:
     assert module.splits(3) == module.splits(3)  # type: ignore[attr-defined]
     assert module.splits(3) != module.splits(4)  # type: ignore[attr-defined]
@@ -108,3 +128,59 @@ def test_reverse_reverses() -> None:
 
 def test_the_page_of_dates_counts_its_forms() -> None:
     assert f"Spanish), {len(FORMS)}\nforms" in RECIPES["dates"].texts["README.md"]
+
+
+# Of all lines of SCAN's simple split (training and test, the prefix I_ removed), sorted.
+SCAN = "6ec26459158f2f10e03e095527d0d611e43e1915768c8533e0b1ce59aedf1965"
+
+
+def test_commands_are_those_of_scan() -> None:
+    lines = sorted((command, " ".join(actions)) for command, actions in commands.commands().items())
+    text = "".join(f"{command}\t{actions}\n" for command, actions in lines)
+    assert hashlib.sha256(text.encode()).hexdigest() == SCAN
+
+
+def test_jump_is_combined_with_nothing_in_training() -> None:
+    parts = commands.splits()
+    jumping = [command for command, _ in parts["jump-train"] if "jump" in command]
+    assert jumping == ["jump"] * 1467
+    assert all("jump" in command for command, _ in parts["jump-test"])
+    assert len({*parts["jump-train"], *parts["jump-test"]}) == len(commands.commands())
+
+
+@pytest.mark.parametrize(
+    ("parts", "phonemes"),
+    [
+        ([("gu", "i", ""), ("t", "a", ""), ("rr", "a", "")], "ɡ i t ˈa r a"),
+        ([("c", "i", ""), ("gü", "e", ""), ("ñ", "a", "")], "θ i ɡ w ˈe ɲ a"),
+        ([("r", "a", ""), ("t", "o", "n")], "r ˈa t o n"),
+        ([("h", "o", "n"), ("r", "a", "r")], "o n r ˈa ɾ"),
+        ([("qu", "e", ""), ("s", "o", "s")], "k ˈe s o s"),
+        ([("ll", "a", ""), ("v", "e", "s")], "ʝ ˈa b e s"),
+        ([("p", "a", ""), ("p", "e", "l")], "p a p ˈe l"),
+    ],
+)
+def test_spanish_is_read_as_it_is_spoken(parts: list[g2p.Syllable], phonemes: str) -> None:
+    word, spoken = g2p.read(parts, g2p.stressed_by_rule(parts))
+    assert word == "".join(letters for part in parts for letters in part)
+    assert spoken == phonemes
+
+
+def test_stress_against_the_rule_is_written() -> None:
+    assert g2p.read([("r", "a", ""), ("t", "o", "n")], 1) == ("ratón", "r a t ˈo n")
+
+
+def test_every_misspelling_is_near_its_word() -> None:
+    for wrong, word in spelling.splits()["test"]:
+        assert wrong != word
+        assert Levenshtein.distance(wrong, word) <= 6
+    assert spelling.neighbours("q") == "w"
+    assert spelling.mishear("receive", random.Random(1)) in ("recieve", "reseive")
+
+
+def test_replies_know_what_the_prompt_says() -> None:
+    replies = [pair for pairs in chat.splits().values() for pair in pairs]
+    assert ("How much is seven plus eight?", "Seven plus eight is fifteen.") in replies
+    for prompt, reply in replies:
+        names = [word for word in re.findall(r"\w+", prompt) if word in chat.NAMES]
+        assert all(name in reply for name in names)

@@ -7,10 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from dragoman.data.readers.open_pairs import open_pairs
+from dragoman.data.recipes.chat.generate import splits as chat
+from dragoman.data.recipes.commands.generate import splits as commands
 from dragoman.data.recipes.dates.generate import splits as dates
 from dragoman.data.recipes.from_rnn_to_attention.generate import splits as digits
+from dragoman.data.recipes.g2p.generate import splits as g2p
 from dragoman.data.recipes.recipe import Recipe
 from dragoman.data.recipes.reverse.generate import splits as reverse
+from dragoman.data.recipes.spelling.generate import splits as spelling
 from dragoman.data.split import Part, split
 from dragoman.errors import UsageError
 
@@ -28,6 +32,13 @@ RECIPES = {
         # in the order of publication
         ("elman", "cho2014", "sutskever2014", "bahdanau2015", "luong2015", "convs2s2017", "transformer"),
     ),
+    "spelling": Recipe("spelling", "misspelt words → the words that were meant", spelling),
+    "g2p": Recipe("g2p", "letters → phonemes: how a word is pronounced", g2p),
+    "commands": Recipe(
+        "commands", "jump twice → JUMP JUMP: commands to actions, and what is not learned", commands
+    ),
+    "chat": Recipe("chat", "prompts → replies: small talk", chat),
+    "synopsis": Recipe("synopsis", "a paragraph → one line that sums it up (needs --data)"),
 }
 HELD_OUT = 1000  # pairs of the user's data for validation, and as many for test; at most 5 % each
 SEED = 1  # of the choice
@@ -36,7 +47,7 @@ SEED = 1  # of the choice
 def make_recipe(name: str, folder: Path, data: Sequence[Path] = (), *, force: bool = False) -> list[Path]:
     """Write the data, settings and README.md of a recipe to `folder`, and return the files.
 
-    `data` is one corpus, which is split into training, validation and test; without it they are generated.
+    `data` is one corpus: training, validation and test are parts of it instead of being generated.
     """
     recipe = RECIPES[name]
     refuse_used(name, folder, force=force)
@@ -47,8 +58,8 @@ def make_recipe(name: str, folder: Path, data: Sequence[Path] = (), *, force: bo
         texts = {file: with_files(text, parts) for file, text in texts.items()}
     elif recipe.splits is None:
         raise needs_data(name)
-    else:
-        texts |= {f"{part}.tsv": as_lines(pairs) for part, pairs in recipe.splits().items()}
+    generated = recipe.splits() if recipe.splits else {}
+    texts |= {f"{part}.tsv": as_lines(generated[part]) for part in generated if part not in parts}
     texts["README.md"] = texts["README.md"].replace("FOLDER", str(folder))
     folder.mkdir(parents=True, exist_ok=True)
     for file, text in texts.items():
