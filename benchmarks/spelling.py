@@ -1,0 +1,87 @@
+"""Spelling correction of words: the share of misspellings whose first answer is the right word.
+
+    python benchmarks/spelling.py OUT [--corpora codespell words] [--budget 40m]
+
+`codespell` trains benchmarks/spelling/transformer.toml on codespell's dictionary. `words` adds misspellings,
+made by the recipe `spelling`, of the words that occur twice or more in the English side of Tatoeba. No
+misspelling of a test set is trained on, and no correct word of codespell's dev and test sets: these are words
+that the model has never seen. Norvig's corrector, which knows the words of a large text, has 75 % and 68 % of
+his two sets right (norvig.com/spell-correct.html). OUT keeps what is done.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import typed
+from dragoman.data.recipes.spelling.generate import misspell
+from run_log import RunLog
+
+HERE = Path(__file__).resolve().parent
+DATA = Path(os.environ.get("DRAGOMAN_DATA", HERE.parent.parent / "shared" / "data"))
+CORPORA = ("codespell", "words")
+TESTS = {"codespell": "test.tsv", "norvig1": "extra/test.norvig1.tsv", "norvig2": "extra/test.norvig2.tsv"}
+MADE = 6  # misspellings of each word
+WORD = re.compile(r"[a-z]{3,}")
+
+
+def training_pairs(corpus: str) -> list[typed.Pair]:
+    folder = DATA / "spelling"
+    tests = {name: typed.pairs(folder / file) for name, file in TESTS.items()}
+    unseen = {word for _, word in typed.pairs(folder / "dev.tsv") + tests["codespell"]}
+    found = typed.pairs(folder / "train.tsv")
+    if corpus == "words":
+        text = "\n".join(typed.lines(DATA / "tatoeba-deu-eng" / "train.eng"))
+        found += made(Counter(WORD.findall(text.lower())), unseen)
+    tested = {wrong for pairs in tests.values() for wrong, _ in pairs}
+    return [(wrong, word) for wrong, word in found if wrong not in tested]
+
+
+def made(counts: Counter[str], unseen: set[str]) -> list[typed.Pair]:
+    """Misspellings that are no words themselves."""
+    rng = random.Random(1)
+    words = sorted(word for word, count in counts.items() if count > 1 and word not in unseen)
+    pairs = {(misspell(word, rng), word) for word in words for _ in range(MADE)}
+    return sorted((wrong, word) for wrong, word in pairs if wrong not in counts)
+
+
+def right(model: Path, home: Path, name: str) -> str:
+    wrong, words = zip(*typed.pairs(DATA / "spelling" / TESTS[name]), strict=True)
+    outputs = typed.run([model], typed.write(home / f"{name}.wrong", wrong))
+    return f"{typed.percent_right(outputs, words):.1f} %"
+
+
+def rows(args: argparse.Namespace) -> Iterator[list[str]]:
+    for corpus in args.corpora:
+        home, out = args.out / corpus, args.out / corpus / "model"
+        pairs = training_pairs(corpus)
+        train = typed.write_pairs(home / "train.tsv", pairs)
+        options = ["--valid", DATA / "spelling" / "dev.tsv", f"training.threads={args.threads}"]
+        typed.train(out, HERE / "spelling" / "transformer.toml", train, *options, budget=args.budget)
+        shares = [right(out, home, name) for name in TESTS]
+        yield [corpus, f"{len(pairs):,}", f"{RunLog(out).minutes:.0f}", *shares]
+    yield ["Norvig", "", "", "", "75 %", "68 %"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--corpora", nargs="+", default=CORPORA, choices=CORPORA)
+    parser.add_argument(
+        "--budget", help="of each training, such as 10m (default: the updates of its settings)"
+    )
+    parser.add_argument("--threads", type=int, default=0, help="of each training; 0 takes all")
+    args = parser.parse_args()
+    typed.table(["trained on", "pairs", "minutes", *TESTS], rows(args))
+
+
+if __name__ == "__main__":
+    main()
