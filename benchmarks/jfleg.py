@@ -61,8 +61,8 @@ def rows(args: argparse.Namespace) -> Iterator[list[str]]:
     model = args.out / "model"
     if not (model / "model").exists():
         files = training_files(args.out, args.copies)
-        options = [*files, f"training.threads={args.threads}"]
-        typed.train(model, HERE / "jfleg" / "transformer.toml", *options, budget=args.budget)
+        settings, threads = HERE / "jfleg" / "transformer.toml", f"training.threads={args.threads}"
+        typed.train(model, settings, *files, threads, budget=args.budget)
     sources = {
         part: [line.strip() for line in typed.lines(DATA / "jfleg" / f"{part}.src")]
         for part in ("dev", "test")

@@ -62,8 +62,9 @@ def rows(args: argparse.Namespace) -> Iterator[list[str]]:
         home, out = args.out / corpus, args.out / corpus / "model"
         pairs = training_pairs(corpus)
         train = typed.write_pairs(home / "train.tsv", pairs)
-        options = ["--valid", DATA / "spelling" / "dev.tsv", f"training.threads={args.threads}"]
-        typed.train(out, HERE / "spelling" / "transformer.toml", train, *options, budget=args.budget)
+        settings, dev = HERE / "spelling" / "transformer.toml", DATA / "spelling" / "dev.tsv"
+        threads = f"training.threads={args.threads}"
+        typed.train(out, settings, train, "--valid", dev, threads, budget=args.budget)
         shares = [right(out, home, name) for name in TESTS]
         yield [corpus, f"{len(pairs):,}", f"{RunLog(out).minutes:.0f}", *shares]
     yield ["Norvig", "", "", "", "75 %", "68 %"]

@@ -43,8 +43,8 @@ def rows(args: argparse.Namespace) -> Iterator[list[str]]:
         yield [f"first {count} words", "", *scores(target, "--hyp", output)]
     for name in args.models:
         out = args.out / name
-        options = [*files("train"), "--valid", *files("dev"), f"training.threads={args.threads}"]
-        typed.train(out, HERE / "synopsis" / f"{name}.toml", *options, budget=args.budget)
+        settings, threads = HERE / "synopsis" / f"{name}.toml", f"training.threads={args.threads}"
+        typed.train(out, settings, *files("train"), "--valid", *files("dev"), threads, budget=args.budget)
         yield [name, f"{RunLog(out).minutes:.0f}", *scores(out, source, target)]
 
 

@@ -73,5 +73,5 @@ def splits(seed: int = 1) -> dict[str, list[tuple[str, str]]]:
         word = rng.choice(known)
         meant.setdefault(misspell(word, rng), set()).add(word)
     right = set(known)
-    fresh = ((wrong, *of) for wrong, of in meant.items() if len(of) == 1 and wrong not in right)
+    fresh = ((wrong, of.pop()) for wrong, of in meant.items() if len(of) == 1 and wrong not in right)
     return {name: [next(fresh) for _ in range(size)] for name, size in SIZES.items()}
