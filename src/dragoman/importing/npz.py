@@ -6,16 +6,13 @@ before its data is read; so is one that would decompress to far more than its si
 
 from __future__ import annotations
 
-import math
 import os
-import re
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,20 +20,14 @@ from numpy.typing import NDArray
 from dragoman.errors import ModelError
 from dragoman.importing.files import opened
 from dragoman.manifest import physical_memory
+from dragoman.npy import read_npy
 
 Arrays = dict[str, NDArray[np.generic]]
 
-TYPES = re.compile(r"[<>|=]?(?:f[248]|[iu][1248])")  # numeric types
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 RATIO, SMALL = 100, 1 << 20  # largest compression ratio, and bytes up to which any ratio is allowed
 MEMBERS = 20_000
 LOCAL = 30  # bytes of the header of each member, without its name
-HEADER = 10_000  # largest .npy header, in characters
-MAGIC = b"\x93NUMPY"
-FORM = re.compile(
-    r"\{'descr': '(?P<type>[^']+)', 'fortran_order': (?P<by_column>True|False), "
-    r"'shape': \((?P<shape>[0-9, ]*)\),? ?\}\s*"
-)
 FAULTS = (
     zipfile.BadZipFile,
     zlib.error,
@@ -93,35 +84,7 @@ def _members(archive: zipfile.ZipFile, file: Path) -> Iterator[tuple[str, NDArra
     for member in archive.infolist():
         name = member.filename.removesuffix(".npy")
         with archive.open(member) as stream:
-            header = _header(stream, name)
-            kind = header["type"]
-            if not TYPES.fullmatch(kind):
-                what = (
-                    "pickled objects, which can run code and are never loaded"
-                    if "O" in kind
-                    else f"{kind}, not numbers"
-                )
-                raise broken(file, f"{name} holds {what}")
-            raw = stream.read(member.file_size)
-        dtype = np.dtype(kind)
-        shape = [int(size) for size in header["shape"].split(",") if size.strip()]
-        if math.prod(shape) * dtype.itemsize != len(raw):
-            raise broken(file, f"{name} has {len(raw):,} bytes, which do not match its shape {tuple(shape)}")
-        by_column = header["by_column"] == "True"
-        yield name, np.frombuffer(raw, dtype).reshape(shape, order="F" if by_column else "C")
-
-
-def _header(stream: IO[bytes], name: str) -> re.Match[str]:
-    """Return type, order and shape. numpy parses the header as Python; a regular expression is enough."""
-    magic = stream.read(8)
-    wide = magic[6:7] > b"\x01"
-    size = int.from_bytes(stream.read(4 if wide else 2), "little")
-    if magic[:6] != MAGIC or size > HEADER:
-        raise ValueError(f"{name} is not an .npy file")
-    header = FORM.fullmatch(stream.read(size).decode("latin-1"))
-    if header is None:
-        raise ValueError(f"{name} has an unknown header format")
-    return header
+            yield name, read_npy(stream, member.file_size, name)
 
 
 def broken(file: Path, what: str) -> ModelError:

@@ -1,0 +1,36 @@
+"""Sources that are files, as frames: arrays (S, F) whose S rows take the place of S tokens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.config.parts.source import NumberSource, PictureSource, SignalSource, SoundSource
+from dragoman.data.signals.columns import ink_columns
+from dragoman.data.signals.log_mel import log_mel
+from dragoman.data.signals.numbers import read_numbers
+from dragoman.data.signals.png import read_png
+from dragoman.data.signals.wav import read_wav
+
+FrameArray = NDArray[Any]  # (S, F), of uint8 that are fractions of 255, or of float16
+
+
+def read_frames(source: SignalSource, file: Path) -> FrameArray:
+    """Return the frames of a file, as the token store holds them."""
+    match source:
+        case PictureSource():
+            return ink_columns(read_png(file), source.height)
+        case SoundSource():
+            sound = read_wav(file, source.sample_rate)
+            return log_mel(sound, source.sample_rate, source.mels).astype(np.float16)
+        case NumberSource():
+            return read_numbers(file, source.features).astype(np.float16)
+        case _:
+            assert_never(source)
+
+
+def frame_dtype(source: SignalSource) -> str:
+    return "|u1" if isinstance(source, PictureSource) else "<f2"

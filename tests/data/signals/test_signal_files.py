@@ -1,0 +1,236 @@
+"""Pictures, sounds and series of numbers are read as they were written; broken and hostile files are refused,
+in words, with the file named.
+"""
+
+from __future__ import annotations
+
+import struct
+import wave
+import zlib
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from dragoman.data.signals.numbers import read_numbers
+from dragoman.data.signals.png import SIGNATURE, chunk, read_png, write_png
+from dragoman.data.signals.wav import read_wav, write_wav
+from dragoman.errors import DataError
+
+GREY = np.random.default_rng(1).integers(0, 256, (5, 7), dtype=np.uint8)
+
+
+def png(
+    rows: bytes, width: int, height: int, *, depth: int = 8, colour: int = 0, palette: bytes = b""
+) -> bytes:
+    header = struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, 0)
+    middle = chunk(b"PLTE", palette) if palette else b""
+    return b"".join(
+        (SIGNATURE, chunk(b"IHDR", header), middle, chunk(b"IDAT", zlib.compress(rows)), chunk(b"IEND", b""))
+    )
+
+
+def filtered(pixels: NDArray[np.uint8], kind: int) -> bytes:
+    """Rows of samples (height, width, samples) as section 9.2 of the standard filters them."""
+    x = pixels.astype(int)
+    a = np.pad(x, ((0, 0), (1, 0), (0, 0)))[:, :-1]
+    b = np.pad(x, ((1, 0), (0, 0), (0, 0)))[:-1]
+    c = np.pad(x, ((1, 0), (1, 0), (0, 0)))[:-1, :-1]
+    p = a + b - c
+    nearest = np.argmin([abs(p - a), abs(p - b), abs(p - c)], axis=0)
+    predicted = [0 * x, a, b, (a + b) // 2, np.choose(nearest, [a, b, c])][kind]
+    rows = ((x - predicted) % 256).astype(np.uint8).reshape(len(x), -1)
+    return np.pad(rows, ((0, 0), (1, 0)), constant_values=kind).tobytes()
+
+
+@pytest.mark.parametrize("kind", range(5))
+@pytest.mark.parametrize(("colour", "samples"), [(0, 1), (2, 3), (4, 2), (6, 4)])
+def test_filters_and_colours(tmp_path: Path, kind: int, colour: int, samples: int):
+    pixels = np.random.default_rng(kind).integers(0, 256, (5, 7, samples), dtype=np.uint8)
+    (tmp_path / "x.png").write_bytes(png(filtered(pixels, kind), 7, 5, colour=colour))
+    grey = pixels[..., :3] @ [0.299, 0.587, 0.114] if samples > 2 else pixels[..., 0].astype(float)
+    alpha = pixels[..., -1] / 255 if samples in (2, 4) else 1.0
+    assert np.abs(read_png(tmp_path / "x.png") - (grey * alpha + 255 * (1 - alpha))).max() <= 1.01
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4])
+def test_few_bits_and_palettes(tmp_path: Path, depth: int):
+    most = 2**depth - 1
+    values = np.random.default_rng(depth).integers(0, most + 1, (4, 11), dtype=np.uint8)
+    bits = np.unpackbits(values[..., None], axis=2)[..., 8 - depth :].reshape(4, -1)
+    rows = np.pad(np.packbits(bits, axis=1), ((0, 0), (1, 0))).tobytes()
+    (tmp_path / "grey.png").write_bytes(png(rows, 11, 4, depth=depth))
+    assert (read_png(tmp_path / "grey.png") == values * (255 // most)).all()
+    palette = bytes(range(10, 10 + most + 1))
+    triples = b"".join(bytes([value] * 3) for value in palette)
+    (tmp_path / "palette.png").write_bytes(png(rows, 11, 4, depth=depth, colour=3, palette=triples))
+    assert (read_png(tmp_path / "palette.png") == np.frombuffer(palette, np.uint8)[values]).all()
+
+
+def test_16_bits_and_what_we_write(tmp_path: Path):
+    wide = np.stack((GREY, GREY[::-1]), axis=2)  # big-endian
+    (tmp_path / "wide.png").write_bytes(png(filtered(wide, 1), 7, 5, depth=16))
+    assert (read_png(tmp_path / "wide.png") == GREY).all()
+    write_png(tmp_path / "ours.png", GREY)
+    assert (read_png(tmp_path / "ours.png") == GREY).all()
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 255), st.booleans())
+def test_a_damaged_picture_is_refused(
+    tmp_path_factory: pytest.TempPathFactory, place: int, flip: int, truncated: bool
+):
+    raw = bytearray(png(filtered(GREY[..., None], 4), 7, 5))
+    place %= len(raw)
+    if truncated:
+        del raw[place:]
+    else:
+        raw[place] ^= flip
+    file = tmp_path_factory.mktemp("png") / "x.png"
+    file.write_bytes(raw)
+    with pytest.raises(DataError, match=r"This picture cannot be read: .*\n.*x\.png"):
+        read_png(file)
+
+
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [
+        (b"", "it is not a PNG file"),
+        (b"GIF89a", "it is not a PNG file"),
+        (png(b"", 4_000_000_000, 4_000_000_000), "4,000,000,000 × 4,000,000,000 pixels"),
+        (png(b"", 0, 5), "0 × 5 pixels"),
+        (png(bytes(8 * 5), 7, 6), "does not have the size"),
+        (png(bytes(100_000_000), 7, 5), "does not have the size"),  # unpacks to more than the header says
+        (png(bytes([9] * 8 * 5), 7, 5), "unknown filter 9"),
+        (png(bytes(8 * 5), 7, 5, depth=3), "colour type is 0, 3 bits"),
+        (png(bytes(8 * 5), 7, 5, colour=3, palette=b""), "not in its palette"),
+        (png(bytes(8 * 5), 7, 5, colour=3, palette=b"1234"), "This picture cannot be read"),
+        (SIGNATURE + chunk(b"IEND", b""), "This picture cannot be read"),
+    ],
+)
+def test_hostile_pictures(tmp_path: Path, raw: bytes, why: str):
+    (tmp_path / "x.png").write_bytes(raw)
+    with pytest.raises(DataError, match=why) as caught:
+        read_png(tmp_path / "x.png")
+    assert caught.value.where == str(tmp_path / "x.png")
+
+
+def wav(file: Path, raw: bytes, *, rate: int = 8000, channels: int = 1, width: int = 2) -> Path:
+    with wave.open(str(file), "wb") as sound:
+        sound.setparams((channels, width, rate, 0, "NONE", ""))
+        sound.writeframes(raw)
+    return file
+
+
+def test_sounds_of_8_and_16_bits_mono_and_stereo(tmp_path: Path):
+    values = np.array([[0, 64], [-128, 127], [5, -6]])
+    byte = wav(tmp_path / "8.wav", (values + 128).astype(np.uint8).tobytes(), channels=2, width=1)
+    short = wav(tmp_path / "16.wav", (values * 256).astype("<i2").tobytes(), channels=2)
+    for file in (byte, short):
+        assert np.allclose(read_wav(file, 8000), values.mean(axis=1) / 128)
+    write_wav(tmp_path / "ours.wav", np.array([0.5, -0.25, 2.0], np.float32), 8000)
+    assert np.allclose(read_wav(tmp_path / "ours.wav", 8000), [0.5, -0.25, 1.0], atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("cut", "why"), [(0, "truncated"), (8, "truncated"), (30, "truncated"), (50, "it is truncated")]
+)
+def test_truncated_sounds(tmp_path: Path, cut: int, why: str):
+    file = wav(tmp_path / "x.wav", bytes(20))
+    file.write_bytes(file.read_bytes()[:cut])
+    with pytest.raises(DataError, match=why) as caught:
+        read_wav(file, 8000)
+    assert caught.value.where == str(file)
+
+
+def test_other_sounds_are_refused_in_words(tmp_path: Path):
+    file = tmp_path / "x.wav"
+    with pytest.raises(DataError, match=r"44,100 samples per second(.|\n)*8,000, as data.source.sample_rate"):
+        read_wav(wav(file, bytes(20), rate=44_100), 8000)
+    with pytest.raises(DataError, match="it has no samples"):
+        read_wav(wav(file, b""), 8000)
+    with pytest.raises(DataError, match="6 channels of 16 bits"):
+        read_wav(wav(file, bytes(24), channels=6), 8000)
+    with pytest.raises(DataError, match="1 channels of 24 bits"):
+        read_wav(wav(file, bytes(24), width=3), 8000)
+    file.write_bytes(b"ID3 this is an MP3 file, and not a WAV file")
+    with pytest.raises(DataError, match="This sound cannot be read"):
+        read_wav(file, 8000)
+    compressed = bytearray(wav(tmp_path / "y.wav", bytes(20)).read_bytes())
+    compressed[20] = 85  # MP3 in a WAV file
+    file.write_bytes(compressed)
+    with pytest.raises(DataError, match="unknown format: 85"):
+        read_wav(file, 8000)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 43), st.integers(0, 255))
+def test_a_damaged_head_of_a_sound_is_never_another_error(
+    tmp_path_factory: pytest.TempPathFactory, place: int, value: int
+):
+    file = wav(tmp_path_factory.mktemp("wav") / "x.wav", bytes(range(20)))
+    raw = bytearray(file.read_bytes())
+    raw[place] = value
+    file.write_bytes(raw)
+    with suppress(DataError):
+        assert 0 < len(read_wav(file, 8000)) <= 20
+
+
+def test_series_of_numbers(tmp_path: Path):
+    file = tmp_path / "x.npy"
+    series = np.arange(12.0).reshape(4, 3)
+    np.save(file, series)
+    assert (read_numbers(file, 3) == series).all()
+    np.save(file, np.asfortranarray(series.astype(np.int16)))
+    assert (read_numbers(file, 3) == series).all()
+    np.save(file, np.arange(4))
+    assert (read_numbers(file, 1) == [[0], [1], [2], [3]]).all()
+
+
+@pytest.mark.parametrize(
+    ("array", "why"),
+    [
+        (np.zeros((4, 2)), r"its shape is \(4, 2\)"),
+        (np.zeros((0, 3)), r"its shape is \(0, 3\)"),
+        (np.zeros((2, 2, 3)), r"its shape is \(2, 2, 3\)"),
+        (np.array(1.0), r"its shape is \(\)"),
+        (np.array([[1.0, np.nan, 0.0]]), "a number is not finite"),
+        (np.array([[1.0, -1e6, 0.0]]), "larger than 65,504"),
+        (np.array([["a", "b", "c"]]), "not numbers"),
+        (np.array([[None, {}, []]], dtype=object), "pickled objects, which can run code"),
+        (b"\x93NUMPY", "not match|unknown header|not an"),
+        (b"PK\x03\x04", "not an .npy file"),
+        (b"", "not an .npy file"),
+    ],
+)
+def test_other_arrays_are_refused(tmp_path: Path, array: NDArray[np.generic] | bytes, why: str):
+    file = tmp_path / "x.npy"
+    if isinstance(array, bytes):
+        file.write_bytes(array)
+    else:
+        np.save(file, array)
+    with pytest.raises(DataError, match=why) as caught:
+        read_numbers(file, 3)
+    assert caught.value.where == str(file)
+
+
+def test_a_huge_shape_is_not_allocated(tmp_path: Path):
+    file = tmp_path / "x.npy"
+    np.save(file, np.zeros((1, 3)))
+    file.write_bytes(file.read_bytes().replace(b"(1, 3), }         ", b"(9999999999, 3), }"))
+    with pytest.raises(DataError, match="do not match its shape"):
+        read_numbers(file, 3)
+
+
+@pytest.mark.parametrize(
+    "read", [read_png, lambda file: read_wav(file, 8000), lambda file: read_numbers(file, 1)]
+)
+def test_missing_files_and_folders(tmp_path: Path, read):
+    with pytest.raises(DataError, match="There is no such file"):
+        read(tmp_path / "none")
+    with pytest.raises(DataError, match="This is a folder"):
+        read(tmp_path)
