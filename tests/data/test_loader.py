@@ -264,7 +264,7 @@ def test_another_process_sees_the_same_and_ends_with_its_stream_open(stores: lis
 def prepared(
     pairs: Sequence[tuple[str, str]], folder: Path, skip: Skip | None = None
 ) -> tuple[StoreReader, list[Done]]:
-    job = StoreJob(folder, folder / "text", "x", shard_pairs=10, wanted=PairFilter(5, skip), is_strict=True)
+    job = StoreJob(folder, folder / "text", "x", shard_pairs=10, encode=PairFilter(5, skip), is_strict=True)
     numbered = [Pair(src, tgt, line) for line, (src, tgt) in enumerate(pairs, start=1)]
     pieces = [Piece(n, ("a.tsv",), (Span(0, 10 * n, 10),)) for n in range(max(1, -(-len(pairs) // 10)))]
     done: list[Done] = []

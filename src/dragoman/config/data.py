@@ -77,6 +77,16 @@ class DataConfig(Section):
         le=65535,
         description="Pairs with more tokens than this on either side are not used for training.",
     )
+    block_size: int | None = Field(
+        default=None,
+        ge=2,
+        le=65535,
+        examples=[256],
+        description=(
+            "For language models of running text: the text is cut into blocks of this many tokens, without "
+            "regard to lines, and a newline is a token. If unset, every line is an example of its own."
+        ),
+    )
     clean: bool = Field(
         default=False,
         description="Remove what `dragoman check` would: duplicates, unusual lengths (8 bytes per pair).",
@@ -99,3 +109,12 @@ class DataConfig(Section):
         if isinstance(value, dict):
             return [value]
         return value
+
+    @model_validator(mode="after")
+    def _running_text_has_no_lines_to_hold_out(self) -> DataConfig:
+        if self.block_size is not None and self.valid is None:
+            raise ValueError(
+                "block_size cuts running text, of which single lines cannot be held out; set data.valid, "
+                "for example to a file with the last tenth of the text"
+            )
+        return self

@@ -184,25 +184,22 @@ def plan_data(
     if began:
         refuse_other_valid(began, valid, data.valid.files if data.valid else ())
     held_by = held_out and (data.hold_out, seed)
-    origin = digest([digests(given), *settings_of(text, sources), held_by])
+    newline = ["newline"] if data.block_size else []
+    origin = digest([digests(given), *settings_of(text, sources), held_by, *newline])
     trained_on = sampled or reader.training(held_out)
     texts = build_text(data, text, folder / "text", origin, trained_on, began)
     vocabulary = vocabulary_of(folder / "text")
     if began:
         refuse_other_vocabulary(began, vocabulary, str(folder / "text"))
-    how = [data.max_length, data.shard_pairs, data.clean, data.skip_bad, held_by]
+    encode = examples.encode(data.max_length, held_out.skips if held_out else None)
+    how: list[object] = [data.max_length, data.shard_pairs, data.clean, data.skip_bad, held_by]
+    if not isinstance(encode, PairFilter):
+        how += [type(encode).__name__, encode.max_length]
+    known = (valid, hash_of(valid)) if data.valid and not data.block_size else ((), "")
     stores = []
     for number, corpus in enumerate(data.train):
-        job = StoreJob(
-            folder / f"corpus-{number}",
-            folder / "text",
-            fingerprint(given[number].content, vocabulary, how),
-            data.shard_pairs,
-            PairFilter(data.max_length, held_out.skips if held_out else None, examples.has_source),
-            on_bad.is_strict,
-            valid if data.valid else (),
-            hash_of(valid) if data.valid else "",
-        )
+        home, made_of = folder / f"corpus-{number}", fingerprint(given[number].content, vocabulary, how)
+        job = StoreJob(home, folder / "text", made_of, data.shard_pairs, encode, on_bad.is_strict, *known)
         stores.append(plan_store(reader, corpus, job))
     return DataPlan(data, sources, given, valid, texts, vocabulary, on_bad, stores)
 
@@ -333,6 +330,8 @@ def build_text(
         is_ready = verify_folder(folder) is None and vocabulary_of(folder) == began.vocabulary
     if is_ready:
         return load_text(folder)
+    if data.block_size and text.tgt_units.kind in ("char", "word"):  # sub-words spell a newline as a byte
+        trained_on = (one for pair in trained_on for one in (pair, Pair("\n", "\n", pair.line)))
     with naming_files(data):
         learned = learn(text, ((pair.src, pair.tgt) for pair in trained_on))
     with new_folder(folder) as new:

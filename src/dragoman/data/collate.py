@@ -26,6 +26,17 @@ def collate(pairs: Sequence[IdPair]) -> Batch:
     return Batch(src, src_keep, *(torch.from_numpy(x) for x in targets))
 
 
+def collate_blocks(pairs: Sequence[IdPair]) -> Batch:
+    """Return a batch of running text: <s> y₁ … y_{n−1} as decoder input, y₁ … y_n as labels, without </s>.
+
+    Every block begins with <s>, as every search does, so that a model learns to begin anywhere in a text.
+    """
+    batch = collate(pairs)
+    keep = batch.tgt_keep[:, 1:].contiguous()  # one token less of each row: </s>
+    tgt_in, tgt_out = batch.tgt_in[:, :-1].contiguous(), batch.tgt_out[:, :-1].contiguous()
+    return Batch(batch.src, batch.src_keep, tgt_in, tgt_out, keep, keep.flatten().nonzero().squeeze(1))
+
+
 def collate_sources(
     rows: Sequence[IdRow], length: int | None = None
 ) -> tuple[Int[Tensor, "B S"], Bool[Tensor, "B S"]]:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from dragoman.data.pair import Pair
-from dragoman.data.readers.bad_line import OnBad
-from dragoman.data.readers.open_pairs import open_pairs
+from dragoman.data.prepare import BlockCutter, Encode, LineFilter, PairFilter, Skip
+from dragoman.data.readers.bad_line import OnBad, refuse
+from dragoman.data.readers.open_pairs import is_text, open_pairs
+from dragoman.data.readers.text import read_text
 from dragoman.text.languages import Languages
+from dragoman.text.tokenizer_pair import TokenizerPair
+
+TokenIds = tuple[list[int], list[int]]  # of a pair
 
 # Files, what to do with a bad line, and the languages or columns of both sides → examples.
 Reader = Callable[[Sequence[str], OnBad | None, Languages | None], Iterator[Pair]]
@@ -20,13 +26,55 @@ def read_pairs(
     return open_pairs(files, on_bad=on_bad, languages=languages)
 
 
+def read_lines_or_pairs(
+    files: Sequence[str], on_bad: OnBad | None = None, languages: Languages | None = None
+) -> Iterator[Pair]:
+    if is_text(files):
+        return read_text(Path(files[0]), on_bad or refuse)
+    return open_pairs(files, on_bad=on_bad, languages=languages)
+
+
 @dataclass(frozen=True)
 class Examples:
-    """The reader of a task, and what makes one of its examples unusable."""
+    """The reader of a task, and how its examples become rows."""
 
     read: Reader = read_pairs
-    has_source: bool = True  # a language model reads nothing but its own text
 
-    def is_usable(self, src: Sequence[int], tgt: Sequence[int], longest: int) -> bool:
-        """Return whether no side is empty or too long."""
-        return self.has_source <= len(src) <= longest and 0 < len(tgt) <= longest
+    def encode(self, longest: int, skip: Skip | None) -> Encode:
+        """Return how examples become rows of the token store."""
+        return PairFilter(longest, skip)
+
+    def validation_rows(
+        self, pairs: Sequence[Pair], text: TokenizerPair, longest: int
+    ) -> list[tuple[Pair, TokenIds]]:
+        """Return the usable examples with their ids: no side is empty or too long."""
+        ids = [(text.src.encode(pair.src), text.tgt.encode(pair.tgt)) for pair in pairs]
+        found = zip(pairs, ids, strict=True)
+        return [(pair, sides) for pair, sides in found if all(0 < len(side) <= longest for side in sides)]
+
+
+@dataclass(frozen=True)
+class Lines(Examples):
+    """Examples without a source: the lines of a text, or the target side of pairs."""
+
+    read: Reader = read_lines_or_pairs
+
+    def encode(self, longest: int, skip: Skip | None) -> Encode:
+        return LineFilter(longest, skip)
+
+
+@dataclass(frozen=True)
+class RunningText(Examples):
+    """Running text, cut into blocks of `size` tokens."""
+
+    size: int = 256
+    read: Reader = read_lines_or_pairs
+
+    def encode(self, longest: int, skip: Skip | None) -> Encode:
+        return BlockCutter(self.size)
+
+    def validation_rows(
+        self, pairs: Sequence[Pair], text: TokenizerPair, longest: int
+    ) -> list[tuple[Pair, TokenIds]]:
+        rows = [row.tolist() for _, row in BlockCutter(self.size)(pairs, text).ids]
+        return [(Pair("", text.tgt.decode(row), 1), ([], row)) for row in rows]

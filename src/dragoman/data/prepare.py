@@ -9,7 +9,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
 
 from dragoman.data.gc_pause import gc_paused
 from dragoman.data.pair import Pair, blocks
@@ -25,15 +27,9 @@ THREADS = 2  # one encodes while the other converts its ids; SentencePiece has i
 AHEAD = 3  # blocks read but not yet written
 COUNTS = ("read", "skipped", "empty", "too_long", "kept")  # what becomes of pairs
 
+PART_LINES = 64  # of running text that are encoded together: a sub-word model takes each for a line
+
 Skip = Callable[[Pair], bool]
-
-
-class PairFilter(NamedTuple):
-    """Which pairs to keep."""
-
-    max_length: int  # tokens per side
-    skip: Skip | None = None  # whether a pair is held out
-    has_source: bool = True  # whether a pair without a source is unusable
 
 
 class Encoded(NamedTuple):
@@ -42,6 +38,65 @@ class Encoded(NamedTuple):
     ids: list[tuple[Ids, Ids]]
     counts: dict[str, int]
     size: int  # bytes of its text in plain files, including line ends
+
+
+@runtime_checkable
+class Encode(Protocol):
+    """How examples become rows of a store. It is pickled, for other processes."""
+
+    @property
+    def max_length(self) -> int:
+        """The maximum number of tokens of a side."""
+
+    def __call__(self, block: Sequence[Pair], text: TokenizerPair) -> Encoded: ...
+
+
+class PairFilter(NamedTuple):
+    """Rows of both sides, of the pairs to keep."""
+
+    max_length: int  # tokens per side
+    skip: Skip | None = None  # whether a pair is held out
+
+    def __call__(self, block: Sequence[Pair], text: TokenizerPair) -> Encoded:
+        shown = [pair for pair in block if not self.skip(pair)] if self.skip else block
+        src_ids = text.src.encode_batch([pair.src for pair in shown])
+        tgt_ids = text.tgt.encode_batch([pair.tgt for pair in shown])
+        return kept(block, list(zip(src_ids, tgt_ids, strict=True)), self.max_length)
+
+
+class LineFilter(NamedTuple):
+    """Rows of the target only, for examples without a source."""
+
+    max_length: int
+    skip: Skip | None = None
+
+    def __call__(self, block: Sequence[Pair], text: TokenizerPair) -> Encoded:
+        shown = [pair for pair in block if not self.skip(pair)] if self.skip else block
+        ids = text.tgt.encode_batch([pair.tgt for pair in shown])
+        found = kept(block, [(row, row) for row in ids], self.max_length)
+        return found._replace(ids=[(row[:0], row) for _, row in found.ids])
+
+
+class BlockCutter(NamedTuple):
+    """Running text in rows of `max_length` tokens, cut without regard to lines; a newline is a token.
+
+    The rows of a block of lines are cut separately, so the last of them may be shorter.
+    """
+
+    max_length: int
+
+    def __call__(self, block: Sequence[Pair], text: TokenizerPair) -> Encoded:
+        parts = [block[start : start + PART_LINES] for start in range(0, len(block), PART_LINES)]
+        ids = np.concatenate(text.tgt.encode_batch([running_text(part, text.tgt.kind) for part in parts]))
+        rows = [ids[start : start + self.max_length] for start in range(0, len(ids), self.max_length)]
+        counts = {**dict.fromkeys(COUNTS, 0), "read": len(block), "kept": len(block)}
+        return Encoded([(ids[:0], row) for row in rows], counts, utf8_size(block))
+
+
+def running_text(block: Iterable[Pair], kind: str) -> str:
+    """Return lines as one text. Where words are separated by spaces, a newline is a word."""
+    newline = " \n " if kind == "word" else "\n"
+    return "".join(pair.tgt + newline for pair in block).removesuffix(" ")
 
 
 class Done(NamedTuple):
@@ -60,7 +115,7 @@ class StoreJob:
     text: Path  # the folder of the vocabulary
     fingerprint: str
     shard_pairs: int
-    wanted: PairFilter
+    encode: Encode
     is_strict: bool  # whether a bad line is an error
     valid: Sequence[Pair] = ()  # looked for in the training data
     valid_hash: str = ""
@@ -108,7 +163,7 @@ def write_shard(
     facts = ShardFacts(job.fingerprint, counts=dict.fromkeys(COUNTS, 0), valid=job.valid_hash)
     leaked = LeakedPairs(job.valid)
     size = max(text.src.size, text.tgt.size)
-    work = partial(encode, text=text, wanted=job.wanted)
+    work = partial(job.encode, text=text)
     with (
         new_shard(job.home, number, vocabulary=size, shard_pairs=job.shard_pairs, facts=facts) as writer,
         closing(in_threads(work, blocks(leaked.through(pairs)))) as encoded,
@@ -153,25 +208,21 @@ def in_threads(
             yield waiting.popleft().result()
 
 
-def encode(block: list[Pair], text: TokenizerPair, wanted: PairFilter) -> Encoded:
-    most, skip, has_source = wanted
-    shown = [pair for pair in block if not skip(pair)] if skip else block
-    src_ids = text.src.encode_batch([pair.src for pair in shown])
-    tgt_ids = text.tgt.encode_batch([pair.tgt for pair in shown])
-    both = list(zip(src_ids, tgt_ids, strict=True))
-    kept = [(src, tgt) for src, tgt in both if has_source <= len(src) <= most and 0 < len(tgt) <= most]
-    empty = sum(len(src) < has_source or not len(tgt) for src, tgt in both) if len(kept) < len(both) else 0
+def kept(block: Sequence[Pair], both: Sequence[tuple[Ids, Ids]], most: int) -> Encoded:
+    """Return the rows in which neither side is empty or too long, and why the others are not kept."""
+    rows = [(src, tgt) for src, tgt in both if 0 < len(src) <= most and 0 < len(tgt) <= most]
+    empty = sum(not len(src) or not len(tgt) for src, tgt in both) if len(rows) < len(both) else 0
     counts = {
         "read": len(block),
-        "skipped": len(block) - len(shown),
+        "skipped": len(block) - len(both),
         "empty": empty,
-        "too_long": len(both) - empty - len(kept),
-        "kept": len(kept),
+        "too_long": len(both) - empty - len(rows),
+        "kept": len(rows),
     }
-    return Encoded(kept, counts, utf8_size(block))
+    return Encoded(rows, counts, utf8_size(block))
 
 
-def utf8_size(block: list[Pair]) -> int:
+def utf8_size(block: Sequence[Pair]) -> int:
     lines = [line for pair in block for line in (pair.src, pair.tgt)]
     return len("\n".join(lines).encode()) + 1
 

@@ -64,7 +64,7 @@ class StorePlan:
         store = StoreReader(self.job.home)
         if not len(store):
             (self.job.home / MANIFEST).unlink()
-            raise nothing_left(self.origin, store.manifest.counts, self.job.wanted.max_length)
+            raise nothing_left(self.origin, store.manifest.counts, self.job.encode.max_length)
         return store
 
 

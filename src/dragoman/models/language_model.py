@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch import nn
 
 from dragoman.protocols import Batch, Decoder, Head, LossSum, Memory, State, Step
-from dragoman.shapes import Bool, Float, Int, Shaped, Tensor
+from dragoman.shapes import Bool, Float, Int, Tensor
 
 
 class LanguageModel(nn.Module):
@@ -39,7 +39,7 @@ class LanguageModel(nn.Module):
         __call__ = forward
 
 
-def nothing(rows: Shaped[Tensor, " B *n"]) -> Memory:
+def nothing(rows: Int[Tensor, "B T"]) -> Memory:
     """Return the memory of sources without tokens, which are as many as `rows`."""
     empty = rows.new_zeros(len(rows), 0).float()
     return Memory(empty.unsqueeze(1)[:, :0], empty.bool(), empty)

@@ -11,14 +11,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from dragoman.data.collate import IdPair
+from dragoman.data.examples import TokenIds
 from dragoman.data.pair import Pair
 from dragoman.metrics.report import ScoreReport
 from dragoman.metrics.validation import Metrics
 from dragoman.models.bundle import Bundle
 from dragoman.models.calibration import Calibration
 from dragoman.protocols import Batch
-
-TokenIds = tuple[list[int], list[int]]  # of a pair
 
 
 @runtime_checkable

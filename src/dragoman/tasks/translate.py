@@ -8,6 +8,7 @@ from typing import cast
 
 from dragoman.config.root import Config
 from dragoman.data.collate import IdPair, collate
+from dragoman.data.examples import TokenIds
 from dragoman.data.pair import Pair
 from dragoman.inference.quality.checks import learn_output_bounds
 from dragoman.inference.quality.confidence import calibrate
@@ -17,7 +18,7 @@ from dragoman.metrics.validation import Metrics
 from dragoman.models.bundle import Bundle
 from dragoman.models.calibration import Calibration
 from dragoman.protocols import Batch
-from dragoman.tasks.task import Answerer, TokenIds
+from dragoman.tasks.task import Answerer
 
 
 @dataclass(frozen=True)

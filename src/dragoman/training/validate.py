@@ -53,9 +53,8 @@ class Validator:
     ) -> None:
         self.task = build_task(config)
         self.model = new_model(config, text).to(device).eval()
-        limit, examples = config.longest_side, build_examples(config)
-        ids = [(text.src.encode(pair.src), text.tgt.encode(pair.tgt)) for pair in pairs]
-        usable = [(p, i) for p, i in zip(pairs, ids, strict=True) if examples.is_usable(*i, longest=limit)]
+        limit = config.longest_side
+        usable = build_examples(config).validation_rows(pairs, text, limit)
         if not usable:
             raise unusable(config.data, limit)
         in_order = sorted(usable, key=lambda item: (len(item[1][1]), len(item[1][0])))

@@ -83,6 +83,11 @@ def open_lines(file: str | Path) -> Iterator[str]:
             yield line
 
 
+def is_text(files: Sequence[str | Path]) -> bool:
+    """Return whether this is one plain file, which has one side only."""
+    return len(files) == 1 and form(Path(files[0])) == "plain"
+
+
 def form(path: Path) -> str:
     return FORMS.get(text_suffix(path).lower(), "plain")
 
