@@ -1,0 +1,130 @@
+"""Scores of given text by a language model: log p of each token, in windows that slide over a long text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+import torch
+
+from dragoman.data.collate import collate_blocks
+from dragoman.data.pair import Pair
+from dragoman.data.prepare import running_text
+from dragoman.metrics.text_score import TextScore, units
+from dragoman.models.language_model import LanguageModel
+from dragoman.text.specials import EOS, UNK
+from dragoman.text.tokenizer import Tokenizer
+
+BATCH_TOKENS = 4096  # of the windows that are scored together
+PART_LINES = 64  # of running text that are tokenised together, as for training
+
+ScoredTokens = list[tuple[int, float]]  # tokens and their log p
+
+
+class Sliding(NamedTuple):
+    """How far a token may look back. Windows of `context` tokens begin every `stride` tokens.
+
+    Each token is scored once: all of the first window, and the last `stride` of each later one, which have at
+    least context − stride tokens before them.
+    """
+
+    context: int
+    stride: int
+
+    def windows(self, ids: Iterable[int]) -> Iterator[Window]:
+        rest = iter(ids)
+        seen = list(islice(rest, self.context))
+        if seen:
+            yield Window(seen, len(seen))
+        while new := list(islice(rest, self.stride)):
+            seen = [*seen, *new][-self.context :]
+            yield Window(seen, len(new))
+
+
+class Window(NamedTuple):
+    ids: Sequence[int]
+    scored: int  # tokens at its end
+
+
+class TextScorer:
+    """Scores by a language model on the device where it is."""
+
+    def __init__(self, model: LanguageModel, tokenizer: Tokenizer, sliding: Sliding) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self.sliding = sliding
+
+    def tokens(self, ids: Iterable[int]) -> Iterator[tuple[int, float]]:
+        """Yield each token of a running text and its log p, with the memory of a few windows."""
+        windows = self.sliding.windows(ids)
+        while some := list(islice(windows, max(1, BATCH_TOKENS // self.sliding.context))):
+            for window, log_p in zip(some, self.log_p(some), strict=True):
+                yield from zip(window.ids[-window.scored :], log_p, strict=True)
+
+    def lines(self, lines: Iterable[str]) -> Iterator[tuple[str, ScoredTokens]]:
+        """Yield each line, and its tokens, </s> included, with their log p; none for a blank line."""
+        texts = iter(lines)
+        while some := list(islice(texts, PART_LINES)):
+            rows = [[*self.tokenizer.encode(line), EOS] if line.strip() else [] for line in some]
+            windows = [(n, window) for n, row in enumerate(rows) for window in self.sliding.windows(row)]
+            found: list[ScoredTokens] = [[] for _ in rows]
+            for part in by_length(windows):
+                for (n, window), log_p in zip(part, self.log_p([w for _, w in part]), strict=True):
+                    found[n] += zip(window.ids[-window.scored :], log_p, strict=True)
+            yield from zip(some, found, strict=True)
+
+    def score_lines(self, lines: Iterable[str]) -> TextScore:
+        """Score lines as texts of their own; blank ones do not count."""
+        total = TextScore(0.0, 0, 0, 0)
+        for line, found in self.lines(lines):
+            if found:
+                characters, words = units(line)
+                total += score_of(found, characters + 1, words + 1)
+        return total
+
+    def score_running(self, lines: Iterable[str]) -> TextScore:
+        """Score lines as one running text, in which a newline is a token."""
+        total = TextScore(0.0, 0, 0, 0)
+        counted = [0, 0]
+
+        def ids() -> Iterator[int]:
+            texts = iter(lines)
+            while some := list(islice(texts, PART_LINES)):
+                for line in some:
+                    counted[:] = (a + b + 1 for a, b in zip(counted, units(line), strict=True))
+                pairs = [Pair("", line, 0) for line in some]
+                yield from self.tokenizer.encode(running_text(pairs, self.tokenizer.kind))
+
+        scored = self.tokens(ids())
+        while found := list(islice(scored, BATCH_TOKENS)):
+            total += score_of(found, 0, 0)
+        return total._replace(characters=counted[0], words=counted[1])
+
+    @torch.no_grad()
+    def log_p(self, windows: Sequence[Window]) -> list[list[float]]:
+        """Return log p of the scored tokens of each window."""
+        device = next(self.model.parameters()).device
+        batch = collate_blocks([((), window.ids) for window in windows]).to(device)
+        log_p = self.model.log_p(batch).gather(2, batch.tgt_out.unsqueeze(2)).squeeze(2).tolist()
+        return [
+            row[len(window.ids) - window.scored : len(window.ids)]
+            for row, window in zip(log_p, windows, strict=True)
+        ]
+
+
+def by_length(windows: Iterable[tuple[int, Window]]) -> Iterator[list[tuple[int, Window]]]:
+    """Yield windows of similar length together, the shortest first; those of a line stay in order."""
+    part: list[tuple[int, Window]] = []
+    for item in sorted(windows, key=lambda item: len(item[1].ids)):
+        if part and (len(part) + 1) * len(item[1].ids) > BATCH_TOKENS:
+            yield part
+            part = []
+        part.append(item)
+    if part:
+        yield part
+
+
+def score_of(found: ScoredTokens, characters: int, words: int) -> TextScore:
+    unknown = sum(token == UNK for token, _ in found)
+    return TextScore(-sum(p for _, p in found), len(found), characters, words, unknown)
