@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
+from dragoman.cli.options.overrides import split_texts
 from dragoman.cli.options.search import line as as_line
+from dragoman.cli.options.search import overrides as search_overrides
 from dragoman.cli.terminal import give
 from dragoman.errors import UsageError
+from dragoman.tasks.scores_text import ScoresText
 
 if TYPE_CHECKING:
     from dragoman.cli.input_lines import InputLine
+    from dragoman.config.search import SearchConfig
     from dragoman.data.pair import Pair
     from dragoman.metrics.report import ScoreReport
     from dragoman.tasks.load import TaskModel
@@ -19,7 +23,9 @@ if TYPE_CHECKING:
 # Options that every task has; others belong to translation.
 RUN = {"model", "text", "file", "output", "json", "device", "literal", "languages", "batch"}
 SCORE = {"what", "languages", "json", "device", "save", "lowercase"}
-GLOBAL = {"verb", "debug", "quiet", "run"}
+SEARCH = {"nbest", "sample", "details", "forbid", "continued"}  # of models whose answers are searched
+TEXT = {"context", "stride"}  # of models that say how likely a text is
+GLOBAL = {"verb", "debug", "quiet", "run", "started"}
 
 
 def refuse_options(model: TaskModel, args: argparse.Namespace, known: set[str]) -> None:
@@ -40,18 +46,34 @@ def write_answers(
     """Write one line per input: the text of its answer, or all of it as JSON."""
     from dragoman.cli.verbs.run import as_json
 
-    refuse_options(model, args, RUN)
+    own = getattr(model.answerer, "search", None)
+    refuse_options(model, args, RUN if own is None else RUN | SEARCH)
+    how: dict[str, Any] = {}
+    if own is not None:
+        how = {"search": changed(own, args), "details": args.details, "forbid": args.forbid or ()}
     number = 0
     for lines in batches:
-        for input, answer in zip(lines, model([line.text for line in lines]), strict=True):
+        for input, answer in zip(lines, model([line.text for line in lines], **how), strict=True):
             number += 1
             shown = {"line": number, "source": input.text, **answer.asdict()}
-            give(as_json(shown) + "\n" if args.json else as_line(answer.text) + input.end, out)
+            text = as_line(answer.text) if args.continued is None else answer.text
+            give(as_json(shown) + "\n" if args.json else text + input.end, out)
         out.flush()
+
+
+def changed(own: SearchConfig, args: argparse.Namespace) -> SearchConfig:
+    """Return the search settings of a model with the changes of the command line."""
+    from dragoman.config.load import with_overrides
+
+    _, overrides = split_texts(args.text)
+    batch = [] if args.batch is None else [f"search.batch_sentences={args.batch}"]
+    return with_overrides(own, [*search_overrides(args, own), *overrides, *batch])
 
 
 def score_answers(model: TaskModel, files: Sequence[str], args: argparse.Namespace) -> ScoreReport:
     """Return the scores of a model on files, or on the test set of its settings."""
+    if isinstance(model.task, ScoresText):
+        return score_text(model, model.task, files, args)
     refuse_options(model, args, SCORE)
     pairs = list(examples(model, files, args))
     outputs = [answer.text for answer in model([pair.src for pair in pairs])]
@@ -61,6 +83,24 @@ def score_answers(model: TaskModel, files: Sequence[str], args: argparse.Namespa
         with opened_output(args.save) as out:
             out.writelines(as_line(text) + "\n" for text in outputs)
     return model.task.score(outputs, [pair.tgt for pair in pairs], lowercase=args.lowercase)
+
+
+def score_text(
+    model: TaskModel, task: ScoresText, files: Sequence[str], args: argparse.Namespace
+) -> ScoreReport:
+    """Return how likely a text is; with --save, write the log p of each token of its lines as JSON."""
+    from dragoman.cli.verbs.run import as_json, opened_output
+
+    refuse_options(model, args, SCORE | TEXT)
+    if args.save:
+        with opened_output(args.save) as out:
+            for pair in examples(model, files, args):
+                tokens = task.token_scores(model.answerer, pair.tgt)
+                out.write(
+                    as_json({"text": pair.tgt, "log_p": sum(p for _, p in tokens), "tokens": tokens}) + "\n"
+                )
+    pairs = examples(model, files, args)
+    return task.score_text(model.answerer, pairs, context=args.context, stride=args.stride)
 
 
 def examples(model: TaskModel, files: Sequence[str], args: argparse.Namespace) -> Iterator[Pair]:

@@ -7,11 +7,16 @@ from collections.abc import Sequence
 from dragoman.cli.format import plural
 from dragoman.config.exportable import reasons
 from dragoman.config.model import ModelConfig
+from dragoman.config.parts.no_encoder import NoEncoderPart
+from dragoman.config.parts.recurrent import RNNDecoderPart
 from dragoman.config.text import TextConfig
 
 
 def in_full(model: ModelConfig) -> str:
     encoder, decoder = model.encoder, model.decoder
+    if isinstance(encoder, NoEncoderPart):
+        shape = decoder.wide if isinstance(decoder, RNNDecoderPart) else decoder.shape
+        return f"{decoder.name}, {plural(decoder.layers, 'layer')} × {shape}"
     if (encoder.name, encoder.shape) == (decoder.name, decoder.shape):
         return f"{encoder.name}, {encoder.layers}+{decoder.layers} layers × {encoder.shape}"
     sides = (f"{side.name}, {plural(side.layers, 'layer')} × {side.shape}" for side in (encoder, decoder))
@@ -20,7 +25,7 @@ def in_full(model: ModelConfig) -> str:
 
 def in_short(model: ModelConfig) -> str:
     """Return a short description: transformer 3+3 × 256"""
-    sides = (model.encoder, model.decoder)
+    sides = [side for side in (model.encoder, model.decoder) if not isinstance(side, NoEncoderPart)]
     kinds = dict.fromkeys(side.name for side in sides)
     widths = dict.fromkeys(str(widest(side.width)) for side in sides)
     return f"{' → '.join(kinds)} {'+'.join(str(side.layers) for side in sides)} × {'/'.join(widths)}"

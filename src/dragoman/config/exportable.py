@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 from dragoman.config.model import ModelConfig
 from dragoman.config.parts.head import AdaptiveHeadPart, FrameHeadPart
+from dragoman.config.parts.no_encoder import NoEncoderPart
 from dragoman.config.parts.transformer import TransformerPart
 
 
@@ -36,6 +37,8 @@ def _ct2(model: ModelConfig) -> Iterator[str]:
 
 def _onnx(model: ModelConfig) -> Iterator[str]:
     yield from _no_frames(model)
+    if isinstance(model.encoder, NoEncoderPart):
+        yield "no encoder (only models with a source are exported)"
     for side, part in (("encoder", model.encoder), ("decoder", model.decoder)):
         if isinstance(part, TransformerPart):
             yield f"{part.name} {side} (use ct2 for a Transformer on both sides)"

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from dragoman.config.parts.convolution import ConvPart, KalchbrennerPart
 from dragoman.config.parts.embedding import EmbeddingPart, TableEmbeddingPart
 from dragoman.config.parts.head import AdaptiveHeadPart, FrameHeadPart, HeadPart, SoftmaxHeadPart
+from dragoman.config.parts.no_encoder import NoEncoderPart
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart
 from dragoman.config.parts.transformer import TransformerPart
 from dragoman.config.section import Section
@@ -18,7 +19,8 @@ LONGEST = 1024  # tokens, for models without a limit of their own
 EQUALLY_WIDE = ("dot", "scaled-dot", "cosine")
 
 EncoderPart = Annotated[
-    TransformerPart | RNNEncoderPart | ConvPart | KalchbrennerPart, Field(discriminator="kind")
+    TransformerPart | RNNEncoderPart | ConvPart | KalchbrennerPart | NoEncoderPart,
+    Field(discriminator="kind"),
 ]
 DecoderPart = Annotated[TransformerPart | RNNDecoderPart | ConvPart, Field(discriminator="kind")]
 

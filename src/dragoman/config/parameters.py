@@ -12,6 +12,7 @@ from dragoman.config.model import DecoderPart, EncoderPart, ModelConfig
 from dragoman.config.parts.convolution import ConvPart, KalchbrennerPart
 from dragoman.config.parts.embedding import CharacterEmbeddingPart, EmbeddingPart
 from dragoman.config.parts.head import AdaptiveHeadPart, FrameHeadPart
+from dragoman.config.parts.no_encoder import NoEncoderPart
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart, RNNPart
 from dragoman.config.parts.transformer import TransformerPart
 
@@ -65,13 +66,19 @@ def of_encoder(part: EncoderPart) -> int:
         case KalchbrennerPart():
             widest = part.layers + 1
             return 2 * part.embedding * (widest * (widest + 1) // 2 - 1)
+        case NoEncoderPart():
+            return 0
 
 
 def of_decoder(part: DecoderPart, memory: int) -> int:
     match part:
         case TransformerPart():
-            layer = of_self_attention(part) + of_cross_attention(part, memory) + of_feed_forward(part)
+            cross = of_cross_attention(part, memory) if memory else 0
+            layer = of_self_attention(part) + cross + of_feed_forward(part)
             return part.layers * layer + of_places(part)
+        case RNNDecoderPart() if not memory:
+            reads = zip((part.embedding, *part.widths), part.widths, strict=False)
+            return sum(of_cell(part, read, width) for read, width in reads)
         case RNNDecoderPart():
             return of_recurrent_decoder(part, memory)
         case ConvPart():

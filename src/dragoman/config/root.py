@@ -11,6 +11,7 @@ from dragoman.config.model import ModelConfig
 from dragoman.config.objective import AttentionTerms
 from dragoman.config.parts.convolution import KalchbrennerPart
 from dragoman.config.parts.head import AdaptiveHeadPart
+from dragoman.config.parts.no_encoder import NoEncoderPart
 from dragoman.config.search import SearchConfig
 from dragoman.config.section import Section
 from dragoman.config.text import TextConfig
@@ -44,6 +45,27 @@ class Config(Section):
     def data_of_run(self) -> DataConfig:
         """The data settings with this limit, from which the token store is built."""
         return self.data.model_copy(update={"max_length": self.longest_side})
+
+    @model_validator(mode="after")
+    def _blocks_have_positions(self) -> Config:
+        longest, size = self.model.decoder.longest, self.data.block_size
+        if size and longest and size > longest:
+            raise ValueError(
+                f"data.block_size = {size} is more than the {longest} positions of the decoder; "
+                f"set model.decoder.max_positions = {size}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _a_language_model_has_no_source(self) -> Config:
+        has_source = not isinstance(self.model.encoder, NoEncoderPart)
+        if self.task == "lm" and (has_source or self.model.tied == "all"):
+            raise ValueError(
+                'a language model reads no source; set model.encoder.kind = "none" and model.tied = "target"'
+            )
+        if self.task == "translate" and not has_source:
+            raise ValueError('model.encoder.kind = "none" is for task = "lm"')
+        return self
 
     @model_validator(mode="after")
     def _tying_needs_one_vocabulary(self) -> Config:

@@ -6,4 +6,9 @@ from typing import Any
 
 TASK_DEFAULTS: dict[str, dict[str, Any]] = {
     "translate": {},
+    "lm": {
+        "model": {"encoder": {"kind": "none"}, "tied": "target"},
+        "training": {"label_smoothing": 0.0, "valid_metric": "loss", "valid_decode": 0},
+        "search": {"kind": "sample"},
+    },
 }

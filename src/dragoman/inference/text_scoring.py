@@ -74,18 +74,18 @@ class TextScorer:
                     found[n] += zip(window.ids[-window.scored :], log_p, strict=True)
             yield from zip(some, found, strict=True)
 
-    def score_lines(self, lines: Iterable[str]) -> TextScore:
-        """Score lines as texts of their own; blank ones do not count."""
-        total = TextScore(0.0, 0, 0, 0)
+    def score_lines(self, lines: Iterable[str]) -> Iterator[TextScore]:
+        """Yield the score of each line as a text of its own; blank ones do not count."""
         for line, found in self.lines(lines):
             if found:
                 characters, words = units(line)
-                total += score_of(found, characters + 1, words + 1)
-        return total
+                yield score_of(found, characters + 1, words + 1)
 
-    def score_running(self, lines: Iterable[str]) -> TextScore:
-        """Score lines as one running text, in which a newline is a token."""
-        total = TextScore(0.0, 0, 0, 0)
+    def score_running(self, lines: Iterable[str]) -> Iterator[TextScore]:
+        """Yield the scores of the parts of one running text, in which a newline is a token.
+
+        Characters and words are those of the whole text, distributed over the parts by their tokens.
+        """
         counted = [0, 0]
 
         def ids() -> Iterator[int]:
@@ -96,10 +96,13 @@ class TextScorer:
                 pairs = [Pair("", line, 0) for line in some]
                 yield from self.tokenizer.encode(running_text(pairs, self.tokenizer.kind))
 
-        scored = self.tokens(ids())
-        while found := list(islice(scored, BATCH_TOKENS)):
-            total += score_of(found, 0, 0)
-        return total._replace(characters=counted[0], words=counted[1])
+        scored, parts = self.tokens(ids()), []
+        while found := list(islice(scored, self.sliding.context)):
+            parts.append(score_of(found, 0, 0))
+        tokens = sum(part.tokens for part in parts)
+        for part in parts:
+            characters, words = (count * part.tokens / tokens for count in counted)
+            yield part._replace(characters=characters, words=words)
 
     @torch.no_grad()
     def log_p(self, windows: Sequence[Window]) -> list[list[float]]:

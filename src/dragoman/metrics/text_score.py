@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from dragoman.errors import DataError
+from dragoman.metrics.bootstrap import interval, resampled
+from dragoman.metrics.corpus_score import CorpusScore
+from dragoman.metrics.report import ScoreReport
 
 
 class TextScore(NamedTuple):
@@ -15,12 +23,9 @@ class TextScore(NamedTuple):
 
     nll: float  # −Σ log p, in nats
     tokens: int
-    characters: int
-    words: int  # separated by spaces
+    characters: float
+    words: float  # separated by spaces
     unknown: int = 0  # tokens that are not in the vocabulary
-
-    def __add__(self, other: tuple[Any, ...]) -> TextScore:
-        return TextScore(*(a + b for a, b in zip(self, other, strict=True)))
 
     @property
     def nats_per_token(self) -> float:
@@ -44,21 +49,33 @@ class TextScore(NamedTuple):
         """exp(−1/W Σ log p), whatever the tokens are."""
         return math.exp(min(self.nll / self.words, MOST))
 
-    def asdict(self) -> dict[str, float]:
-        return {
-            "nats_per_token": self.nats_per_token,
-            "perplexity": self.perplexity,
-            "nats_per_character": self.nats_per_character,
-            "bits_per_character": self.bits_per_character,
-            "word_perplexity": self.word_perplexity,
-            "tokens": self.tokens,
-            "characters": self.characters,
-            "words": self.words,
-            "unknown": self.unknown,
-        }
-
 
 MOST = 700.0  # exp of more overflows
+FIGURES = ("perplexity", "nats_per_token", "nats_per_character", "bits_per_character", "word_perplexity")
+
+
+def total(parts: Iterable[TextScore]) -> TextScore:
+    """Return the sums over all parts of a text."""
+    return TextScore(*(sum(column) for column in zip(*parts, strict=True)))
+
+
+def report(parts: Sequence[TextScore]) -> ScoreReport:
+    """Return the figures of a text, with intervals by bootstrap over its lines or parts."""
+    if not parts:
+        raise DataError(
+            "There is no text to score.",
+            expected="at least one line with a character",
+            hint="Give a file with text.",
+        )
+    found = total(parts)
+    columns = np.array(parts, dtype=np.float64)
+    sums = np.array([columns[chosen].sum(axis=0) for chosen in resampled(len(parts))])
+    drawn = [TextScore(*row) for row in sums.tolist()]
+    scores = {
+        name: CorpusScore(getattr(found, name), interval(np.array([getattr(one, name) for one in drawn])))
+        for name in FIGURES
+    }
+    return ScoreReport(scores, len(parts))
 
 
 def units(text: str) -> tuple[int, int]:

@@ -9,6 +9,7 @@ import torch
 from dragoman.config.model import DecoderPart, EncoderPart, ModelConfig
 from dragoman.config.parts.convolution import ConvPart, KalchbrennerPart
 from dragoman.config.parts.head import CTCHeadPart, JointHeadPart
+from dragoman.config.parts.no_encoder import NoEncoderPart
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart
 from dragoman.config.parts.transformer import TransformerPart
 from dragoman.errors import ConfigError
@@ -105,6 +106,13 @@ def build_encoder(part: EncoderPart, matrix: Matrix, *, returns_final_states: bo
             return convolution.build_encoder(part, matrix)
         case KalchbrennerPart():
             return convolution.build_sentence_encoder(part, matrix)
+        case NoEncoderPart():
+            raise ConfigError(
+                "A model that reads a source needs an encoder.",
+                where="model.encoder.kind",
+                expected="transformer, rnn, conv or kalchbrenner",
+                hint="model.encoder.kind=transformer, or task=lm",
+            )
         case _:
             assert_never(part)
 

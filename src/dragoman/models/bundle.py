@@ -17,7 +17,7 @@ from dragoman.config.root import Config
 from dragoman.durable import new_folder
 from dragoman.errors import ModelError, UsageError
 from dragoman.manifest import MANIFEST, SIGNATURE
-from dragoman.models.build import build_model
+from dragoman.models.build import build_language_model, build_model
 from dragoman.models.calibration import FILE as CALIBRATION
 from dragoman.models.calibration import Calibration, read_calibration, write_calibration
 from dragoman.models.folder import (
@@ -30,8 +30,9 @@ from dragoman.models.folder import (
     refuse_swollen,
 )
 from dragoman.models.header import TensorEntry, entries
+from dragoman.models.language_model import LanguageModel
 from dragoman.models.seq2seq import Seq2Seq
-from dragoman.protocols import Network
+from dragoman.protocols import Network, Stepper
 from dragoman.text.build import load as load_text
 from dragoman.text.build import save as save_text
 from dragoman.text.tokenizer_pair import TokenizerPair
@@ -46,6 +47,11 @@ class Bundle:
     text: TokenizerPair
     model: Network
     calibration: Calibration | None = None
+
+    @property
+    def stepper(self) -> Stepper:
+        """The network of a model whose outputs are searched step by step."""
+        return self.model if isinstance(self.model, LanguageModel) else self.seq2seq
 
     @property
     def seq2seq(self) -> Seq2Seq:
@@ -117,6 +123,16 @@ def add_calibration(folder: Path, calibration: Calibration) -> None:
 
 
 def new_model(config: Config, text: TokenizerPair) -> Network:
+    if config.task == "lm":
+        return build_language_model(
+            config.model,
+            text.tgt.size,
+            smoothing=config.training.label_smoothing,
+            seed=config.training.seed,
+            spelling=characters_of_entries(text.tgt)
+            if config.model.tgt_embedding.kind == "characters"
+            else (),
+        )
     return build_model(
         config.model,
         text.src.size,

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch import nn
-
-from dragoman.protocols import Batch, Decoder, Head, LossSum, Memory, State, Step
+from dragoman.protocols import Batch, Decoder, Head, LossSum, Memory, Network, State, Step
 from dragoman.shapes import Bool, Float, Int, Tensor
 
 
-class LanguageModel(nn.Module):
+class LanguageModel(Network):
     """A language model. Of a source, only the number of its rows is used."""
 
     def __init__(self, decoder: Decoder, head: Head) -> None:

@@ -9,11 +9,13 @@ from dragoman.config.root import Config, TaskName
 from dragoman.device import choose_device
 from dragoman.errors import UsageError
 from dragoman.models.bundle import load_bundle
+from dragoman.tasks.lm import LanguageModelling
 from dragoman.tasks.task import Answerer, Task
 from dragoman.tasks.translate import Translate
 
 TASKS: dict[TaskName, Callable[[Config], Task]] = {
     "translate": Translate,
+    "lm": LanguageModelling,
 }
 
 

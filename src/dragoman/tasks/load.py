@@ -20,6 +20,7 @@ from dragoman.metrics.report import ScoreReport
 from dragoman.metrics.report import score as measure
 from dragoman.models.folder import SETTINGS, open_folder
 from dragoman.tasks.examples import build_examples
+from dragoman.tasks.scores_text import ScoresText
 
 if TYPE_CHECKING:
     from dragoman.inference.runtimes.runtime import RuntimeName
@@ -121,5 +122,7 @@ def score(
         outputs = [result.text for result in loaded([pair.src for pair in pairs])]
         return measure(outputs, [pair.tgt for pair in pairs], lowercase=lowercase)
     pairs = list(loaded.examples.read([str(file) for file in files], None, languages))
+    if isinstance(loaded.task, ScoresText):
+        return loaded.task.score_text(loaded.answerer, pairs)
     outputs = [answer.text for answer in loaded([pair.src for pair in pairs])]
     return loaded.task.score(outputs, [pair.tgt for pair in pairs], lowercase=lowercase)

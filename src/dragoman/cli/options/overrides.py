@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dragoman.spelling import closest
 
-_OVERRIDE = re.compile(r"^[a-z_]+(\.[a-z_]+)+=")
+_OVERRIDE = re.compile(r"^(task|[a-z_]+(\.[a-z_]+)+)=")
 
 
 def add_languages(parser: argparse.ArgumentParser) -> None:

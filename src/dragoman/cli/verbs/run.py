@@ -41,6 +41,7 @@ Apply a model: one output line per input line. Without TEXT or FILE, read stdin.
   dragoman run en-de app.po -o app.de.po                 or .xliff, .tmx, .srt: adds missing translations
   dragoman run en-de "A man is riding a bicycle." --nbest 5 --sample top-p=0.9
   dragoman run en-de "Hi {name}, a man." --prefix "Hallo" --glossary terms.tsv --forbid Typ --keep
+  dragoman run play --continue "To be" --sample top-p=0.9 search.max_length=200     a language model
   dragoman run en-de search.size=1 -- "search.size=5"    after -- everything is text"""
 
 RUNTIMES = ("ct2", "torch", "onnx")
@@ -54,6 +55,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         metavar="TEXT",
         help="texts to translate, or text files (or .gz), line by line; then settings such as search.size=1",
+    )
+    add(
+        "--continue",
+        dest="continued",
+        action="append",
+        metavar="TEXT",
+        help="the beginning of a text that a language model continues; may be repeated",
     )
     add("--file", type=Path, metavar="FILE", help="translate a text file (or .gz), line by line")
     add_languages(parser)
@@ -188,6 +196,8 @@ def files_and_texts(arguments: Sequence[str], args: argparse.Namespace) -> list[
         )
     if args.file:
         return [args.file]
+    if args.continued is not None:
+        return [*args.continued]
     found = [Path(one) if is_file(one) else one for one in arguments]
     for one in found:
         if isinstance(one, Path):

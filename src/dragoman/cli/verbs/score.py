@@ -34,7 +34,19 @@ Measure a model: BLEU, chrF, exact match and error rates with 95 % intervals; or
   dragoman score en-de test.en test.de --against en-de-old --diff 10
   dragoman score test.de --hyp output.de"""
 
-NAMES = {"bleu": "BLEU", "chrf": "chrF", "exact_match": "exact match", "wer": "WER", "cer": "CER"}
+NAMES = {
+    "bleu": "BLEU",
+    "chrf": "chrF",
+    "exact_match": "exact match",
+    "wer": "WER",
+    "cer": "CER",
+    "perplexity": "perplexity",
+    "nats_per_token": "nats/token",
+    "nats_per_character": "nats/char",
+    "bits_per_character": "bits/char",
+    "word_perplexity": "word ppl",
+}
+SMALL = ("nats_per_token", "nats_per_character", "bits_per_character")  # shown with more digits
 LEAST_P = 0.001  # the smallest that a thousand resamples can show
 ERRORS = ("wer", "cer")  # better when lower
 PERCENT = ("exact_match", "wer", "cer")
@@ -73,6 +85,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--runtime", choices=RUNTIMES, help="inference engine (default: ct2 if the folder has it)")
     add("--device", default="cpu", metavar="NAME", help="cpu (default), cuda, cuda:1 … or auto")
+    add("--context", type=int, metavar="N", help="of a language model: tokens of a window (default: trained)")
+    add("--stride", type=int, metavar="N", help="of a language model: tokens between windows (default: half)")
     add("--save", type=Path, metavar="FILE", help="write the outputs to FILE, one per line")
     add("--json", action="store_true", help="print the scores as one JSON object")
 
@@ -261,8 +275,9 @@ def table(report: ScoreReport, runtime: RuntimeName | None = None) -> list[str]:
     lines = [f"{'metric':<13}{'value':>8}   95 % interval"]
     for name, score in report.scores.items():
         low, high = score.interval
-        unit = " %" if name in PERCENT else ""
-        lines.append(f"{NAMES[name]:<13}{score.value:>8.2f}   {low:.2f} to {high:.2f}{unit}")
+        unit, digits = " %" if name in PERCENT else "", 4 if name in SMALL else 2
+        value = f"{score.value:>8.{digits}f}"
+        lines.append(f"{NAMES[name]:<13}{value}   {low:.{digits}f} to {high:.{digits}f}{unit}")
     lines += ["", f"{report.sentences:,} sentences" + (f", run by {runtime}" if runtime else "")]
     signed = {NAMES[name]: s.signature for name, s in report.scores.items() if s.signature}
     return lines + [f"{name} signature  {signature}" for name, signature in signed.items()]

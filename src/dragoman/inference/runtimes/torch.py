@@ -88,7 +88,7 @@ class TorchRuntime(TextRuntime):
         `more` are the other models of the ensemble; the `reverse` model reranks the outputs. `bounds`
         override the output bounds of the calibration.
         """
-        self.model: Stepper = bundle.seq2seq
+        self.model: Stepper = bundle.stepper
         self.device = next(bundle.model.parameters()).device
         self.text = bundle.text
         self.search = bundle.config.search
