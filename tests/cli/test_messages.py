@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.cli.check_text import leaked
 from dragoman.cli.main import main
-from dragoman.cli.verbs.score import versus
+from dragoman.cli.score_tables import versus
 from dragoman.data.clean.leakage import Overlap
 from dragoman.inference.model import load
 from dragoman.metrics.significance import Comparison

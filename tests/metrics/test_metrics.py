@@ -12,14 +12,16 @@ import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.errors import DataError
+from dragoman.errors import DataError, UsageError
 from dragoman.metrics.bleu import bleu
 from dragoman.metrics.bootstrap import SAMPLES, p_value, resampled
 from dragoman.metrics.chrf import chrf
 from dragoman.metrics.error_rates import cer, wer
 from dragoman.metrics.exact_match import exact_match
+from dragoman.metrics.names import ERRORS, PERCENT, TITLES, USUAL
 from dragoman.metrics.report import score, values
 from dragoman.metrics.significance import compare
+from dragoman.metrics.table import BY_SACREBLEU, MEASURES, OF_LABELS, OF_SOURCES
 
 REFERENCES = ["the cat sat on the mat .", "a dog ran", "two men ride bicycles in the park .", "it rains"] * 10
 GOOD = ["the cat sat on the mat .", "a dog ran", "two men ride bikes in the park .", "it rains"] * 10
@@ -62,6 +64,33 @@ def test_exact_match_is_the_share_of_equal_lines() -> None:
     assert exact_match(["a", "B", "c"], ["a", "b", "c"]).value == pytest.approx(2 / 3)
 
 
+def test_the_nearest_of_several_references_counts() -> None:
+    outputs, wanted, others = ["a b", "c"], ["x y z", "d"], ["a b c", "c"]
+    assert exact_match(outputs, wanted, others).value == pytest.approx(1 / 2)
+    # one edit to "a b c", of three words on average; none to "c", of one
+    assert wer(outputs, wanted, others).value == pytest.approx(1 / 4)
+    assert bleu(outputs, wanted, others).value == sacrebleu.corpus_bleu(outputs, [wanted, others]).score
+    assert "nrefs:2" in chrf(outputs, wanted, others).signature
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("gleu", "google_gleu or napoles_gleu"), ("belu", "bleu"), ("spn_f1", "span_f1")]
+)
+def test_a_metric_that_does_not_exist_is_refused_with_the_nearest(name: str, meant: str) -> None:
+    with pytest.raises(UsageError, match=f'no metric "{name}". Did you mean {meant}'):
+        score(GOOD, REFERENCES, metrics=[name])
+
+
+def test_metrics_that_are_asked_for_are_measured_once_each() -> None:
+    report = score(GOOD, REFERENCES, metrics=["rouge", "wer", "rouge_1"])
+    assert list(report.scores) == ["rouge_1", "rouge_2", "rouge_l", "wer"]
+
+
+def test_every_metric_has_a_title_and_a_function() -> None:
+    assert sorted(TITLES) == sorted([*BY_SACREBLEU, *MEASURES, *OF_LABELS, *OF_SOURCES])
+    assert set(ERRORS) | set(PERCENT) | set(USUAL) <= set(TITLES)
+
+
 def test_a_perfect_system_has_perfect_scores_and_no_doubt() -> None:
     report = score(REFERENCES, REFERENCES).asdict()
     assert report["bleu"] == pytest.approx(100)
@@ -72,9 +101,9 @@ def test_a_perfect_system_has_perfect_scores_and_no_doubt() -> None:
 
 def test_the_report_has_exactly_the_keys_promised_and_is_json() -> None:
     report = json.loads(json.dumps(score(POOR, REFERENCES).asdict()))
-    metrics = ["bleu", "chrf", "exact_match", "wer", "cer"]
+    metrics = ["bleu", "chrf", "ter", "exact_match", "wer", "cer"]
     assert sorted(report) == sorted([*metrics, "signature", "intervals", "sentences"])
-    assert sorted(report["signature"]) == ["bleu", "chrf"]
+    assert sorted(report["signature"]) == ["bleu", "chrf", "ter"]
     assert list(report["intervals"]) == metrics
     assert report["sentences"] == len(REFERENCES)
     for metric in metrics:
@@ -128,11 +157,11 @@ def test_an_empty_output_and_an_empty_reference_among_others_count_as_edits() ->
 def test_a_much_better_system_is_significantly_better() -> None:
     for row in compare(GOOD, POOR, REFERENCES):
         assert row.p_value < 0.05
-        assert (row.system < row.baseline) == (row.metric in ("wer", "cer"))
+        assert (row.system < row.baseline) == (row.metric in ("ter", "wer", "cer"))
 
 
 def test_a_system_is_not_better_than_itself() -> None:
-    assert [row.p_value for row in compare(GOOD, GOOD, REFERENCES)] == [1.0] * 5
+    assert [row.p_value for row in compare(GOOD, GOOD, REFERENCES)] == [1.0] * 6
 
 
 def test_one_sentence_more_right_of_forty_proves_nothing() -> None:

@@ -15,6 +15,7 @@ from dragoman.tasks.scores_text import ScoresText
 
 if TYPE_CHECKING:
     from dragoman.cli.input_lines import InputLine
+    from dragoman.cli.score_sections import Section
     from dragoman.config.search import SearchConfig
     from dragoman.data.pair import Pair
     from dragoman.metrics.report import ScoreReport
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 RUN = {"model", "text", "file", "output", "json", "device", "literal", "languages", "batch"}
 SCORE = {"what", "languages", "json", "device", "save", "lowercase"}
 SEARCH = {"nbest", "sample", "details", "forbid", "continued"}  # of models whose answers are searched
+MEASURED = {"metrics", "show_edits", "edit_costs"}  # of models whose answers have references
 TEXT = {"context", "stride"}  # of models that say how likely a text is
 GLOBAL = {"verb", "debug", "quiet", "run", "started"}
 
@@ -70,19 +72,30 @@ def changed(own: SearchConfig, args: argparse.Namespace) -> SearchConfig:
     return with_overrides(own, [*search_overrides(args, own), *overrides, *batch])
 
 
-def score_answers(model: TaskModel, files: Sequence[str], args: argparse.Namespace) -> ScoreReport:
-    """Return the scores of a model on files, or on the test set of its settings."""
+def score_answers(
+    model: TaskModel, files: Sequence[str], args: argparse.Namespace
+) -> tuple[ScoreReport, list[Section]]:
+    """Return the scores of a model on files, or on its own test set, and what else is asked for."""
     if isinstance(model.task, ScoresText):
-        return score_text(model, model.task, files, args)
-    refuse_options(model, args, SCORE)
+        return score_text(model, model.task, files, args), []
+    from dragoman.cli.score_sections import TestSet, sections
+    from dragoman.metrics.report import score
+
+    refuse_options(model, args, SCORE | MEASURED)
     pairs = list(examples(model, files, args))
-    outputs = [answer.text for answer in model([pair.src for pair in pairs])]
+    test = TestSet([pair.src for pair in pairs], [pair.tgt for pair in pairs])
+    outputs = [answer.text for answer in model(test.sources)]
     if args.save:
         from dragoman.cli.verbs.run import opened_output
 
         with opened_output(args.save) as out:
             out.writelines(as_line(text) + "\n" for text in outputs)
-    return model.task.score(outputs, [pair.tgt for pair in pairs], lowercase=args.lowercase)
+    how: dict[str, Any] = {"lowercase": args.lowercase}
+    if args.metrics:
+        report = score(outputs, test.references, metrics=args.metrics, sources=test.sources, **how)
+    else:
+        report = model.task.score(outputs, test.references, **how)
+    return report, list(sections(args, test, outputs, None))
 
 
 def score_text(

@@ -45,10 +45,10 @@ def say(line: str) -> None:
     sys.stdout.write(fitting(printable(line), sys.stdout, STDOUT) + "\n")
 
 
-def say_marked(parts: Iterable[tuple[str, bool]]) -> None:
+def say_marked(parts: Iterable[tuple[str, bool]], otherwise: tuple[str, str] = ("[", "]")) -> None:
     """Write a line of a report with marked parts: in bold in a terminal, otherwise in brackets."""
     is_bold = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    before, after = ("\x1b[1m", "\x1b[0m") if is_bold else ("[", "]")
+    before, after = ("\x1b[1m", "\x1b[0m") if is_bold else otherwise
     shown = (
         f"{before}{printable(text)}{after}" if is_marked else printable(text) for text, is_marked in parts
     )

@@ -14,6 +14,6 @@ def metric(*, lowercase: bool = False) -> BLEU:
     return BLEU(lowercase=lowercase, force=True)  # force: no warning on stderr about tokenised periods
 
 
-def bleu(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> CorpusScore:
+def bleu(hypotheses: Sequence[str], *references: Sequence[str], lowercase: bool = False) -> CorpusScore:
     """Return BLEU, from 0 to 100, with sacreBLEU's own bootstrap and signature."""
-    return corpus_score(metric(lowercase=lowercase), hypotheses, references)
+    return corpus_score(metric(lowercase=lowercase), hypotheses, *references)

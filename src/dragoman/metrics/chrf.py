@@ -14,6 +14,6 @@ def metric(*, lowercase: bool = False) -> CHRF:
     return CHRF(lowercase=lowercase)
 
 
-def chrf(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> CorpusScore:
+def chrf(hypotheses: Sequence[str], *references: Sequence[str], lowercase: bool = False) -> CorpusScore:
     """Return chrF, from 0 to 100, with sacreBLEU's own bootstrap and signature."""
-    return corpus_score(metric(lowercase=lowercase), hypotheses, references)
+    return corpus_score(metric(lowercase=lowercase), hypotheses, *references)

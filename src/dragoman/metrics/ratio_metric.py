@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from dragoman.metrics.bootstrap import interval, resampled
 from dragoman.metrics.corpus_score import CorpusScore
 
-Counts = NDArray[np.int64]
+Counts = NDArray[np.int64] | NDArray[np.float64]
 
 
 class RatioMetric(NamedTuple):
     hits: Counts
     units: Counts
+    signature: str = ""
 
     @property
     def value(self) -> float:
@@ -35,4 +36,4 @@ class RatioMetric(NamedTuple):
         )
 
     def score(self) -> CorpusScore:
-        return CorpusScore(self.percent, interval(self.samples()))
+        return CorpusScore(self.percent, interval(self.samples()), self.signature)

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dragoman.errors import DataError
+from dragoman.errors import DataError, UsageError
 from dragoman.metrics import bleu, chrf
 from dragoman.metrics.corpus_score import CorpusScore
 from dragoman.metrics.error_rates import cer, wer
 from dragoman.metrics.exact_match import exact_match
+from dragoman.metrics.names import USUAL, known_metrics
+from dragoman.metrics.sacrebleu_bootstrap import corpus_score
+from dragoman.metrics.table import BY_SACREBLEU, OF_LABELS, OF_SOURCES, measure_of
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class ScoreReport:
 def values(
     hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False
 ) -> dict[str, float]:
-    """Return the scores only, without the cost of computing intervals."""
+    """Return the scores that validation needs, without intervals and without metrics that take long."""
     check(hypotheses, references)
     outputs, wanted = (as_compared(side, lowercase=lowercase) for side in (hypotheses, references))
     return {
@@ -66,30 +69,71 @@ def values(
 def signatures(*, lowercase: bool = False) -> dict[str, str]:
     """Return the sacreBLEU signatures of `values`. They are available only after scoring."""
     found = {}
-    for name, metric in (
-        ("bleu", bleu.metric(lowercase=lowercase)),
-        ("chrf", chrf.metric(lowercase=lowercase)),
-    ):
+    for name, make in BY_SACREBLEU.items():
+        metric = make(lowercase=lowercase)
         metric.corpus_score(["a"], [["a"]])
         found[name] = str(metric.get_signature())
     return found
 
 
-def score(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> ScoreReport:
-    check(hypotheses, references)
-    outputs, wanted = (as_compared(side, lowercase=lowercase) for side in (hypotheses, references))
+def score(
+    hypotheses: Sequence[str],
+    *references: Sequence[str],
+    lowercase: bool = False,
+    metrics: Sequence[str] = USUAL,
+    sources: Sequence[str] = (),
+) -> ScoreReport:
+    """Measure the outputs against one or more references for each."""
+    names = checked_metrics(metrics, hypotheses, references, sources)
+    return measured(names, sources, hypotheses, *references, lowercase=lowercase)
+
+
+def measured(
+    names: Sequence[str],
+    sources: Sequence[str],
+    hypotheses: Sequence[str],
+    *references: Sequence[str],
+    lowercase: bool,
+) -> ScoreReport:
+    """Return the scores of metrics that `checked_metrics` accepts."""
+    origins, outputs, *wanted = (
+        as_compared(side, lowercase=lowercase) for side in (sources, hypotheses, *references)
+    )
     scores = {
-        "bleu": bleu.bleu(hypotheses, references, lowercase=lowercase),
-        "chrf": chrf.chrf(hypotheses, references, lowercase=lowercase),
-        "exact_match": exact_match(outputs, wanted).score(),
-        "wer": wer(outputs, wanted).score(),
-        "cer": cer(outputs, wanted).score(),
+        name: corpus_score(BY_SACREBLEU[name](lowercase=lowercase), hypotheses, *references)
+        if name in BY_SACREBLEU
+        else measure_of(name, origins)(outputs, *wanted).score()
+        for name in names
     }
-    return ScoreReport(scores, len(references))
+    return ScoreReport(scores, len(hypotheses))
 
 
 def as_compared(texts: Sequence[str], *, lowercase: bool) -> list[str]:
     return [text.lower() if lowercase else text for text in texts]
+
+
+def checked_metrics(
+    asked: Sequence[str], outputs: Sequence[str], references: Sequence[Sequence[str]], sources: Sequence[str]
+) -> list[str]:
+    """Return the names of the metrics, if they can be computed from what there is."""
+    names = known_metrics(asked)
+    for one in references:
+        check(outputs, one)
+    for name in names:
+        if name in OF_LABELS and len(references) > 1:
+            raise UsageError(
+                f"{name} compares with one reference, and there are {len(references)}.",
+                where="the references",
+                hint=f"Give one reference, or leave {name} out.",
+            )
+        if name in OF_SOURCES and len(sources) != len(outputs):
+            raise UsageError(
+                f"{name} needs the source of each output: there are {len(sources):,} for {len(outputs):,}.",
+                where="the test set",
+                expected="both sides of the test set",
+                hint=f"dragoman score test.src test.tgt --hyp FILE --metrics {name}",
+            )
+    return names
 
 
 def check(hypotheses: Sequence[str], references: Sequence[str]) -> None:

@@ -11,18 +11,20 @@ from dragoman.metrics.bootstrap import SAMPLES
 from dragoman.metrics.corpus_score import CorpusScore
 
 
-def bootstrapped(metric: Metric, systems: Sequence[Sequence[str]], references: Sequence[str]) -> list[Result]:
+def bootstrapped(
+    metric: Metric, systems: Sequence[Sequence[str]], *references: Sequence[str]
+) -> list[Result]:
     """Return the scores of the systems; all but the first have a p-value against the first.
 
     This avoids `corpus_score(n_bootstrap=…)`, which fails if a resampled corpus has chrF 0.
     """
     named = [(str(number), system) for number, system in enumerate(systems)]
-    test = PairedTest(named, {"metric": metric}, [references], test_type="bs", n_samples=SAMPLES)
+    test = PairedTest(named, {"metric": metric}, references, test_type="bs", n_samples=SAMPLES)
     _, columns = test()
     return [cell for column in columns.values() for cell in column if isinstance(cell, Result)]
 
 
-def corpus_score(metric: Metric, hypotheses: Sequence[str], references: Sequence[str]) -> CorpusScore:
-    (result,) = bootstrapped(metric, [hypotheses], references)
+def corpus_score(metric: Metric, hypotheses: Sequence[str], *references: Sequence[str]) -> CorpusScore:
+    (result,) = bootstrapped(metric, [hypotheses], *references)
     mean, half = float(result.mean or 0), float(result.ci or 0)
     return CorpusScore(float(result.score), (mean - half, mean + half), str(metric.get_signature()))

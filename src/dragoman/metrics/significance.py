@@ -7,13 +7,12 @@ from typing import NamedTuple
 
 from sacrebleu.metrics.base import Metric
 
-from dragoman.metrics import bleu, chrf
 from dragoman.metrics.bootstrap import p_value
-from dragoman.metrics.error_rates import cer, wer
-from dragoman.metrics.exact_match import exact_match
-from dragoman.metrics.ratio_metric import RatioMetric
-from dragoman.metrics.report import check
+from dragoman.metrics.measured import Measured
+from dragoman.metrics.names import USUAL
+from dragoman.metrics.report import as_compared, check, checked_metrics
 from dragoman.metrics.sacrebleu_bootstrap import bootstrapped
+from dragoman.metrics.table import BY_SACREBLEU, measure_of
 
 
 class Comparison(NamedTuple):
@@ -24,33 +23,44 @@ class Comparison(NamedTuple):
 
 
 def compare(
-    system: Sequence[str], baseline: Sequence[str], references: Sequence[str], *, lowercase: bool = False
+    system: Sequence[str],
+    baseline: Sequence[str],
+    *references: Sequence[str],
+    lowercase: bool = False,
+    metrics: Sequence[str] = USUAL,
+    sources: Sequence[str] = (),
 ) -> list[Comparison]:
     """Compare the system with the baseline on the same sentences, one result per metric."""
-    check(system, references)
-    check(baseline, references)
-    by_sacrebleu = [
-        _by_sacrebleu("bleu", bleu.metric(lowercase=lowercase), system, baseline, references),
-        _by_sacrebleu("chrf", chrf.metric(lowercase=lowercase), system, baseline, references),
-    ]
-    if lowercase:
-        system, baseline, references = ([x.lower() for x in side] for side in (system, baseline, references))
-    ours = {"exact_match": exact_match, "wer": wer, "cer": cer}
-    return by_sacrebleu + [
-        _by_counts(name, measure(system, references), measure(baseline, references))
-        for name, measure in ours.items()
-    ]
+    names = checked_metrics(metrics, system, references, sources)
+    check(baseline, references[0])
+    origins, new, old, *wanted = (
+        as_compared(side, lowercase=lowercase) for side in (sources, system, baseline, *references)
+    )
+    rows = []
+    for name in names:
+        if name in BY_SACREBLEU:
+            rows.append(
+                _by_sacrebleu(name, BY_SACREBLEU[name](lowercase=lowercase), system, baseline, references)
+            )
+        else:
+            measure = measure_of(name, origins)
+            rows.append(_by_samples(name, measure(new, *wanted), measure(old, *wanted)))
+    return rows
 
 
 def _by_sacrebleu(
-    name: str, metric: Metric, system: Sequence[str], baseline: Sequence[str], references: Sequence[str]
+    name: str,
+    metric: Metric,
+    system: Sequence[str],
+    baseline: Sequence[str],
+    references: Sequence[Sequence[str]],
 ) -> Comparison:
-    before, after = bootstrapped(metric, [baseline, system], references)
+    before, after = bootstrapped(metric, [baseline, system], *references)
     # For equal scores sacreBLEU returns p = 1/1001, since it counts only differences above the observed one.
     p = 1.0 if before.score == after.score else float(after.p_value or 1.0)
     return Comparison(name, float(before.score), float(after.score), p)
 
 
-def _by_counts(name: str, system: RatioMetric, baseline: RatioMetric) -> Comparison:
-    p = p_value(system.samples() - baseline.samples(), system.percent - baseline.percent)
-    return Comparison(name, baseline.percent, system.percent, p)
+def _by_samples(name: str, system: Measured, baseline: Measured) -> Comparison:
+    new, old = system.score().value, baseline.score().value
+    return Comparison(name, old, new, p_value(system.samples() - baseline.samples(), new - old))

@@ -16,6 +16,7 @@ from dragoman.errors import UsageError, needs_extra
 from dragoman.inference.find_model import find_model
 from dragoman.inference.model import Model, read_ahead
 from dragoman.inference.model import load as load_translation
+from dragoman.metrics.names import USUAL, known_metrics
 from dragoman.metrics.report import ScoreReport
 from dragoman.metrics.report import score as measure
 from dragoman.models.folder import SETTINGS, open_folder
@@ -110,19 +111,24 @@ def score(
     *test: str | Path,
     languages: tuple[str, str] | None = None,
     lowercase: bool = False,
+    metrics: Sequence[str] = (),
 ) -> ScoreReport:
     """Run the model on the source side of a test set and measure the result against its target side.
 
     `languages` selects the two sides of a file with several languages. With `lowercase`, case is ignored.
+    `metrics` are names as in `dragoman score --metrics`; by default those of the task.
     """
+    known_metrics(metrics)  # before time is spent on decoding
     loaded = load(model) if isinstance(model, str | Path) else model
     files = paths_of(test, "test")
     if isinstance(loaded, Model):
         pairs = list(open_pairs(files, languages=languages))
-        outputs = [result.text for result in loaded([pair.src for pair in pairs])]
-        return measure(outputs, [pair.tgt for pair in pairs], lowercase=lowercase)
-    pairs = list(loaded.examples.read([str(file) for file in files], None, languages))
-    if isinstance(loaded.task, ScoresText):
-        return loaded.task.score_text(loaded.answerer, pairs)
-    outputs = [answer.text for answer in loaded([pair.src for pair in pairs])]
-    return loaded.task.score(outputs, [pair.tgt for pair in pairs], lowercase=lowercase)
+    else:
+        pairs = list(loaded.examples.read([str(file) for file in files], None, languages))
+        if isinstance(loaded.task, ScoresText):
+            return loaded.task.score_text(loaded.answerer, pairs)
+    sources, references = [pair.src for pair in pairs], [pair.tgt for pair in pairs]
+    outputs = [answer.text for answer in loaded(sources)]
+    if metrics or isinstance(loaded, Model):
+        return measure(outputs, references, lowercase=lowercase, metrics=metrics or USUAL, sources=sources)
+    return loaded.task.score(outputs, references, lowercase=lowercase)

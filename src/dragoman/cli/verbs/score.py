@@ -6,24 +6,26 @@ import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from dragoman.cli.answers import score_answers
 from dragoman.cli.counting import ProgressCount, decoded, total_of
-from dragoman.cli.differences import differences, show
 from dragoman.cli.flagged import CutOutputs
+from dragoman.cli.options import metrics
 from dragoman.cli.options import search as choosing
 from dragoman.cli.options.overrides import add_languages, split_overrides
+from dragoman.cli.score_sections import Section, TestSet, say_all, sections
+from dragoman.cli.score_tables import table
 from dragoman.cli.terminal import LiveLine, say, talk
 from dragoman.cli.verbs.run import RUNTIMES, load_model, open_model, opened_output
-from dragoman.errors import UsageError
+from dragoman.errors import DataError, UsageError
+from dragoman.metrics.names import USUAL
 
 if TYPE_CHECKING:
     from dragoman.config.data import Corpus
     from dragoman.config.root import Config
     from dragoman.inference.runtimes.runtime import RuntimeName
     from dragoman.metrics.report import ScoreReport
-    from dragoman.metrics.significance import Comparison
     from dragoman.tasks.load import TaskModel
     from dragoman.text.languages import Languages
 
@@ -32,29 +34,9 @@ Measure a model: BLEU, chrF, exact match and error rates with 95 % intervals; or
 
   dragoman score en-de test.en test.de
   dragoman score en-de test.en test.de --against en-de-old --diff 10
-  dragoman score test.de --hyp output.de"""
-
-NAMES = {
-    "bleu": "BLEU",
-    "chrf": "chrF",
-    "exact_match": "exact match",
-    "wer": "WER",
-    "cer": "CER",
-    "perplexity": "perplexity",
-    "nats_per_token": "nats/token",
-    "nats_per_character": "nats/char",
-    "bits_per_character": "bits/char",
-    "word_perplexity": "word ppl",
-}
-SMALL = ("nats_per_token", "nats_per_character", "bits_per_character")  # shown with more digits
-LEAST_P = 0.001  # the smallest that a thousand resamples can show
-ERRORS = ("wer", "cer")  # better when lower
-PERCENT = ("exact_match", "wer", "cer")
-
-
-class TestSet(NamedTuple):
-    sources: list[str]  # empty if only references are given
-    references: list[str]
+  dragoman score test.de --hyp output.de
+  dragoman score en-de test.en test.de --by-length --show-edits 5
+  dragoman score test.src test.ref0 --ref test.ref1 --hyp output.txt --metrics napoles_gleu rouge"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "then settings such as search.size=1",
     )
     add_languages(parser)
+    metrics.add_arguments(parser)
     add("--hyp", type=Path, metavar="FILE", help="score these outputs instead of a model's")
     add("--against", type=Path, metavar="OTHER", help="compare with another model, or a file of outputs")
     add(
@@ -97,29 +80,36 @@ def run(args: argparse.Namespace) -> int:
     names, overrides = split_overrides(args.what)
     model, files = (None, names) if args.hyp else (names[0], names[1:])
     check_arguments(args, files, overrides)
+    metrics.check_arguments(args)
     if model and settings_of(model).task != "translate":
         loaded = open_model(model, device=args.device)
-        report = score_answers(cast("TaskModel", loaded), files, args)
-        for line in [json.dumps(report.asdict())] if args.json else table(report):
-            say(line)
+        print_scores(args, *score_answers(cast("TaskModel", loaded), files, args))
         talk(f"Next: dragoman run {model} TEXT")
         return 0
+    args.metrics = args.metrics or USUAL
     if model and files:
         warn_swapped(model, files)
-    test = test_set(model, files, args.languages)
+    test = test_set(model, files, args.languages, args.ref)
+    check_test(args, test)
     outputs, runtime = outputs_of(args.hyp or Path(model or ""), test, overrides, args.runtime, args.device)
     if args.save:
         with opened_output(args.save) as out:
             out.writelines(line + "\n" for line in outputs)
     if args.calibrate and model:
         calibrate_model(model, test)
-    report = score(outputs, test.references, lowercase=args.lowercase)
     others: list[str] | None = None
     if args.against:
         others, other_runtime = outputs_of(args.against, test, overrides, args.runtime, args.device)
         if runtime and other_runtime and runtime != other_runtime:
             talk(f"{model} is run by {runtime}, {args.against} by {other_runtime}: set --runtime for both.")
-    print_scores(args, report, runtime, test, outputs, others)
+    report = score(
+        outputs,
+        *test.all_references,
+        lowercase=args.lowercase,
+        metrics=args.metrics,
+        sources=test.sources,
+    )
+    print_scores(args, report, list(sections(args, test, outputs, others)), runtime)
     talk(f"Next: {next_command(model, files, args)}")
     return 0
 
@@ -127,28 +117,19 @@ def run(args: argparse.Namespace) -> int:
 def print_scores(
     args: argparse.Namespace,
     report: ScoreReport,
-    runtime: RuntimeName | None,
-    test: TestSet,
-    outputs: list[str],
-    others: list[str] | None,
+    more: Sequence[Section],
+    runtime: RuntimeName | None = None,
 ) -> None:
-    """Print the scores, compared with those of `others` if there are any."""
-    from dragoman.metrics.significance import compare
-
-    rows = compare(outputs, others, test.references, lowercase=args.lowercase) if others is not None else []
-    apart = differences(*test, outputs, others) if args.diff and others is not None else []
+    """Print the scores, and whatever else is asked for."""
     if args.json:
         facts: dict[str, Any] = {"runtime": runtime} if runtime else {}
-        if rows:
-            facts["against"] = {row.metric: {"value": row.baseline, "p": row.p_value} for row in rows}
-        if args.diff:
-            facts["differences"] = [one._asdict() for one in apart[: args.diff]]
+        for section in more:
+            facts |= section.facts
         say(json.dumps({**report.asdict(), **facts}))
         return
-    for line in [*table(report, runtime), *(versus(rows, args.against) if rows else [])]:
-        say(line)
-    if args.diff:
-        show(apart, args.diff, report.sentences)
+    say_all(table(report, runtime))
+    for section in more:
+        section.show()
 
 
 def check_arguments(args: argparse.Namespace, files: Sequence[str], overrides: Sequence[str]) -> None:
@@ -177,16 +158,41 @@ def check_arguments(args: argparse.Namespace, files: Sequence[str], overrides: S
         )
 
 
-def test_set(model: str | None, files: Sequence[str], languages: Languages | None) -> TestSet:
+def test_set(
+    model: str | None, files: Sequence[str], languages: Languages | None, further: Sequence[Path]
+) -> TestSet:
+    """Return the pairs of the files, and further references."""
     from dragoman.data.readers.open_pairs import form, open_lines, open_pairs
 
+    more = [list(open_lines(file)) for file in further]
     if model is None and len(files) == 1 and form(Path(files[0])) == "plain":
-        return TestSet([], list(open_lines(files[0])))
+        return TestSet([], list(open_lines(files[0])), more)
     if not files:
         own = own_test_set(model or "")
         files, languages = own.files, own.languages
     pairs = list(open_pairs(files, languages=languages))
-    return TestSet([pair.src for pair in pairs], [pair.tgt for pair in pairs])
+    return TestSet([pair.src for pair in pairs], [pair.tgt for pair in pairs], more)
+
+
+def check_test(args: argparse.Namespace, test: TestSet) -> None:
+    """Raise errors of the test set that can be found before time is spent on decoding."""
+    from dragoman.metrics.report import checked_metrics
+
+    for file, references in zip(args.ref, test.more, strict=True):
+        if len(references) != len(test.references):
+            raise DataError(
+                f"It has {len(references):,} lines, and the test set has {len(test.references):,}.",
+                where=f"--ref {file}",
+                expected="a reference for each line of the test set",
+                hint="Count the lines: wc -l FILE",
+            )
+    checked_metrics(args.metrics, test.references, test.all_references, test.sources)
+    if args.by_length and not test.sources:
+        raise UsageError(
+            "Scores by length need the source side of the test set, not only the references.",
+            where="--by-length",
+            hint=f"dragoman score test.src {args.what[0]} --hyp {args.hyp} --by-length",
+        )
 
 
 def settings_of(model: str) -> Config:
@@ -269,30 +275,6 @@ def calibrate_model(model: str, test: TestSet) -> None:
     talk(f"Calibrated on {learned.sentences:,} pairs: token ECE {before:.3f} before, {after:.3f} after.")
     if was_signed:
         talk(f"The folder was signed and has changed. Sign it again: dragoman check {model} --sign KEY")
-
-
-def table(report: ScoreReport, runtime: RuntimeName | None = None) -> list[str]:
-    lines = [f"{'metric':<13}{'value':>8}   95 % interval"]
-    for name, score in report.scores.items():
-        low, high = score.interval
-        unit, digits = " %" if name in PERCENT else "", 4 if name in SMALL else 2
-        value = f"{score.value:>8.{digits}f}"
-        lines.append(f"{NAMES[name]:<13}{value}   {low:.{digits}f} to {high:.{digits}f}{unit}")
-    lines += ["", f"{report.sentences:,} sentences" + (f", run by {runtime}" if runtime else "")]
-    signed = {NAMES[name]: s.signature for name, s in report.scores.items() if s.signature}
-    return lines + [f"{name} signature  {signature}" for name, signature in signed.items()]
-
-
-def versus(rows: Sequence[Comparison], other: Path) -> list[str]:
-    lines = ["", f"against {other} (paired bootstrap)", f"{'metric':<13}{'this':>8}{'other':>9}{'p':>9}"]
-    for row in rows:
-        is_better = (row.system < row.baseline) == (row.metric in ERRORS)
-        verdict = (
-            "could be chance" if row.p_value >= 0.05 else "this is better" if is_better else "other is better"
-        )
-        p = f"≤ {LEAST_P}" if row.p_value <= LEAST_P else f"{row.p_value:.3f}"
-        lines.append(f"{NAMES[row.metric]:<13}{row.system:>8.2f}{row.baseline:>9.2f}{p:>9}   {verdict}")
-    return lines
 
 
 def next_command(model: str | None, files: Sequence[str], args: argparse.Namespace) -> str:
