@@ -20,7 +20,8 @@ def frames(path: list[int], p: float = 0.9) -> np.ndarray:
 
 @pytest.mark.parametrize("size", [0, 4])
 def test_characters_have_frames_and_confidence(size: int) -> None:
-    found = transcription(frames([BLANK, A, A, SPACE, BLANK, B, BLANK, B]), TEXT, CTCSearch(size))
+    log_y = frames([BLANK, A, A, SPACE, BLANK, B, BLANK, B])
+    found = transcription(log_y, TEXT, CTCSearch(size)(log_y)[:1])
     assert found.text == "a bb"
     spans = [(c.text, c.start, c.end) for c in found.characters]
     assert spans == [("a", 1, 3), (" ", 3, 4), ("b", 5, 6), ("b", 7, 8)]
@@ -31,7 +32,7 @@ def test_characters_have_frames_and_confidence(size: int) -> None:
 
 def test_confidence_is_the_probability_of_the_text() -> None:
     log_y = frames([A, BLANK], p=0.6)
-    found = transcription(log_y, TEXT, CTCSearch(size=64, n_best=3))
+    found = transcription(log_y, TEXT, CTCSearch(64)(log_y)[:3])
     y = np.exp(log_y.astype(np.float64))
     assert found.confidence == pytest.approx(y[0, A] * (y[1, BLANK] + y[1, A]) + y[0, BLANK] * y[1, A])
     assert found.alternatives[0].text == found.text == "a"
@@ -39,7 +40,8 @@ def test_confidence_is_the_probability_of_the_text() -> None:
 
 
 def test_empty_transcription() -> None:
-    found = transcription(frames([BLANK] * 3), TEXT, CTCSearch(4))
+    log_y = frames([BLANK] * 3)
+    found = transcription(log_y, TEXT, CTCSearch(4)(log_y)[:1])
     assert (found.text, found.characters) == ("", ())
 
 

@@ -17,6 +17,8 @@ def in_full(model: ModelConfig) -> str:
     if isinstance(encoder, NoEncoderPart):
         shape = decoder.wide if isinstance(decoder, RNNDecoderPart) else decoder.shape
         return f"{decoder.name}, {plural(decoder.layers, 'layer')} × {shape}"
+    if not model.head.reads_decoder:
+        return f"{encoder.name}, {plural(encoder.layers, 'layer')} × {encoder.shape} → {model.head.kind}"
     if (encoder.name, encoder.shape) == (decoder.name, decoder.shape):
         return f"{encoder.name}, {encoder.layers}+{decoder.layers} layers × {encoder.shape}"
     sides = (f"{side.name}, {plural(side.layers, 'layer')} × {side.shape}" for side in (encoder, decoder))
@@ -25,7 +27,8 @@ def in_full(model: ModelConfig) -> str:
 
 def in_short(model: ModelConfig) -> str:
     """Return a short description: transformer 3+3 × 256"""
-    sides = [side for side in (model.encoder, model.decoder) if not isinstance(side, NoEncoderPart)]
+    used = (model.encoder, model.decoder) if model.head.reads_decoder else (model.encoder,)
+    sides = [side for side in used if not isinstance(side, NoEncoderPart)]
     kinds = dict.fromkeys(side.name for side in sides)
     widths = dict.fromkeys(str(widest(side.width)) for side in sides)
     return f"{' → '.join(kinds)} {'+'.join(str(side.layers) for side in sides)} × {'/'.join(widths)}"

@@ -14,6 +14,8 @@ from dragoman.config.parts.head import AdaptiveHeadPart, FrameHeadPart
 from dragoman.config.parts.no_encoder import NoEncoderPart
 from dragoman.config.parts.transformer import TransformerPart
 
+NO_FRAMES = "{} head (it runs with PyTorch)"
+
 
 def reasons(model: ModelConfig, target: str) -> list[str]:
     """Return why this model cannot be exported to `target`, one clause per option; empty if it can."""
@@ -21,7 +23,9 @@ def reasons(model: ModelConfig, target: str) -> list[str]:
 
 
 def _ct2(model: ModelConfig) -> Iterator[str]:
-    yield from _no_frames(model)
+    if isinstance(model.head, FrameHeadPart):
+        yield NO_FRAMES.format(model.head.kind)
+        return
     elsewhere = "" if any(_onnx(model)) else "; use ONNX"
     for side, part in (("encoder", model.encoder), ("decoder", model.decoder)):
         if not isinstance(part, TransformerPart):
@@ -36,17 +40,14 @@ def _ct2(model: ModelConfig) -> Iterator[str]:
 
 
 def _onnx(model: ModelConfig) -> Iterator[str]:
-    yield from _no_frames(model)
+    if isinstance(model.head, FrameHeadPart):
+        yield NO_FRAMES.format(model.head.kind)
+        return
     if isinstance(model.encoder, NoEncoderPart):
         yield "no encoder (only models with a source are exported)"
     for side, part in (("encoder", model.encoder), ("decoder", model.decoder)):
         if isinstance(part, TransformerPart):
             yield f"{part.name} {side} (use ct2 for a Transformer on both sides)"
-
-
-def _no_frames(model: ModelConfig) -> Iterator[str]:
-    if isinstance(model.head, FrameHeadPart):
-        yield f"{model.head.kind} head (it runs with PyTorch)"
 
 
 TARGETS: dict[str, Callable[[ModelConfig], Iterator[str]]] = {"ct2": _ct2, "onnx": _onnx}

@@ -6,6 +6,11 @@ from typing import Any
 
 TASK_DEFAULTS: dict[str, dict[str, Any]] = {
     "translate": {},
+    "transcribe": {
+        "text": {"kind": "char"},
+        "model": {"preset": "rnn-small", "head": {"kind": "ctc"}},
+        "training": {"valid_metric": "cer"},
+    },
     "lm": {
         "model": {"encoder": {"kind": "none"}, "tied": "target"},
         "training": {"label_smoothing": 0.0, "valid_metric": "loss", "valid_decode": 0},

@@ -61,22 +61,24 @@ class Transcription(NamedTuple):
         return f"Transcription({self.text!r}, confidence={self.confidence:.2f})"
 
 
+EMPTY = Transcription("", 0.0, 1.0, (), ())
+
+
 class CTCSearch(NamedTuple):
     """Prefix beam search, or the best path if `size` is 0."""
 
     size: int
-    n_best: int = 1
     fusion: Fusion | None = None
 
     def __call__(self, log_y: Floats) -> list[Hypothesis]:
+        """Return the hypotheses, best first."""
         if not self.size:
             return [best_path(log_y)]
-        return prefix_beam(log_y, self.size, nbest=self.n_best, fusion=self.fusion)
+        return prefix_beam(log_y, self.size, nbest=self.size, fusion=self.fusion)
 
 
-def transcription(log_y: Floats, tokenizer: Tokenizer, search: CTCSearch) -> Transcription:
-    """Return the transcription of the frames with log y of [S V]."""
-    found = search(log_y)
+def transcription(log_y: Floats, tokenizer: Tokenizer, found: Sequence[Hypothesis]) -> Transcription:
+    """Return the transcription of the frames with log y of [S V] from its hypotheses, best first."""
     best, texts = found[0], [tokenizer.decode(h.tokens) for h in found]
     alternatives = [Alternative(text, h.score, h.tokens) for text, h in zip(texts, found, strict=True)]
     return Transcription(

@@ -12,6 +12,7 @@ from dragoman.config.parts.head import CTCHeadPart, JointHeadPart
 from dragoman.config.parts.no_encoder import NoEncoderPart
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart
 from dragoman.config.parts.transformer import TransformerPart
+from dragoman.config.root import Config
 from dragoman.errors import ConfigError
 from dragoman.models.builders import convolution, recurrent, transformer
 from dragoman.models.builders.embedding import Spelling, build_embedding
@@ -21,7 +22,29 @@ from dragoman.models.heads.ctc import CTCHead
 from dragoman.models.language_model import LanguageModel
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.nn.embedding import Matrix
-from dragoman.protocols import Decoder, Encoder
+from dragoman.protocols import Decoder, Encoder, Network
+
+
+def build_network(
+    config: Config, src_size: int, tgt_size: int, *, src_spelling: Spelling, tgt_spelling: Spelling
+) -> Network:
+    """Return the network of a task, with new weights."""
+    model, training = config.model, config.training
+    if config.task == "lm":
+        return build_language_model(
+            model, tgt_size, smoothing=training.label_smoothing, seed=training.seed, spelling=tgt_spelling
+        )
+    if isinstance(model.head, CTCHeadPart):
+        return build_ctc(model, src_size, tgt_size, seed=training.seed, src_spelling=src_spelling)
+    return build_model(
+        model,
+        src_size,
+        tgt_size,
+        smoothing=training.label_smoothing,
+        seed=training.seed,
+        src_spelling=src_spelling,
+        tgt_spelling=tgt_spelling,
+    )
 
 
 def build_model(

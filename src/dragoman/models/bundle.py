@@ -17,7 +17,7 @@ from dragoman.config.root import Config
 from dragoman.durable import new_folder
 from dragoman.errors import ModelError, UsageError
 from dragoman.manifest import MANIFEST, SIGNATURE
-from dragoman.models.build import build_language_model, build_model
+from dragoman.models.build import build_network
 from dragoman.models.calibration import FILE as CALIBRATION
 from dragoman.models.calibration import Calibration, read_calibration, write_calibration
 from dragoman.models.folder import (
@@ -123,22 +123,10 @@ def add_calibration(folder: Path, calibration: Calibration) -> None:
 
 
 def new_model(config: Config, text: TokenizerPair) -> Network:
-    if config.task == "lm":
-        return build_language_model(
-            config.model,
-            text.tgt.size,
-            smoothing=config.training.label_smoothing,
-            seed=config.training.seed,
-            spelling=characters_of_entries(text.tgt)
-            if config.model.tgt_embedding.kind == "characters"
-            else (),
-        )
-    return build_model(
-        config.model,
+    return build_network(
+        config,
         text.src.size,
         text.tgt.size,
-        smoothing=config.training.label_smoothing,
-        seed=config.training.seed,
         src_spelling=characters_of_entries(text.src)
         if config.model.src_embedding.kind == "characters"
         else (),

@@ -61,5 +61,10 @@ class JointCTC(Seq2Seq):
     def frames(self, src: Source, keep: Bool[Tensor, "B S"]) -> Frames:
         return self.ctc(self.encoder(src, keep))
 
+    def log_p_attention(self, batch: Batch) -> Float[Tensor, " B"]:
+        """Return log p_att(y | x) of each row, for re-ranking."""
+        log_p = self.log_p(batch).gather(2, batch.tgt_out.unsqueeze(2)).squeeze(2)
+        return (log_p * batch.tgt_keep).sum(dim=1)
+
     if TYPE_CHECKING:
         __call__ = forward

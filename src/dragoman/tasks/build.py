@@ -11,10 +11,12 @@ from dragoman.errors import UsageError
 from dragoman.models.bundle import load_bundle
 from dragoman.tasks.lm import LanguageModelling
 from dragoman.tasks.task import Answerer, Task
+from dragoman.tasks.transcribe import Transcribe
 from dragoman.tasks.translate import Translate
 
 TASKS: dict[TaskName, Callable[[Config], Task]] = {
     "translate": Translate,
+    "transcribe": Transcribe,
     "lm": LanguageModelling,
 }
 

@@ -46,7 +46,7 @@ class CTCHead(nn.Module):
 
     def loss(self, memory: Memory, batch: Batch) -> LossSum:
         nll = self.nll(memory, batch).sum()
-        return LossSum(nll, nll)
+        return LossSum(nll, nll.detach())
 
     if TYPE_CHECKING:
         __call__ = forward

@@ -1,0 +1,149 @@
+"""Transcription from letters, end to end: trained, resumed, saved, run and scored by the real commands."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dragoman
+from dragoman.config.load import load
+from dragoman.errors import ConfigError
+from dragoman.inference.transcription import Transcription
+from dragoman.tasks.load import TaskModel
+from dragoman.training.run import Run
+from support.runs import record, train
+
+SOUNDS = {"a": "A", "b": "B", "c": "KS", "d": "D", "e": "EE"}
+ENCODER = {"kind": "rnn", "layers": 1, "width": 32, "embedding": 16, "dropout": 0.1}
+DECODER = {"kind": "rnn", "layers": 1, "width": 16, "embedding": 16, "dropout": 0.1}
+HEADS = {
+    "ctc": {"kind": "ctc", "split": 3},
+    "ctc-attention": {"kind": "ctc-attention", "split": 3, "weight": 0.5},
+}
+
+
+def sounds(word: str) -> str:
+    return "".join(SOUNDS[letter] for letter in word)
+
+
+def write_words(folder: Path, count: int = 600) -> None:
+    draw = random.Random(0)
+    words = ["".join(draw.choices("abcde", k=draw.randint(2, 8))) for _ in range(count)]
+    for name, part in (("train", words[100:]), ("valid", words[:100])):
+        lines = [f"{word}\t{sounds(word)}\n" for word in part]
+        (folder / f"{name}.tsv").write_text("".join(lines), encoding="utf-8")
+
+
+def settings(folder: Path, head: str = "ctc", **training: Any) -> dict[str, Any]:
+    return {
+        "task": "transcribe",
+        "data": {
+            "train": [{"files": [str(folder / "train.tsv")]}],
+            "valid": {"files": [str(folder / "valid.tsv")]},
+        },
+        "model": {"encoder": ENCODER, "decoder": DECODER, "head": HEADS[head], "tied": "none"},
+        "training": {
+            "updates": 12,
+            "batch_tokens": 400,
+            "threads": 1,
+            "lr": 0.02,
+            "warmup": 4,
+            "checkpoint_every": 4,
+            "validate_every": 6,
+            "valid_decode": 5,
+            "precision": "fp32",
+            **training,
+        },
+    }
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("letters")
+    write_words(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(words: Path) -> Path:
+    """A model that has learned the sounds of the letters."""
+    config = load(None, base=settings(words, updates=160, validate_every=80, checkpoint_every=40))
+    Run(config, words / "run", [], lambda _: True).train()
+    return words / "run"
+
+
+def test_it_learns_and_the_commands_run_it(model: Path, words: Path, dragoman: list[str]) -> None:
+    def command(*arguments: str) -> str:
+        done = subprocess.run([*dragoman, *arguments], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert command("run", str(model), "decade", "bee") == "DEEKSADEE\nBEEEE\n"
+    found = json.loads(command("run", str(model), "bad", "--json"))
+    assert found["text"] == "BAD"
+    assert [c["text"] for c in found["characters"]] == ["B", "A", "D"]
+    assert 0.5 < found["confidence"] <= 1.0
+    report = json.loads(command("score", str(model), str(words / "valid.tsv"), "--json"))
+    assert report["cer"] < 5
+    assert report["sentences"] == 100
+
+
+def test_one_alone_equals_one_in_a_batch(model: Path) -> None:
+    loaded = dragoman.load(model)
+    assert isinstance(loaded, TaskModel)
+    inputs = ["decade", "a", "bee", "", "cab", "dddd", "ace", "abcdeabc"]
+    together = loaded(inputs)
+    assert all(isinstance(one, Transcription) for one in together)
+    assert [loaded(one) for one in inputs] == together
+    assert together[3].text == ""
+
+
+def test_given_text_is_aligned(model: Path) -> None:
+    loaded = dragoman.load(model)
+    assert isinstance(loaded, TaskModel)
+    found = loaded.answerer.align(["cab"], ["KSAB"])[0]
+    assert [c.text for c in found] == ["K", "S", "A", "B"]
+    assert [c.start // 3 for c in found] == [0, 0, 1, 2]  # three frames for each letter
+
+
+@pytest.mark.parametrize("head", ["ctc", pytest.param("ctc-attention", marks=pytest.mark.slow)])
+def test_stopped_and_resumed_equals_uninterrupted(words: Path, tmp_path: Path, head: str) -> None:
+    config = load(None, base=settings(words, head))
+
+    def stop(event: Any) -> None:
+        if event["event"] == "step" and event["step"] == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    Run(config, tmp_path / "whole", [], lambda _: True).train()
+    assert Run(config, tmp_path / "halved", [stop], lambda _: True).train().reason == "asked"
+    assert Run(config, tmp_path / "halved", [], lambda _: True).train().reason == "done"
+    assert record(tmp_path / "halved") == record(tmp_path / "whole")
+
+
+@pytest.mark.slow
+def test_two_ranks_equal_one(words: Path, tmp_path: Path) -> None:
+    tables = settings(words, micro_batches=2)
+    for ranks in (1, 2):
+        train(tables, tmp_path / str(ranks), ranks)
+    assert record(tmp_path / "1") == record(tmp_path / "2")
+
+
+def test_joint_model_reranks(words: Path, tmp_path: Path) -> None:
+    Run(load(None, base=settings(words, "ctc-attention")), tmp_path / "run", [], lambda _: True).train()
+    loaded = dragoman.load(tmp_path / "run")
+    assert isinstance(loaded, TaskModel)
+    inputs = ["decade", "bee", "cab"]
+    together = loaded(inputs)
+    assert [loaded(one).text for one in inputs] == [one.text for one in together]
+
+
+def test_other_heads_are_refused(words: Path, tmp_path: Path) -> None:
+    tables = settings(words)
+    tables["model"]["head"] = {"kind": "softmax"}
+    with pytest.raises(ConfigError, match="reads a label from each frame"):
+        Run(load(None, base=tables), tmp_path / "run", [], lambda _: True).train()
