@@ -36,8 +36,30 @@ def tiny(
     return Bundle(config, text, built)
 
 
+def tiny_lm(part: dict[str, Any] = RNN, *, seed: int = 1, words: list[str] = WORDS) -> Bundle:
+    """Return a language model with the vocabulary of `tiny`."""
+    config = validate(
+        {
+            "task": "lm",
+            "data": {"train": "train.txt"},
+            "text": {"kind": "word", "size": 100},
+            "model": {"decoder": part},
+            "training": {"seed": seed},
+        }
+    )
+    text = learn(config.text, zip([" ".join(words)], [" ".join(words)], strict=True))
+    built = new_model(config, text).eval()
+    with torch.no_grad():
+        for parameter in built.parameters():
+            parameter.mul_(3.0)
+    return Bundle(config, text, built)
+
+
 def tiny_folder(folder: Path, **options: Any) -> Path:
-    bundle = tiny(**options)
+    return saved(folder, tiny(**options))
+
+
+def saved(folder: Path, bundle: Bundle) -> Path:
     save_bundle(
         folder,
         bundle.config,

@@ -80,6 +80,13 @@ class SearchConfig(Section):
         le=1,
         description="Weight in the score of a reverse model used for reranking: log p(x | y) per token.",
     )
+    lm_weight: float = Field(
+        default=0.2,
+        ge=0,
+        description=(
+            "The β of shallow fusion: a language model given with --lm adds β log p to the score of a token."
+        ),
+    )
     min_length: int = Field(default=0, ge=0, description="Minimum output length in tokens.")
     no_repeat_ngram: int = Field(
         default=0, ge=0, description="Forbid repeated n-grams of this many tokens in an output; 0 allows all."

@@ -160,6 +160,7 @@ def load(
     runtime: RuntimeName | None = None,
     ensemble: Sequence[str | Path] = (),
     reverse: str | Path | None = None,
+    lm: str | Path | None = None,
     workers: int = 1,
     device: str = "cpu",
     same_bits: bool = False,
@@ -168,22 +169,26 @@ def load(
 
     The default `runtime` is CTranslate2 or ONNX Runtime if the folder has an export for it, else PyTorch.
     `ensemble` lists further models, whose predictions are combined with the model's; `reverse` is a model
-    trained in the opposite direction, which reranks the outputs. With several `workers`, PyTorch decodes in
+    trained in the opposite direction, which reranks the outputs; `lm` is a language model that is fused into
+    the search. With several `workers`, PyTorch decodes in
     that many processes. `device` is cpu, cuda, cuda:1 …, or auto for a GPU if there is one (nothing was ever
     run on a real GPU). `same_bits` requests MKL's strict mode (MKL_CBWR) for PyTorch, in the whole process.
     """
     folder = find_model(path_of(path, "path"))
     others = paths_of(ensemble, "ensemble")
     back = None if reverse is None else path_of(reverse, "reverse")
+    fused = None if lm is None else path_of(lm, "lm")
     check_worker_count(workers)
-    is_forced, is_alone = runtime is not None, not others and back is None
+    is_forced, is_alone = runtime is not None, not others and back is None and fused is None
     chosen: RuntimeName = runtime or (pick_runtime(folder) if is_alone else None) or "torch"
     if chosen == "torch":
-        translator = open_torch(folder, others, back, workers, device=device, same_bits=same_bits)
+        translator = open_torch(
+            folder, others, back, fused, workers=workers, device=device, same_bits=same_bits
+        )
         return Model(folder, translator, is_forced=is_forced)
     if not is_alone:
         raise UsageError(
-            "Ensembles and reverse models run in PyTorch only.",
+            "Ensembles, reverse models and language models run in PyTorch only.",
             where=f'runtime = "{chosen}"',
             expected="no runtime, or torch",
             hint=f'Leave out the runtime "{chosen}", or use "torch".',
@@ -212,8 +217,9 @@ def open_torch(
     folder: Path,
     ensemble: Sequence[Path] = (),
     reverse: Path | None = None,
-    workers: int = 1,
+    lm: Path | None = None,
     *,
+    workers: int = 1,
     device: str = "cpu",
     same_bits: bool = False,
 ) -> TorchRuntime:
@@ -233,7 +239,8 @@ def open_torch(
         )
     if same_bits:
         request_reproducible_mkl()
-    more = [find_model(other) for other in ensemble], None if reverse is None else find_model(reverse)
+    both = (None if path is None else find_model(path) for path in (reverse, lm))
+    more = [find_model(other) for other in ensemble], *both
     open_folder(folder)  # report a broken folder before importing torch, which is slow
     translator: TorchRuntime
     if workers > 1:

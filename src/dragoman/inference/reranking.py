@@ -12,26 +12,35 @@ from dragoman.data.collate import collate
 from dragoman.errors import ModelError
 from dragoman.metrics.sentence_distance import DISTANCES, Distance
 from dragoman.models.bundle import Bundle
+from dragoman.models.language_model import LanguageModel
 from dragoman.protocols import Stepper
 from dragoman.search.build import build_average
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.shallow_fusion import ShallowFusion
 from dragoman.text.tokenizer import Tokenizer
 
 MAX_REFERENCES = 64  # samples that each one is compared with: the first ones drawn
 
 
 class Reranker:
-    def __init__(self, bundles: Sequence[Bundle], reverse: Bundle | None = None) -> None:
+    def __init__(
+        self, bundles: Sequence[Bundle], reverse: Bundle | None = None, lm: Bundle | None = None
+    ) -> None:
         for other in bundles[1:]:
             refuse_other_vocabulary(bundles[0], other)
+        if lm:
+            refuse_other_language(bundles[0], lm)
+        self.lm = lm.stepper if lm else None
         self.others = [bundle.seq2seq for bundle in bundles[1:]]
         self.text = bundles[0].text.tgt
         self.reverse = ReverseModel(reverse) if reverse else None
 
     def stepper(self, model: Stepper, config: SearchConfig) -> Stepper:
-        """Return the model, or the ensemble of all models."""
-        return Ensemble([model, *self.others], build_average(config)) if self.others else model
+        """Return the model, or the ensemble of all models, fused with the language model if there is one."""
+        if self.others:
+            model = Ensemble([model, *self.others], build_average(config))
+        return ShallowFusion(model, self.lm, config.lm_weight) if self.lm else model
 
     def ranked(self, config: SearchConfig, source: str, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
         """Return the n best hypotheses of a search, in their final order."""
@@ -56,6 +65,17 @@ def refuse_other_vocabulary(one: Bundle, other: Bundle) -> None:
                 expected="models trained on the same text, with different seeds or architectures",
                 hint="Train them on the same data and [text] settings, with different training.seed.",
             )
+
+
+def refuse_other_language(one: Bundle, lm: Bundle) -> None:
+    """Raise ModelError if the language model does not predict the tokens of the target."""
+    if not isinstance(lm.model, LanguageModel) or pieces(one.text.tgt) != pieces(lm.text.tgt):
+        raise ModelError(
+            "Shallow fusion needs a language model with the target vocabulary of the model.",
+            where=f"{one.text.tgt.size:,} and {lm.text.tgt.size:,} entries",
+            expected='task = "lm", trained on the target side of the same data with the same [text]',
+            hint="dragoman train train.src train.tgt -o LM task=lm",
+        )
 
 
 def pieces(text: Tokenizer) -> list[str]:

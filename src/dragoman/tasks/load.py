@@ -71,6 +71,7 @@ def load(
     runtime: RuntimeName | None = None,
     ensemble: Sequence[str | Path] = (),
     reverse: str | Path | None = None,
+    lm: str | Path | None = None,
     workers: int = 1,
     device: str = "cpu",
     same_bits: bool = False,
@@ -79,7 +80,8 @@ def load(
 
     For a model that translates, `runtime` is CTranslate2 or ONNX Runtime by default if the folder has an
     export for it, else PyTorch. `ensemble` lists further models, whose predictions are combined with the
-    model's; `reverse` is a model trained in the opposite direction, which reranks the outputs. With several
+    model's; `reverse` is a model trained in the opposite direction, which reranks the outputs, `lm` a
+    language model that is fused into the search (shallow fusion, with search.lm_weight). With several
     `workers`, PyTorch decodes in that many processes. `device` is cpu, cuda, cuda:1 …, or auto for a GPU if
     there is one (nothing was ever run on a real GPU). `same_bits` requests MKL's strict mode (MKL_CBWR) for
     PyTorch, in the whole process.
@@ -87,9 +89,9 @@ def load(
     folder = find_model(path_of(path, "path"))
     config = settings_of(folder)
     if config.task == "translate":
-        more: dict[str, Any] = {"ensemble": ensemble, "reverse": reverse, "workers": workers}
+        more: dict[str, Any] = {"ensemble": ensemble, "reverse": reverse, "lm": lm, "workers": workers}
         return load_translation(folder, runtime=runtime, device=device, same_bits=same_bits, **more)
-    if runtime not in (None, "torch") or ensemble or reverse is not None or workers != 1:
+    if runtime not in (None, "torch") or ensemble or reverse is not None or lm is not None or workers != 1:
         raise UsageError(
             "Runtimes, ensembles, reverse models and workers are for models that translate.",
             where=str(folder),

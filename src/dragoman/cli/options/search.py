@@ -1,4 +1,4 @@
-"""Search options of `dragoman run`: --nbest, --sample, --ensemble, --reverse, --trace."""
+"""Search options of `dragoman run`: --nbest, --sample, --ensemble, --reverse, --lm, --trace."""
 
 from __future__ import annotations
 
@@ -37,6 +37,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="models with the same vocabulary to ensemble with MODEL",
     )
     add("--reverse", metavar="MODEL", help="a model of the reverse direction that reranks the outputs")
+    add(
+        "--lm",
+        metavar="MODEL",
+        help="a language model with the same target vocabulary, fused into the search",
+    )
+    add("--lm-weight", type=float, metavar="B", help="its weight (default: search.lm_weight)")
     add("--trace", type=Path, metavar="FILE", help="write every candidate of the search to FILE, as JSON")
 
 
@@ -46,6 +52,8 @@ def overrides(args: argparse.Namespace, own: SearchConfig) -> list[str]:
     if args.nbest and not args.sample and own.kind in ("greedy", "beam"):
         size = own.groups * -(-max(own.size, args.nbest) // own.groups)
         found += ["search.kind=beam", f"search.size={size}"]
+    if args.lm_weight is not None:
+        found.append(f"search.lm_weight={args.lm_weight}")
     if args.sample:
         found.append("search.kind=sample")
         pairs = [pair for option in args.sample for pair in option.split(",")]

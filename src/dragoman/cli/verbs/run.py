@@ -83,7 +83,8 @@ def run(args: argparse.Namespace) -> int:
     texts, overrides = split_texts(args.text)
     given = files_and_texts(texts, args)
     to_fill = document.read(given, args)
-    model = open_model(args.model, args.runtime, args.ensemble or (), args.reverse, args.workers, args.device)
+    others = {"ensemble": args.ensemble or (), "reverse": args.reverse, "lm": args.lm}
+    model = open_model(args.model, args.runtime, args.device, workers=args.workers, **others)
     if isinstance(model, TaskModel):
         with opened_output(args.output) as out:
             write_answers(model, inputs(given, args.model), args, out)
@@ -170,20 +171,14 @@ def load_model(path: str, runtime: RuntimeName | None = None, device: str = "cpu
 
 
 def open_model(
-    path: str,
-    runtime: RuntimeName | None = None,
-    ensemble: Sequence[str] = (),
-    reverse: str | None = None,
-    workers: int = 1,
-    device: str = "cpu",
+    path: str, runtime: RuntimeName | None = None, device: str = "cpu", **more: Any
 ) -> Model | TaskModel:
     from dragoman.tasks.load import load
 
     keep_freed_memory()  # not in `load`, where the process belongs to the caller
-    more: dict[str, Any] = {"ensemble": ensemble, "reverse": reverse, "workers": workers, "device": device}
     with LiveLine() as live:  # importing torch takes seconds
         live.show(f"Loading {path}")
-        return load(path, runtime=runtime, same_bits=True, **more)
+        return load(path, runtime=runtime, device=device, same_bits=True, **more)
 
 
 def files_and_texts(arguments: Sequence[str], args: argparse.Namespace) -> list[str | Path]:

@@ -81,19 +81,24 @@ class TorchRuntime(TextRuntime):
     name: RuntimeName = "torch"
 
     def __init__(
-        self, bundle: Bundle, *more: Bundle, reverse: Bundle | None = None, bounds: OutputBounds | None = None
+        self,
+        bundle: Bundle,
+        *more: Bundle,
+        reverse: Bundle | None = None,
+        lm: Bundle | None = None,
+        bounds: OutputBounds | None = None,
     ) -> None:
         """Initialise the runtime of one model or an ensemble.
 
-        `more` are the other models of the ensemble; the `reverse` model reranks the outputs. `bounds`
-        override the output bounds of the calibration.
+        `more` are the other models of the ensemble; the `reverse` model reranks the outputs, and the
+        language model `lm` is fused into the search. `bounds` override the output bounds of the calibration.
         """
         self.model: Stepper = bundle.stepper
         self.device = next(bundle.model.parameters()).device
         self.text = bundle.text
         self.search = bundle.config.search
         self.checker = OutputChecker(bundle.text, bundle.calibration, bounds)
-        self.reranker = Reranker((bundle, *more), reverse)
+        self.reranker = Reranker((bundle, *more), reverse, lm)
         self.longest_source = min(b.longest_source for b in (bundle, *more))
         self.longest_target = min(b.longest_target for b in (bundle, *more))
 
@@ -282,6 +287,7 @@ def load_torch_runtime(
     folder: Path,
     ensemble: Sequence[Path] = (),
     reverse: Path | None = None,
+    lm: Path | None = None,
     make: Callable[..., TorchRuntime] = TorchRuntime,
     *,
     device: str = "cpu",
@@ -294,8 +300,8 @@ def load_torch_runtime(
         return bundle
 
     more = [load(other) for other in ensemble]
-    back = load(reverse) if reverse is not None else None
-    return make(load(folder), *more, reverse=back)
+    back, fused = (load(path) if path is not None else None for path in (reverse, lm))
+    return make(load(folder), *more, reverse=back, lm=fused)
 
 
 def token_scores(seen: Forced, row: int, S: int, T: int) -> TokenScores:

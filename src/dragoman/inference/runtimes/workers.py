@@ -36,6 +36,7 @@ class ModelPaths(NamedTuple):
     folder: Path
     ensemble: tuple[Path, ...]
     reverse: Path | None
+    lm: Path | None
 
 
 class TranslatorPool(TorchRuntime):
@@ -54,8 +55,9 @@ class TranslatorPool(TorchRuntime):
         bundle: Bundle,
         *more: Bundle,
         reverse: Bundle | None = None,
+        lm: Bundle | None = None,
     ) -> None:
-        super().__init__(bundle, *more, reverse=reverse)
+        super().__init__(bundle, *more, reverse=reverse, lm=lm)
         self.start, self.pool, self.lock = start, start(), Lock()
         self.workers, self.models = workers, models
 
@@ -108,10 +110,14 @@ class TranslatorPool(TorchRuntime):
 
 
 def load_pool(
-    workers: int, folder: Path, ensemble: Sequence[Path] = (), reverse: Path | None = None
+    workers: int,
+    folder: Path,
+    ensemble: Sequence[Path] = (),
+    reverse: Path | None = None,
+    lm: Path | None = None,
 ) -> TorchRuntime:
     """Return a translator with workers, which start with the first work and end with this process."""
-    models = ModelPaths(folder, tuple(ensemble), reverse)
+    models = ModelPaths(folder, tuple(ensemble), reverse, lm)
     share = max(min(torch.get_num_threads(), threads()) // workers, 1)
     # A fork would copy the locks of torch's threads, held or not.
     start = partial(ProcessPoolExecutor, workers, get_context("spawn"), init_worker, (share, models))
