@@ -189,6 +189,7 @@ def test_data_of_ones_own_replace_the_generated_ones(
     page = Path("reverse", "README.md").read_text(encoding="utf-8")
     tests = " ".join(f"reverse/test{Path(name).suffix}" for name in names)
     assert f"dragoman score reverse {tests}\n" in page
+    assert page.endswith(f"| {tests.replace('reverse/', '')} | 20 |\n")
 
 
 def test_a_recipe_without_data_asks_for_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -49,6 +49,12 @@ def test_the_page_counts_the_pairs(name: str) -> None:
     assert not counts or {part: f"{len(list(pairs)):,}" for part, pairs in splits.items()} == dict(counts)
 
 
+@pytest.mark.parametrize("name", GENERATED)
+def test_the_page_says_what_to_expect(name: str) -> None:
+    page = RECIPES[name].texts["README.md"]
+    assert re.search(r"^Expect ", page, re.MULTILINE) or name in ("reverse", "from-rnn-to-attention")
+
+
 @pytest.mark.parametrize("module", [dates, reverse, spelling, g2p, commands, chat])
 def test_seed_decides_everything(module: object) -> None:
     assert module.splits(3) == module.splits(3)  # type: ignore[attr-defined]

@@ -56,6 +56,7 @@ def make_recipe(name: str, folder: Path, data: Sequence[Path] = (), *, force: bo
     if data:
         parts = split(lambda: open_pairs(data), data, HELD_OUT, SEED, folder)
         texts = {file: with_files(text, parts) for file, text in texts.items()}
+        texts["README.md"] += sizes(data, parts)
     elif recipe.splits is None:
         raise needs_data(name)
     generated = recipe.splits() if recipe.splits else {}
@@ -78,6 +79,15 @@ def with_files(text: str, parts: Mapping[str, Part]) -> str:
         text = text.replace(f'"{name}.tsv"', json.dumps(names if len(names) > 1 else names[0]))
         text = text.replace(f"FOLDER/{name}.tsv", " ".join(f"FOLDER/{file}" for file in names))
     return text
+
+
+def sizes(data: Sequence[Path], parts: Mapping[str, Part]) -> str:
+    """Return a section of the README on the user's data."""
+    counts = "".join(
+        f"| {' '.join(file.name for file in part.files)} | {part.pairs:,} |\n" for part in parts.values()
+    )
+    names = " and ".join(file.name for file in data)
+    return f"\n## Your data\n\nThis folder was made from {names}:\n\n| file | pairs |\n|---|---|\n{counts}"
 
 
 def refuse_used(name: str, folder: Path, *, force: bool) -> None:
