@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator, Sequence
+from inspect import signature
 from typing import TYPE_CHECKING, Any, TextIO
 
 from dragoman.cli.options.overrides import split_texts
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 # Options that every task has; others belong to translation.
 RUN = {"model", "text", "file", "output", "json", "device", "literal", "languages", "batch"}
 SCORE = {"what", "languages", "json", "device", "save", "lowercase"}
-SEARCH = {"nbest", "sample", "details", "forbid", "continued"}  # of models whose answers are searched
+SEARCH = {"nbest", "sample", "continued"}  # of models whose answers are searched
 MEASURED = {"metrics", "show_edits", "edit_costs"}  # of models whose answers have references
 TEXT = {"context", "stride"}  # of models that say how likely a text is
 GLOBAL = {"verb", "debug", "quiet", "run", "started"}
@@ -48,11 +49,12 @@ def write_answers(
     """Write one line per input: the text of its answer, or all of it as JSON."""
     from dragoman.cli.verbs.run import as_json
 
-    own = getattr(model.answerer, "search", None)
-    refuse_options(model, args, RUN if own is None else RUN | SEARCH)
-    how: dict[str, Any] = {}
-    if own is not None:
-        how = {"search": changed(own, args), "details": args.details, "forbid": args.forbid or ()}
+    taken = set(signature(model.answerer).parameters)
+    refuse_options(model, args, RUN | taken | (SEARCH if "search" in taken else set()))
+    how: dict[str, Any] = {"details": args.details, "forbid": args.forbid or ()}
+    how = {name: value for name, value in how.items() if name in taken}
+    if "search" in taken:
+        how["search"] = changed(model.answerer.search, args)
     number = 0
     for lines in batches:
         for input, answer in zip(lines, model([line.text for line in lines], **how), strict=True):
