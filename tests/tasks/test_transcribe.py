@@ -84,7 +84,9 @@ def test_it_learns_and_the_commands_run_it(model: Path, words: Path, dragoman: l
         return done.stdout
 
     assert command("run", str(model), "decade", "bee") == "DEEKSADEE\nBEEEE\n"
-    found = json.loads(command("run", str(model), "bad", "--json"))
+    assert command("run", str(model), "bad", "search.kind=greedy") == "BAD\n"
+    found = json.loads(command("run", str(model), "bad", "--json", "--nbest", "2"))
+    assert len(found["alternatives"]) == 2
     assert found["text"] == "BAD"
     assert [c["text"] for c in found["characters"]] == ["B", "A", "D"]
     assert 0.5 < found["confidence"] <= 1.0
@@ -142,8 +144,9 @@ def test_joint_model_reranks(words: Path, tmp_path: Path) -> None:
     assert [loaded(one).text for one in inputs] == [one.text for one in together]
 
 
-def test_other_heads_are_refused(words: Path, tmp_path: Path) -> None:
+def test_head_and_task_belong_together(words: Path) -> None:
     tables = settings(words)
-    tables["model"]["head"] = {"kind": "softmax"}
     with pytest.raises(ConfigError, match="reads a label from each frame"):
-        Run(load(None, base=tables), tmp_path / "run", [], lambda _: True).train()
+        load(None, base={**tables, "model": {"head": {"kind": "softmax"}}})
+    with pytest.raises(ConfigError, match='is for task = "transcribe"'):
+        load(None, base={**tables, "task": "translate"})

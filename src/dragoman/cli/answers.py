@@ -53,8 +53,8 @@ def write_answers(
     refuse_options(model, args, RUN | taken | (SEARCH if "search" in taken else set()))
     how: dict[str, Any] = {"details": args.details, "forbid": args.forbid or ()}
     how = {name: value for name, value in how.items() if name in taken}
-    if "search" in taken:
-        how["search"] = changed(model.answerer.search, args)
+    if (own := getattr(model.answerer, "search", None)) is not None:
+        how["search"] = changed(own, args)
     number = 0
     for lines in batches:
         for input, answer in zip(lines, model([line.text for line in lines], **how), strict=True):

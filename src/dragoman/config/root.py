@@ -10,7 +10,7 @@ from dragoman.config.data import DataConfig
 from dragoman.config.model import ModelConfig
 from dragoman.config.objective import AttentionTerms
 from dragoman.config.parts.convolution import KalchbrennerPart
-from dragoman.config.parts.head import AdaptiveHeadPart
+from dragoman.config.parts.head import AdaptiveHeadPart, FrameHeadPart
 from dragoman.config.parts.no_encoder import NoEncoderPart
 from dragoman.config.search import SearchConfig
 from dragoman.config.section import Section
@@ -65,6 +65,21 @@ class Config(Section):
             )
         if self.task == "translate" and not has_source:
             raise ValueError('model.encoder.kind = "none" is for task = "lm"')
+        return self
+
+    @model_validator(mode="after")
+    def _transcription_reads_frames(self) -> Config:
+        reads_frames = isinstance(self.model.head, FrameHeadPart)
+        if self.task == "transcribe" and not reads_frames:
+            raise ValueError(
+                f'task = "transcribe" reads a label from each frame, but model.head.kind is '
+                f'"{self.model.head.kind}"; set model.head.kind = "ctc" or "ctc-attention"'
+            )
+        if reads_frames and self.task != "transcribe":
+            raise ValueError(
+                f'model.head.kind = "{self.model.head.kind}" is for task = "transcribe", but task is '
+                f'"{self.task}"; set task = "transcribe"'
+            )
         return self
 
     @model_validator(mode="after")

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dragoman.config.parts.head import FrameHeadPart
 from dragoman.config.root import Config
 from dragoman.data.collate import IdPair, collate
 from dragoman.data.examples import TokenIds
 from dragoman.data.pair import Pair
-from dragoman.errors import ConfigError
 from dragoman.inference.runtimes.ctc import CTCRuntime
 from dragoman.metrics.error_rates import cer, wer
 from dragoman.metrics.exact_match import exact_match
@@ -27,16 +25,6 @@ RATES = {"cer": cer, "wer": wer, "exact_match": exact_match}
 @dataclass(frozen=True)
 class Transcribe:
     config: Config
-
-    def __post_init__(self) -> None:
-        head = self.config.model.head
-        if not isinstance(head, FrameHeadPart):
-            raise ConfigError(
-                'task = "transcribe" reads a label from each frame, which this head does not.',
-                where=f'model.head.kind = "{head.kind}"',
-                expected="ctc or ctc-attention",
-                hint="model.head.kind=ctc",
-            )
 
     def collate(self, rows: Sequence[IdPair]) -> Batch:
         return collate(rows)

@@ -42,8 +42,22 @@ class CTCRuntime:
         self.search = bundle.config.search
         self.read = read
 
-    def __call__(self, inputs: Sequence[str], search: SearchConfig | None = None) -> list[Transcription]:
-        """Return one transcription per input, in order; that of an empty input is empty."""
+    def __call__(
+        self,
+        inputs: Sequence[str],
+        search: SearchConfig | None = None,
+        *,
+        details: bool = False,
+        forbid: Sequence[str] = (),
+    ) -> list[Transcription]:
+        """Return one transcription per input, in order; that of an empty input is empty.
+
+        Every transcription has its characters, with or without `details`.
+        """
+        if forbid:
+            raise UsageError(
+                "Words cannot be forbidden in a transcription.", where="--forbid", hint="Leave it out."
+            )
         config = search or self.search
         ctc_search, found = build_search(config), [EMPTY for _ in inputs]
         for index, row, log_y in self._frames(inputs, config.batch_sentences):
