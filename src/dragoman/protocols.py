@@ -97,7 +97,7 @@ Network = nn.Module  # of any task: called with a Batch, it returns a LossSum
 
 @runtime_checkable
 class Encoder(Protocol):
-    def __call__(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory: ...
+    def __call__(self, src: Shaped[Tensor, "B S *f"], keep: Bool[Tensor, "B S"]) -> Memory: ...
 
 
 @runtime_checkable

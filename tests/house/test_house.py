@@ -169,7 +169,7 @@ def tensors_carry_their_shape(file: Source) -> Iterator[Offence]:
 
 def is_bare_tensor(hint: ast.expr) -> bool:
     """`Tensor` outside Float[Tensor, "B S D"]; the tensors of a dict (weights by name) have many shapes."""
-    shaped = ("Float", "Int", "Bool", "dict", "Mapping")
+    shaped = ("Float", "Int", "Bool", "Shaped", "dict", "Mapping")
     if isinstance(hint, ast.Subscript) and ast.unparse(hint.value) in shaped:
         return False
     if ast.unparse(hint) in ("Tensor", "torch.Tensor"):

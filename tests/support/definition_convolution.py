@@ -12,6 +12,12 @@ from dragoman.nn.characters import CharacterCNN, Filters, Highway
 from dragoman.nn.conv.attention import MultiStepAttention, Source
 from dragoman.nn.conv.block import DecoderBlock, EncoderBlock
 from dragoman.nn.conv.embedding import PositionalEmbedding
+from dragoman.nn.conv.frames import (
+    FrameConvolutions,
+    FrameProjection,
+    PooledConvolution,
+    StridedConvolution,
+)
 from dragoman.nn.conv.gated import GatedConvolution
 from dragoman.nn.conv.sentence_model import SentenceModel
 from dragoman.nn.conv.weight_norm import WeightNormed
@@ -96,6 +102,37 @@ def looked_up(m: PlainEmbedding) -> Tensor:
     return F.one_hot(WORDS, V).to(m.matrix) @ m.matrix
 
 
+def over_frames(conv: nn.Conv2d, x: Tensor) -> Tensor:
+    """max(0, K ∗ x + b) as sums over the nine places of a kernel."""
+    padded = F.pad(x, (1, 1, 1, 1))
+    rows, columns = x.shape[2:]
+    places = [
+        torch.einsum("bxsf,cx->bcsf", padded[:, :, i : i + rows, j : j + columns], conv.weight[:, :, i, j])
+        for i in range(3)
+        for j in range(3)
+    ]
+    return (sum(places) + conv.bias[:, None, None]).clamp(min=0)
+
+
+def strided(m: StridedConvolution, x: Tensor) -> Tensor:
+    real = x * KEEP[:, None, :, None]
+    return over_frames(m.K, real)[:, :, :: m.stride, ::2]
+
+
+def pooled(m: PooledConvolution, x: Tensor) -> Tensor:
+    real = KEEP[:, None, :, None]
+    y = F.pad(over_frames(m.K, x * real) * real, (0, x.shape[3] % 2, 0, x.shape[2] % 2))
+    return y.unfold(2, m.stride, m.stride).unfold(3, 2, 2).amax(dim=(4, 5))
+
+
+def frames_convolved(m: FrameConvolutions, x: Tensor) -> Tensor:
+    first, second = m.layers
+    y = strided(first, x.unsqueeze(1))
+    y = over_frames(second.K, y * KEEP[:, None, ::2, None])[..., ::2]
+    z = torch.einsum("bcsf,dcf->bsd", y, m.W.weight.unflatten(1, (y.shape[1], -1)))
+    return F.layer_norm(z, (D,), m.norm.weight, m.norm.bias)
+
+
 BLOCK = (FLAT, (B * S, E), (B, S, E), (B, S, E))
 ROWS: dict[type[nn.Module], Definition] = {
     WeightNormed: row(lambda: WeightNormed(D, E), FLAT, theirs=normed),
@@ -128,6 +165,24 @@ ROWS: dict[type[nn.Module], Definition] = {
         (B, 5, D),
         ours=lambda m, x: m(x, torch.ones(B, 5, dtype=torch.bool))[0],
         theirs=shrunk,
+    ),
+    StridedConvolution: row(
+        lambda: StridedConvolution(2, 3, 2), (B, 2, S, 5), ours=lambda m, x: m(x, KEEP)[0], theirs=strided
+    ),
+    PooledConvolution: row(
+        lambda: PooledConvolution(2, 3, 2), (B, 2, S, 5), ours=lambda m, x: m(x, KEEP)[0], theirs=pooled
+    ),
+    FrameConvolutions: row(
+        lambda: FrameConvolutions([StridedConvolution(1, 2, 2), StridedConvolution(2, 3, 1)], 5, D),
+        (B, S, 5),
+        ours=lambda m, x: m(x, KEEP)[0],
+        theirs=frames_convolved,
+    ),
+    FrameProjection: row(
+        lambda: FrameProjection(5, D),
+        (B, S, 5),
+        ours=lambda m, x: m(x, KEEP)[0],
+        theirs=lambda m, x: torch.einsum("bsf,df->bsd", x, m.W.weight) + m.W.bias,
     ),
     Highway: row(lambda: Highway(D), FLAT, theirs=highway),
     Filters: row(

@@ -18,6 +18,12 @@ from dragoman.nn.characters import CharacterCNN, Filters, Highway
 from dragoman.nn.conv.attention import MultiStepAttention, Source
 from dragoman.nn.conv.block import DecoderBlock, EncoderBlock
 from dragoman.nn.conv.embedding import PositionalEmbedding
+from dragoman.nn.conv.frames import (
+    FrameConvolutions,
+    FrameProjection,
+    PooledConvolution,
+    StridedConvolution,
+)
 from dragoman.nn.conv.gated import GatedConvolution
 from dragoman.nn.conv.sentence_model import SentenceModel
 from dragoman.nn.conv.weight_norm import WeightNormed
@@ -112,6 +118,10 @@ def gated() -> Check:
 def sentence_model() -> Check:
     made = SentenceModel(2, widest=3)
     return check(made, lambda x: made(x, KEEP)[:2], drawn(2, 3, 2))
+
+
+def over_frames(made: nn.Module, *shape: int) -> Check:
+    return check(made, lambda x: made(x, KEEP)[0], drawn(2, *shape))
 
 
 def encoder_block() -> Check:
@@ -229,6 +239,10 @@ ROWS: dict[type[nn.Module], Callable[[], Check]] = {
     WeightNormed: lambda: plain(WeightNormed(2, 3), drawn(2, 2)),
     GatedConvolution: gated,
     SentenceModel: sentence_model,
+    StridedConvolution: lambda: over_frames(StridedConvolution(2, 2, 2), 2, 3, 3),
+    PooledConvolution: lambda: over_frames(PooledConvolution(2, 2, 2), 2, 3, 3),
+    FrameConvolutions: lambda: over_frames(FrameConvolutions([StridedConvolution(1, 2, 2)], 3, 2), 3, 3),
+    FrameProjection: lambda: over_frames(FrameProjection(3, 2), 3, 3),
     MultiStepAttention: lambda: conv_attention(MultiStepAttention(2, 3), 2),
     EncoderBlock: encoder_block,
     DecoderBlock: lambda: conv_attention(

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import Field, field_validator, model_validator
 
+from dragoman.config.parts.source import SourcePart, TextSource
 from dragoman.config.section import Section
 
 
@@ -68,6 +69,12 @@ class DataConfig(Section):
         examples=[["test.en", "test.de"]],
         description="Test pairs, scored at the end of training.",
     )
+    source: SourcePart = Field(
+        default=TextSource(),
+        description=(
+            "What the sources are: text, or files whose paths, relative to the corpus, take its place."
+        ),
+    )
     hold_out: int = Field(
         default=1000, ge=1, description="Pairs held out of `train` if `valid` is unset (at most 5 %)."
     )
@@ -98,6 +105,14 @@ class DataConfig(Section):
     shard_pairs: int = Field(
         default=500_000, ge=1, description="Lines of a corpus per shard of the token store."
     )
+
+    @model_validator(mode="after")
+    def _only_text_is_cleaned(self) -> DataConfig:
+        if self.clean and not isinstance(self.source, TextSource):
+            raise ValueError(
+                f'data.clean compares texts, but data.source.kind is "{self.source.kind}"; set it to false'
+            )
+        return self
 
     @field_validator("train", mode="before")
     @classmethod

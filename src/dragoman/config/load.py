@@ -24,6 +24,7 @@ from dragoman.config.auto_preset import (
 from dragoman.config.explain import Places, Table, explain, kind_in, short, wrong_value
 from dragoman.config.key_lookup import KeyPath, all_names, holds_bool, keys_at, nearest
 from dragoman.config.model import ModelConfig
+from dragoman.config.parts.embedding import FRAME_DEFAULTS
 from dragoman.config.paths import from_here
 from dragoman.config.presets import PRESETS
 from dragoman.config.root import Config
@@ -51,6 +52,7 @@ PARTS = (
     "src_embedding",
     "tgt_embedding",
     "objective",
+    "source",
 )
 
 
@@ -100,7 +102,7 @@ def load_written(file: Path, read_bytes: Read) -> Config:
 
 def validate(table: Table, places: Places | None = None) -> Config:
     places = places or Places()
-    table = with_task_defaults(table)
+    table = with_source_defaults(with_task_defaults(table))
     pairs = guess_pairs(corpora_of(table.get("data")))
     return checked(
         Config, with_objective(with_data_defaults(with_preset(table, pairs, places), pairs)), places
@@ -233,6 +235,15 @@ def other_kind(old: Table, new: Table) -> bool:
 def with_task_defaults(table: Table) -> Table:
     task = table.get("task")
     return merge(TASK_DEFAULTS[task], table) if isinstance(task, str) and task in TASK_DEFAULTS else table
+
+
+def with_source_defaults(table: Table) -> Table:
+    """Choose how vectors are made by what the sources are: frames have no vocabulary."""
+    try:
+        part = FRAME_DEFAULTS[table["data"]["source"]["kind"]]
+    except (KeyError, TypeError):  # text, or a table that is refused later
+        return table
+    return merge({"model": {"src_embedding": {"kind": part}, "tied": "target"}}, table)
 
 
 def with_preset(table: Table, pairs: int, places: Places) -> Table:

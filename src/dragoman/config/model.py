@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from dragoman.config.parts.convolution import ConvPart, KalchbrennerPart
-from dragoman.config.parts.embedding import EmbeddingPart, TableEmbeddingPart
+from dragoman.config.parts.embedding import EmbeddingPart, FramePart, SourceEmbeddingPart, TableEmbeddingPart
 from dragoman.config.parts.head import AdaptiveHeadPart, FrameHeadPart, HeadPart, SoftmaxHeadPart
 from dragoman.config.parts.no_encoder import NoEncoderPart
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart
@@ -42,8 +42,9 @@ class ModelConfig(Section):
             "between target and output, or not at all."
         ),
     )
-    src_embedding: EmbeddingPart = Field(
-        default=TableEmbeddingPart(), description="How a source token becomes a vector."
+    src_embedding: SourceEmbeddingPart = Field(
+        default=TableEmbeddingPart(),
+        description="How a source token, or the frames of a picture or a sound, become vectors.",
     )
     tgt_embedding: EmbeddingPart = Field(
         default=TableEmbeddingPart(),
@@ -91,11 +92,18 @@ class ModelConfig(Section):
                 'tgt_embedding.kind = "characters" has no table to share with the output; '
                 'set model.tied = "none"'
             )
-        if self.tied == "all" and self.src_embedding.kind == "characters":
+        if self.tied == "all" and self.src_embedding.kind != "table":
             raise ValueError(
-                'src_embedding.kind = "characters" has no table to share with the target; '
+                f'src_embedding.kind = "{self.src_embedding.kind}" has no table to share with the target; '
                 'set model.tied = "target"'
             )
+        return self
+
+    @model_validator(mode="after")
+    def _frames_have_no_end(self) -> ModelConfig:
+        reads_end = not isinstance(self.encoder, TransformerPart) or self.encoder.reads_end
+        if isinstance(self.src_embedding, FramePart) and not reads_end:
+            raise ValueError("encoder.reads_end is about </s>, which frames do not have; set it to true")
         return self
 
     @model_validator(mode="after")

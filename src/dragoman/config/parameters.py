@@ -10,7 +10,12 @@ from itertools import pairwise
 
 from dragoman.config.model import DecoderPart, EncoderPart, ModelConfig
 from dragoman.config.parts.convolution import ConvPart, KalchbrennerPart
-from dragoman.config.parts.embedding import CharacterEmbeddingPart, EmbeddingPart
+from dragoman.config.parts.embedding import (
+    CharacterEmbeddingPart,
+    FrameConvolutionsPart,
+    ProjectionPart,
+    SourceEmbeddingPart,
+)
 from dragoman.config.parts.head import AdaptiveHeadPart, FrameHeadPart
 from dragoman.config.parts.no_encoder import NoEncoderPart
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart, RNNPart
@@ -133,7 +138,12 @@ def of_convolutions(part: ConvPart) -> int:
     return blocks + ends + part.max_positions * part.embedding
 
 
-def of_embedding(part: EmbeddingPart, entries: int, size: int) -> int:
+def of_embedding(part: SourceEmbeddingPart, entries: int, size: int) -> int:
+    if isinstance(part, ProjectionPart):
+        return size
+    if isinstance(part, FrameConvolutionsPart):
+        kernels = sum(9 * read * channels for read, channels in pairwise((1, *part.channels)))
+        return kernels + part.channels[-1] * size
     if not isinstance(part, CharacterEmbeddingPart):
         return entries * size
     filters = sum(part.filters * width * width * part.features for width in part.widths)

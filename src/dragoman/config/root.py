@@ -10,8 +10,10 @@ from dragoman.config.data import DataConfig
 from dragoman.config.model import ModelConfig
 from dragoman.config.objective import AttentionTerms
 from dragoman.config.parts.convolution import KalchbrennerPart
+from dragoman.config.parts.embedding import FRAME_DEFAULTS, FramePart
 from dragoman.config.parts.head import AdaptiveHeadPart, FrameHeadPart
 from dragoman.config.parts.no_encoder import NoEncoderPart
+from dragoman.config.parts.source import TextSource
 from dragoman.config.search import SearchConfig
 from dragoman.config.section import Section
 from dragoman.config.text import TextConfig
@@ -36,15 +38,34 @@ class Config(Section):
 
     @property
     def longest_side(self) -> int:
-        """The maximum tokens per side in training, limited by the positions of the model, with </s>."""
+        """The maximum tokens per side in training, limited by the positions of the model, with </s>.
+
+        Frames have a limit of their own, `data.source.max_frames`.
+        """
         decoders = [self.model.decoder] if self.model.head.reads_decoder else []
-        limits = [part.longest for part in (self.model.encoder, *decoders)]
+        encoders = [self.model.encoder] if isinstance(self.data.source, TextSource) else []
+        limits = [part.longest for part in (*encoders, *decoders)]
         return min([self.data.max_length, *(limit - 1 for limit in limits if limit is not None)])
 
     @property
     def data_of_run(self) -> DataConfig:
-        """The data settings with this limit, from which the token store is built."""
-        return self.data.model_copy(update={"max_length": self.longest_side})
+        """The data settings with these limits, from which the token store is built."""
+        source, part, positions = self.data.source, self.model.src_embedding, self.model.encoder.longest
+        if isinstance(part, FramePart) and not isinstance(source, TextSource) and positions:
+            most = min(source.max_frames, positions * part.shortening)
+            source = source.model_copy(update={"max_frames": most})
+        return self.data.model_copy(update={"max_length": self.longest_side, "source": source})
+
+    @model_validator(mode="after")
+    def _frames_become_vectors(self) -> Config:
+        source, part = self.data.source, self.model.src_embedding
+        if isinstance(part, FramePart) == isinstance(source, TextSource):
+            fitting = FRAME_DEFAULTS.get(source.kind, "table")
+            raise ValueError(
+                f'data.source.kind = "{source.kind}" does not fit model.src_embedding.kind = "{part.kind}"; '
+                f'set model.src_embedding.kind = "{fitting}"'
+            )
+        return self
 
     @model_validator(mode="after")
     def _blocks_have_positions(self) -> Config:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -15,7 +16,7 @@ from dragoman.config.data import Corpus, DataConfig
 from dragoman.config.text import TextConfig
 from dragoman.data.clean.cleaner import clean
 from dragoman.data.clean.sides import are_swapped, language_names
-from dragoman.data.examples import Examples, read_pairs
+from dragoman.data.examples import Examples, Files, read_pairs
 from dragoman.data.executors import Executor, in_process
 from dragoman.data.gc_pause import gc_paused
 from dragoman.data.holdout import HeldOut, Overlaps, choose_held_out, read_held_out, write_held_out
@@ -31,8 +32,9 @@ from dragoman.data.identity import (
 )
 from dragoman.data.pair import Pair
 from dragoman.data.pieces import cut, must_be_copied
-from dragoman.data.prepare import PairFilter, StoreJob
+from dragoman.data.prepare import FileFilter, PairFilter, StoreJob
 from dragoman.data.readers.bad_line import OnBad, Skipped
+from dragoman.data.signals.corpus import joined, relative_to, stamps
 from dragoman.data.sources import Sources, is_current
 from dragoman.data.store.layout import contents, digest, fingerprint
 from dragoman.data.store.reader import StoreReader, open_current
@@ -109,7 +111,8 @@ class CorpusReader:
     on_bad: OnBad
 
     def __call__(self, corpus: Corpus) -> Iterator[Pair]:
-        return self.examples.read(corpus.files, self.on_bad, corpus.languages)
+        pairs = self.examples.read(corpus.files, self.on_bad, corpus.languages)
+        return relative_to(root_of(self.data), pairs) if isinstance(self.examples, Files) else pairs
 
     def cleaned(self, corpus: Corpus) -> Iterator[Pair]:
         return clean(partial(self, corpus)) if self.data.clean else self(corpus)
@@ -119,6 +122,11 @@ class CorpusReader:
 
     def training(self, held_out: HeldOut | None) -> Iterator[Pair]:
         return (pair for pair in self.all() if not (held_out and held_out.skips(pair)))
+
+    def texts(self, pairs: Iterable[Pair]) -> Iterable[Pair]:
+        """Return what the vocabulary is learned from: only targets, if the sources are not text."""
+        is_text = not isinstance(self.examples, Files)
+        return pairs if is_text else (pair._replace(src=pair.tgt) for pair in pairs)
 
     def validation(self, held_out: HeldOut | None) -> list[Pair]:
         pairs = self(self.data.valid) if self.data.valid else iter(held_out.valid if held_out else ())
@@ -186,7 +194,7 @@ def plan_data(
     held_by = held_out and (data.hold_out, seed)
     newline = ["newline"] if data.block_size else []
     origin = digest([digests(given), *settings_of(text, sources), held_by, *newline])
-    trained_on = sampled or reader.training(held_out)
+    trained_on = reader.texts(sampled or reader.training(held_out))
     texts = build_text(data, text, folder / "text", origin, trained_on, began)
     vocabulary = vocabulary_of(folder / "text")
     if began:
@@ -200,8 +208,18 @@ def plan_data(
     for number, corpus in enumerate(data.train):
         home, made_of = folder / f"corpus-{number}", fingerprint(given[number].content, vocabulary, how)
         job = StoreJob(home, folder / "text", made_of, data.shard_pairs, encode, on_bad.is_strict, *known)
-        stores.append(plan_store(reader, corpus, job))
+        stores.append(plan_store(reader, corpus, of_files(reader, corpus, job)))
     return DataPlan(data, sources, given, valid, texts, vocabulary, on_bad, stores)
+
+
+def of_files(reader: CorpusReader, corpus: Corpus, job: StoreJob) -> StoreJob:
+    """Return the job of a store; if its sources are files, one that knows where they are."""
+    encode, root = job.encode, root_of(reader.data)
+    if not isinstance(encode, FileFilter):
+        return job
+    signals = encode.signals._replace(root=root, listed_in=corpus.files[0])
+    made_of = digest([job.fingerprint, signals.settings, stamps(reader(corpus), root)])
+    return replace(job, fingerprint=made_of, encode=encode._replace(signals=signals))
 
 
 def plan_store(reader: CorpusReader, corpus: Corpus, job: StoreJob) -> StorePlan:
@@ -231,7 +249,15 @@ def carry_out(
         refuse_other_rows(began, identity)
     weights = [corpus.weight * len(store) for corpus, store in zip(plan.data.train, stores, strict=True)]
     leaked = {n for s in stores if s.manifest.valid == looked_for for n in s.manifest.leaked}
-    return TrainingData(plan.text, stores, weights, plan.valid, plan.skipped, identity, len(leaked))
+    valid = plan.valid
+    if plan.stores[0].job.frames:
+        valid = [pair._replace(src=joined(root_of(plan.data), pair.src)) for pair in valid]
+    return TrainingData(plan.text, stores, weights, valid, plan.skipped, identity, len(leaked))
+
+
+def root_of(data: DataConfig) -> str:
+    """Return the folder that the paths of sources that are files are relative to."""
+    return os.path.dirname(data.train[0].files[0]) or "."
 
 
 def refuse_swapped(data: DataConfig) -> None:

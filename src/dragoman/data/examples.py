@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 from dragoman.data.pair import Pair
-from dragoman.data.prepare import BlockCutter, Encode, LineFilter, PairFilter, Skip
+from dragoman.data.prepare import BlockCutter, Encode, FileFilter, LineFilter, PairFilter, Skip
 from dragoman.data.readers.bad_line import OnBad, refuse
 from dragoman.data.readers.open_pairs import is_text, open_pairs
 from dragoman.data.readers.text import read_text
+from dragoman.data.signals.corpus import Signals, read_listed
 from dragoman.text.languages import Languages
 from dragoman.text.tokenizer_pair import TokenizerPair
 
@@ -51,6 +53,25 @@ class Examples:
         ids = [(text.src.encode(pair.src), text.tgt.encode(pair.tgt)) for pair in pairs]
         found = zip(pairs, ids, strict=True)
         return [(pair, sides) for pair, sides in found if all(0 < len(side) <= longest for side in sides)]
+
+
+@dataclass(frozen=True)
+class Files(Examples):
+    """Sources that are pictures, sounds or series of numbers, given by their paths."""
+
+    signals: Signals = field(kw_only=True)
+    read: Reader = read_listed
+
+    def encode(self, longest: int, skip: Skip | None) -> Encode:
+        return FileFilter(longest, skip, self.signals)
+
+    def validation_rows(
+        self, pairs: Sequence[Pair], text: TokenizerPair, longest: int
+    ) -> list[tuple[Pair, TokenIds]]:
+        rows = [(self.signals.read_file(Path(pair.src)), text.tgt.encode(pair.tgt)) for pair in pairs]
+        most = self.signals.max_frames
+        found = zip(pairs, cast(list[TokenIds], rows), strict=True)
+        return [(pair, row) for pair, row in found if len(row[0]) <= most and 0 < len(row[1]) <= longest]
 
 
 @dataclass(frozen=True)

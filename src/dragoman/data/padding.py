@@ -1,8 +1,9 @@
-"""Padding of rows of ids to one array. All padding is done here."""
+"""Padding of rows of ids, or of frames, to one array. All padding is done here."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,3 +21,15 @@ def pad(rows: Sequence[IdRow], length: int | None = None) -> tuple[NDArray[np.in
     out[position < lengths[:, None]] = np.concatenate([np.asarray(row, np.int64) for row in rows])
     out[np.arange(len(rows)), lengths] = EOS
     return out, position <= lengths[:, None]
+
+
+def pad_frames(
+    rows: Sequence[NDArray[Any]], length: int | None = None
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """Pad arrays (S, F) with zeros to the longest or to `length`; uint8 becomes a fraction of 255."""
+    out = np.zeros((len(rows), length or max(len(row) for row in rows), rows[0].shape[1]), np.float32)
+    for number, row in enumerate(rows):
+        out[number, : len(row)] = row
+    if rows[0].dtype == np.uint8:
+        out /= 255
+    return out, np.arange(out.shape[1]) < np.array([len(row) for row in rows])[:, None]

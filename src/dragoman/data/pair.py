@@ -33,14 +33,14 @@ def quote(text: str) -> str:
     return '"' + "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in shown) + '"'
 
 
-def blocks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
-    """Yield the pairs in blocks of at most `BLOCK_PAIRS` pairs."""
+def blocks(pairs: Iterable[Pair], most: int = BLOCK_PAIRS) -> Iterator[list[Pair]]:
+    """Yield the pairs in blocks of at most `most` pairs."""
     block: list[Pair] = []
     size = 0
     for pair in pairs:
         block.append(pair)
         size += len(pair.src) + len(pair.tgt)
-        if len(block) == BLOCK_PAIRS or size > BLOCK_CHARACTERS:
+        if len(block) == most or size > BLOCK_CHARACTERS:
             yield block
             block, size = [], 0
     if block:

@@ -14,9 +14,11 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from dragoman.data.gc_pause import gc_paused
-from dragoman.data.pair import Pair, blocks
+from dragoman.data.pair import BLOCK_PAIRS, Pair, blocks
 from dragoman.data.pieces import Piece, read_piece
 from dragoman.data.readers.bad_line import BadLine, Skipped
+from dragoman.data.signals.corpus import BLOCK_FILES, FrameArray, Signals
+from dragoman.data.store.layout import Frames
 from dragoman.data.store.writer import ShardFacts, new_shard, read_shard
 from dragoman.errors import DataError
 from dragoman.text.build import load as load_text
@@ -35,9 +37,10 @@ Skip = Callable[[Pair], bool]
 class Encoded(NamedTuple):
     """An encoded block: the ids of the pairs that are kept, and the counts of all."""
 
-    ids: list[tuple[Ids, Ids]]
+    ids: list[tuple[Ids | FrameArray, Ids]]
     counts: dict[str, int]
     size: int  # bytes of its text in plain files, including line ends
+    bad: Sequence[BadLine] = ()  # sources that cannot be read
 
 
 @runtime_checkable
@@ -62,6 +65,24 @@ class PairFilter(NamedTuple):
         src_ids = text.src.encode_batch([pair.src for pair in shown])
         tgt_ids = text.tgt.encode_batch([pair.tgt for pair in shown])
         return kept(block, list(zip(src_ids, tgt_ids, strict=True)), self.max_length)
+
+
+class FileFilter(NamedTuple):
+    """Rows of the frames of sources that are files, and of the target."""
+
+    max_length: int
+    skip: Skip | None
+    signals: Signals
+
+    def __call__(self, block: Sequence[Pair], text: TokenizerPair) -> Encoded:
+        shown = [pair for pair in block if not self.skip(pair)] if self.skip else block
+        good, frames, bad = self.signals.read(shown)
+        lines = {one.line for one in bad}
+        rows = list(zip(frames, text.tgt.encode_batch([pair.tgt for pair in good]), strict=True))
+        found = kept(
+            [p for p in block if p.line not in lines], rows, self.max_length, self.signals.max_frames
+        )
+        return found._replace(bad=bad)
 
 
 class LineFilter(NamedTuple):
@@ -120,6 +141,11 @@ class StoreJob:
     valid: Sequence[Pair] = ()  # looked for in the training data
     valid_hash: str = ""
 
+    @property
+    def frames(self) -> Frames | None:
+        """The form of sources that are not text."""
+        return self.encode.signals.frames if isinstance(self.encode, FileFilter) else None
+
     def shard(self, number: int, *, verified: bool) -> ShardFacts | None:
         """Return the facts of a shard that was made by this job. `verified` also compares its SHA-256."""
         facts = read_shard(self.home, number, verified=verified)
@@ -164,11 +190,15 @@ def write_shard(
     leaked = LeakedPairs(job.valid)
     size = max(text.src.size, text.tgt.size)
     work = partial(job.encode, text=text)
+    shard = partial(new_shard, vocabulary=size, shard_pairs=job.shard_pairs, frames=job.frames)
+    most = BLOCK_FILES if job.frames else BLOCK_PAIRS
     with (
-        new_shard(job.home, number, vocabulary=size, shard_pairs=job.shard_pairs, facts=facts) as writer,
-        closing(in_threads(work, blocks(leaked.through(pairs)))) as encoded,
+        shard(job.home, number, facts=facts) as writer,
+        closing(in_threads(work, blocks(leaked.through(pairs), most))) as encoded,
     ):
         for block in encoded:
+            for bad in block.bad:
+                skipped(bad)
             writer.extend(block.ids)
             for name, count in block.counts.items():
                 facts.counts[name] += count
@@ -208,9 +238,15 @@ def in_threads(
             yield waiting.popleft().result()
 
 
-def kept(block: Sequence[Pair], both: Sequence[tuple[Ids, Ids]], most: int) -> Encoded:
+def kept(
+    block: Sequence[Pair],
+    both: Sequence[tuple[Ids | FrameArray, Ids]],
+    most: int,
+    max_frames: int | None = None,
+) -> Encoded:
     """Return the rows in which neither side is empty or too long, and why the others are not kept."""
-    rows = [(src, tgt) for src, tgt in both if 0 < len(src) <= most and 0 < len(tgt) <= most]
+    longest = max_frames or most
+    rows = [(src, tgt) for src, tgt in both if 0 < len(src) <= longest and 0 < len(tgt) <= most]
     empty = sum(not len(src) or not len(tgt) for src, tgt in both) if len(rows) < len(both) else 0
     counts = {
         "read": len(block),
@@ -227,14 +263,18 @@ def utf8_size(block: Sequence[Pair]) -> int:
     return len("\n".join(lines).encode()) + 1
 
 
-def nothing_left(origin: str, counts: dict[str, int], max_length: int) -> DataError:
+def nothing_left(origin: str, counts: dict[str, int], encode: Encode) -> DataError:
+    max_length, frames, more = encode.max_length, "", ""
+    if isinstance(encode, FileFilter):
+        most = encode.signals.max_frames
+        frames, more = f"{most} frames or ", f"data.source.max_frames={most * 2} or "
     if counts["too_long"] > counts["empty"] + counts["skipped"]:
-        hint = f"data.max_length={max_length * 2}"
+        hint = f"{more}data.max_length={max_length * 2}"
     else:
         hint = f"dragoman check {origin}"
     return DataError(
         f"No pairs are left to train on: {counts['read']} read, {counts['empty']} with an empty side, "
-        f"{counts['too_long']} with more than {max_length} tokens, {counts['skipped']} held out.",
+        f"{counts['too_long']} with more than {frames}{max_length} tokens, {counts['skipped']} held out.",
         where=origin,
         expected="at least one pair with text on both sides",
         hint=hint,

@@ -59,12 +59,13 @@ class StorePlan:
                 shards,
                 vocabulary=max(text.src.size, text.tgt.size),
                 shard_pairs=job.shard_pairs,
+                frames=job.frames,
             )
         remove_folder(self.job.home / COPY)
         store = StoreReader(self.job.home)
         if not len(store):
             (self.job.home / MANIFEST).unlink()
-            raise nothing_left(self.origin, store.manifest.counts, self.job.encode.max_length)
+            raise nothing_left(self.origin, store.manifest.counts, self.job.encode)
         return store
 
 

@@ -24,6 +24,7 @@ from dragoman.models.bundle import Bundle
 from dragoman.models.decoders.transformer import TransformerDecoder
 from dragoman.models.encoders.transformer import TransformerEncoder
 from dragoman.models.heads.token import TokenHead
+from dragoman.nn.characters import CharacterCNN
 from dragoman.nn.embedding import Matrix, PositionedEmbedding, ScaledEmbedding, rows
 from dragoman.nn.position import RelativeBias, Sinusoidal, sinusoids
 from dragoman.text.specials import BOS, PAD, SPECIALS, UNK
@@ -179,6 +180,7 @@ def matrix(weights: Matrix) -> Array:
     """Return the embedding matrix, also of character embeddings."""
     if isinstance(weights, nn.Parameter):
         return array(weights)
+    assert isinstance(weights, CharacterCNN), "frames have no embedding"
     return array(rows(weights, torch.arange(len(weights.spelling)).unsqueeze(0))[0])
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import assert_never
 
 import torch
+from torch import nn
 
 from dragoman.config.model import DecoderPart, EncoderPart, ModelConfig
 from dragoman.config.parts.convolution import ConvPart, KalchbrennerPart
+from dragoman.config.parts.embedding import FramePart
 from dragoman.config.parts.head import CTCHeadPart, JointHeadPart
 from dragoman.config.parts.no_encoder import NoEncoderPart
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart
@@ -15,9 +17,10 @@ from dragoman.config.parts.transformer import TransformerPart
 from dragoman.config.root import Config
 from dragoman.errors import ConfigError
 from dragoman.models.builders import convolution, recurrent, transformer
-from dragoman.models.builders.embedding import Spelling, build_embedding
+from dragoman.models.builders.embedding import Spelling, build_embedding, build_frames
 from dragoman.models.builders.head import build_head
 from dragoman.models.ctc import CTC, JointCTC
+from dragoman.models.encoders.frames import FrameEncoder
 from dragoman.models.heads.ctc import CTCHead
 from dragoman.models.language_model import LanguageModel
 from dragoman.models.seq2seq import Seq2Seq
@@ -59,16 +62,18 @@ def build_model(
 ) -> Seq2Seq:
     """Return a model with new weights, which depend on the seed alone.
 
+    `src_size` is the size of the source vocabulary, or the numbers of a frame if the source is not text.
     Spellings are needed only for character-based embeddings.
     """
-    source, target = config.encoder.token_features, config.decoder.token_features
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        tgt_matrix = src_matrix = build_embedding(config.tgt_embedding, tgt_size, target, tgt_spelling)
-        if config.tied != "all":
-            src_matrix = build_embedding(config.src_embedding, src_size, source, src_spelling)
+        target = config.decoder.token_features
+        tgt_matrix = build_embedding(config.tgt_embedding, tgt_size, target, tgt_spelling)
+        shared = tgt_matrix if config.tied == "all" else None
         returns_final_states = isinstance(config.decoder, RNNDecoderPart) and config.decoder.bridge == "last"
-        encoder = build_encoder(config.encoder, src_matrix, returns_final_states=returns_final_states)
+        encoder = build_reader(
+            config, src_size, src_spelling, shared, returns_final_states=returns_final_states
+        )
         decoder = build_decoder(config.decoder, tgt_matrix, config.encoder.memory_features)
         if isinstance(config.decoder, RNNDecoderPart) and config.decoder.share_cells:
             recurrent.share_cells(encoder, decoder)
@@ -86,9 +91,26 @@ def build_ctc(
     assert isinstance(config.head, CTCHeadPart)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        matrix = build_embedding(config.src_embedding, src_size, config.encoder.token_features, src_spelling)
-        encoder = build_encoder(config.encoder, matrix, returns_final_states=False)
+        encoder = build_reader(config, src_size, src_spelling)
         return CTC(encoder, CTCHead(config.encoder.memory_features, tgt_size, config.head.split))
+
+
+def build_reader(
+    config: ModelConfig,
+    src_size: int,
+    spelling: Spelling,
+    shared: Matrix | None = None,
+    *,
+    returns_final_states: bool = False,
+) -> Encoder:
+    """Return the encoder with what makes vectors of its source; `shared` is a matrix to use for tokens."""
+    part, size = config.src_embedding, config.encoder.token_features
+    if isinstance(part, FramePart):
+        frames = build_frames(part, src_size, size)
+        reader = build_encoder(config.encoder, nn.Identity(), returns_final_states=returns_final_states)
+        return FrameEncoder(frames, reader)
+    matrix = build_embedding(part, src_size, size, spelling) if shared is None else shared
+    return build_encoder(config.encoder, matrix, returns_final_states=returns_final_states)
 
 
 def build_language_model(

@@ -12,6 +12,7 @@ from safetensors.torch import save_file
 
 from dragoman.config.dump import to_toml
 from dragoman.config.load import load_written
+from dragoman.config.parts.source import TextSource
 from dragoman.config.paths import from_folder
 from dragoman.config.root import Config
 from dragoman.durable import new_folder
@@ -125,7 +126,7 @@ def add_calibration(folder: Path, calibration: Calibration) -> None:
 def new_model(config: Config, text: TokenizerPair) -> Network:
     return build_network(
         config,
-        text.src.size,
+        source_size(config, text),
         text.tgt.size,
         src_spelling=characters_of_entries(text.src)
         if config.model.src_embedding.kind == "characters"
@@ -134,6 +135,12 @@ def new_model(config: Config, text: TokenizerPair) -> Network:
         if config.model.tgt_embedding.kind == "characters"
         else (),
     )
+
+
+def source_size(config: Config, text: TokenizerPair) -> int:
+    """Return the size of the source vocabulary, or the numbers of a frame if the sources are not text."""
+    source = config.data.source
+    return text.src.size if isinstance(source, TextSource) else source.frame_features
 
 
 def tensors(raw: bytearray, file: Path) -> dict[str, torch.Tensor]:

@@ -11,7 +11,7 @@ from dragoman.nn.characters import CharacterCNN
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.fp32_sums import embedding
 from dragoman.nn.position import Learned, Sinusoidal
-from dragoman.shapes import Float, Int, Tensor
+from dragoman.shapes import Float, Shaped, Tensor
 
 
 def embedding_matrix(vocabulary: int, size: int) -> nn.Parameter:
@@ -19,10 +19,10 @@ def embedding_matrix(vocabulary: int, size: int) -> nn.Parameter:
     return nn.Parameter(torch.randn(vocabulary, size) * size**-0.5)
 
 
-Matrix = nn.Parameter | CharacterCNN
+Matrix = nn.Parameter | CharacterCNN | nn.Identity  # the latter if vectors are given instead of tokens
 
 
-def rows(matrix: Matrix, y: Int[Tensor, "B T"]) -> Float[Tensor, "B T E"]:
+def rows(matrix: Matrix, y: Shaped[Tensor, "B T *f"]) -> Float[Tensor, "B T E"]:
     """Return the row of each token, stored or computed from its spelling."""
     return embedding(y, matrix) if isinstance(matrix, nn.Parameter) else matrix(y)
 
@@ -35,7 +35,7 @@ class PlainEmbedding(nn.Module):
         self.matrix = matrix
         self.dropout = Dropout(dropout)
 
-    def forward(self, y: Int[Tensor, "B T"]) -> Float[Tensor, "B T E"]:
+    def forward(self, y: Shaped[Tensor, "B T *f"]) -> Float[Tensor, "B T E"]:
         return self.dropout(rows(self.matrix, y))
 
     if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class PositionedEmbedding(nn.Module):
         self.positions = positions
         self.dropout = Dropout(dropout)
 
-    def forward(self, y: Int[Tensor, "B T"], start: int = 0) -> Float[Tensor, "B T E"]:
+    def forward(self, y: Shaped[Tensor, "B T *f"], start: int = 0) -> Float[Tensor, "B T E"]:
         x = rows(self.matrix, y)
         return self.dropout(x * x.shape[2] ** 0.5 + self.positions(start, y.shape[1]))
 
@@ -67,7 +67,7 @@ class ScaledEmbedding(nn.Module):
         self.matrix = matrix
         self.dropout = Dropout(dropout)
 
-    def forward(self, y: Int[Tensor, "B T"], start: int = 0) -> Float[Tensor, "B T E"]:
+    def forward(self, y: Shaped[Tensor, "B T *f"], start: int = 0) -> Float[Tensor, "B T E"]:
         x = rows(self.matrix, y)
         return self.dropout(x * x.shape[2] ** 0.5)
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 from typing import assert_never
 
 from dragoman.config.parts.head import FrameHeadPart
+from dragoman.config.parts.source import TextSource
 from dragoman.config.parts.transformer import TransformerPart
 from dragoman.config.root import Config
-from dragoman.data.examples import Examples, Lines, RunningText
+from dragoman.data.examples import Examples, Files, Lines, RunningText
 from dragoman.data.fitting import FittingExamples
+from dragoman.data.signals.build import build_signals
 from dragoman.losses.ctc_frames import FrameCount
 
 
 def build_examples(config: Config) -> Examples:
+    source = config.data_of_run.source
+    if not isinstance(source, TextSource):
+        return Files(signals=build_signals(source))
     match config.task:
         case "transcribe":
             return FittingExamples(frames=frame_count(config))

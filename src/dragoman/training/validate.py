@@ -11,6 +11,7 @@ import torch
 
 from dragoman.config.data import DataConfig
 from dragoman.config.root import Config
+from dragoman.data.examples import Files
 from dragoman.data.pair import Pair
 from dragoman.errors import DataError
 from dragoman.metrics.validation import LOWER_IS_BETTER, Metric, Metrics
@@ -20,6 +21,7 @@ from dragoman.tasks.examples import build_examples
 from dragoman.text.tokenizer_pair import TokenizerPair
 
 VALID_BATCH_ROWS = 64
+VALID_BATCH_FILES = 8  # a picture or a sound has many more frames than a sentence has tokens
 
 
 class ValidationResult(NamedTuple):
@@ -53,14 +55,15 @@ class Validator:
     ) -> None:
         self.task = build_task(config)
         self.model = new_model(config, text).to(device).eval()
-        limit = config.longest_side
-        usable = build_examples(config).validation_rows(pairs, text, limit)
+        limit, examples = config.longest_side, build_examples(config)
+        usable = examples.validation_rows(pairs, text, limit)
         if not usable:
             raise unusable(config.data, limit)
         in_order = sorted(usable, key=lambda item: (len(item[1][1]), len(item[1][0])))
+        rows = VALID_BATCH_FILES if isinstance(examples, Files) else VALID_BATCH_ROWS
         self.batches = [
-            self.task.collate([i for _, i in in_order[k : k + VALID_BATCH_ROWS]]).to(device)
-            for k in range(0, len(in_order), VALID_BATCH_ROWS)
+            self.task.collate([i for _, i in in_order[k : k + rows]]).to(device)
+            for k in range(0, len(in_order), rows)
         ]
         self.decoded = [p for p, _ in usable[: config.training.valid_decode]]
         self.answerer = self.task.answerer(Bundle(config, text, self.model), [i for _, i in usable])

@@ -10,7 +10,16 @@ from typing import Literal, NamedTuple
 from dragoman.errors import DataError
 
 Kind = Literal[
-    "encoding", "too long", "columns", "json", "po", "untranslated", "unfinished", "fuzzy", "heading"
+    "encoding",
+    "too long",
+    "columns",
+    "json",
+    "po",
+    "signal",
+    "untranslated",
+    "unfinished",
+    "fuzzy",
+    "heading",
 ]
 # Left out by every reader; these are not faults of the file.
 PASSED_OVER = frozenset({"untranslated", "unfinished", "fuzzy", "heading"})

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Any, assert_never
+from typing import assert_never
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dragoman.config.parts.source import NumberSource, PictureSource, SignalSource, SoundSource
 from dragoman.data.signals.columns import ink_columns
+from dragoman.data.signals.corpus import FrameArray, Signals
 from dragoman.data.signals.log_mel import log_mel
 from dragoman.data.signals.numbers import read_numbers
 from dragoman.data.signals.png import read_png
 from dragoman.data.signals.wav import read_wav
+from dragoman.data.store.layout import Frames
 
-FrameArray = NDArray[Any]  # (S, F), of uint8 that are fractions of 255, or of float16
+
+def build_signals(source: SignalSource) -> Signals:
+    """Return how sources of this kind are read."""
+    frames = Frames(frame_dtype(source), source.frame_features)
+    return Signals(partial(read_frames, source), frames, source.max_frames, source.model_dump_json())
 
 
 def read_frames(source: SignalSource, file: Path) -> FrameArray:

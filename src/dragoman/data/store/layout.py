@@ -3,7 +3,8 @@
 MANIFEST.json      counts, sizes and SHA-256 of every file, and the fingerprint of the sources
 00000/index        one record per pair: the offset of its ids, the numbers of source and target ids, and two
                    CRC-32, of the ids and of the record itself
-00000/data         the ids: source then target of each pair, without separators
+00000/data         the ids: source then target of each pair, without separators; a source that is not text
+                   is S frames of F numbers instead of S ids
 00000/shard.json   what the manifest sums up over the shards
 
 A shard has the pairs that are kept of `shard_pairs` lines of the corpus, so it can be written without the
@@ -31,7 +32,7 @@ FORMAT = "dragoman-store"
 VERSION = 3
 MANIFEST = "MANIFEST.json"
 INDEX, DATA, FACTS = "index", "data", "shard.json"  # the files of a shard
-# The offset is in bytes, the lengths are in ids.
+# The offset is in bytes, the lengths are in ids, or in frames.
 RECORD = np.dtype([("offset", "<u8"), ("src", "<u4"), ("tgt", "<u4"), ("ids_crc", "<u4"), ("crc", "<u4")])
 
 
@@ -50,6 +51,18 @@ class Shard:
 
 
 @dataclass(frozen=True)
+class Frames:
+    """The form of sources that are arrays: uint8, as fractions of 255, or float16."""
+
+    dtype: str
+    features: int  # numbers of a frame
+
+    @property
+    def bytes(self) -> int:
+        return np.dtype(self.dtype).itemsize * self.features
+
+
+@dataclass(frozen=True)
 class Manifest:
     fingerprint: str
     dtype: str
@@ -61,9 +74,12 @@ class Manifest:
     counts: dict[str, int] = field(default_factory=dict)
     valid: str = ""  # a hash of the validation pairs that were looked for
     leaked: list[int] = field(default_factory=list)  # and those of them that were found
+    frames: Frames | None = None  # of sources that are not text
 
     def to_json(self) -> str:
         body = {"format": FORMAT, "version": VERSION, **asdict(self)}
+        if self.frames is None:
+            del body["frames"]
         return json.dumps({**body, "sha256": digest(body)}, indent=1) + "\n"
 
 
@@ -111,8 +127,9 @@ def read_manifest(folder: Path) -> Manifest:
     if body.pop("sha256", None) != digest(body):
         raise damaged(path, "The token store's manifest was changed after it was written.")
     shards = tuple(Shard(s["pairs"], File(**s["index"]), File(**s["data"])) for s in body.pop("shards"))
+    frames = Frames(**body.pop("frames")) if "frames" in body else None
     del body["format"], body["version"]
-    return Manifest(shards=shards, **body)
+    return Manifest(shards=shards, frames=frames, **body)
 
 
 def fingerprint(sources: Sequence[str], vocabulary: Mapping[str, str], settings: Sequence[object]) -> str:

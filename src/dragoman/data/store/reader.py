@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -15,7 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.store.layout import RECORD, File, damaged, ids_crcs, read_manifest, record_crcs, sha256_of
+from dragoman.data.store.layout import (
+    RECORD,
+    File,
+    Frames,
+    damaged,
+    ids_crcs,
+    read_manifest,
+    record_crcs,
+    sha256_of,
+)
 from dragoman.errors import DataError
 
 GAP = 1024  # bytes that are cheaper to read than to skip
@@ -26,6 +35,7 @@ SMALL = 32 << 20  # stores of at most this many bytes are verified when they are
 IdArray = NDArray[np.unsignedinteger[Any]]
 Rows = NDArray[np.int64]
 Offsets = NDArray[np.int64]
+Cut = Callable[[int, int, int], tuple[NDArray[Any], IdArray]]  # a row: its start and its two lengths
 
 
 class StoreReader:
@@ -35,6 +45,7 @@ class StoreReader:
         self.folder = folder
         self.manifest = read_manifest(folder)
         self.dtype = np.dtype(self.manifest.dtype)
+        self.frames = self.manifest.frames
         self.ends = np.cumsum([shard.pairs for shard in self.manifest.shards], dtype=np.int64)
         self.index = StoreFiles(folder, [shard.index for shard in self.manifest.shards])
         self.data = StoreFiles(folder, [shard.data for shard in self.manifest.shards])
@@ -50,22 +61,39 @@ class StoreReader:
         self.data.verify()
 
     def lengths(self, rows: Rows) -> tuple[Rows, Rows]:
-        """Return the number of source and target ids of each row."""
+        """Return the number of source ids, or frames, and of target ids of each row."""
         order = np.argsort(rows, kind="stable")
         records = np.empty(len(rows), RECORD)
         records[order] = self.records(rows[order])
         return records["src"].astype(np.int64), records["tgt"].astype(np.int64)
 
-    def read(self, rows: Rows) -> list[tuple[IdArray, IdArray]]:
-        """Return the source and target ids of each row."""
+    def read(self, rows: Rows) -> list[tuple[NDArray[Any], IdArray]]:
+        """Return the source ids, or frames, and the target ids of each row."""
         order = np.argsort(rows, kind="stable")  # in the order on disk
-        ids, starts, middles, ends = self.pieces(rows[order])
+        raw, src, tgt, starts = self.pieces(rows[order])
+        cut = self.cut_ids(raw) if self.frames is None else self.cut_frames(raw, self.frames)
         out: list[Any] = [None] * len(rows)
-        for number, a, b, c in zip(
-            order.tolist(), starts.tolist(), middles.tolist(), ends.tolist(), strict=True
-        ):
-            out[number] = ids[a:b], ids[b:c]
+        for number, at, m, n in zip(order.tolist(), starts.tolist(), src.tolist(), tgt.tolist(), strict=True):
+            out[number] = cut(at, m, n)
         return out
+
+    def cut_ids(self, raw: bytes) -> Cut:
+        ids = np.frombuffer(raw, self.dtype)
+        step = self.dtype.itemsize
+
+        def cut(at: int, src: int, tgt: int) -> tuple[IdArray, IdArray]:
+            start = at // step
+            return ids[start : start + src], ids[start + src : start + src + tgt]
+
+        return cut
+
+    def cut_frames(self, raw: bytes, frames: Frames) -> Cut:
+        def cut(at: int, src: int, tgt: int) -> tuple[NDArray[Any], IdArray]:
+            array = np.frombuffer(raw, frames.dtype, src * frames.features, at)
+            ids = np.frombuffer(raw, self.dtype, tgt, at + src * frames.bytes)
+            return array.reshape(src, frames.features), ids
+
+        return cut
 
     def records(self, rows: Rows) -> NDArray[Any]:
         """Return the index records of ascending rows."""
@@ -86,19 +114,19 @@ class StoreReader:
         """Return the number of the shard of each row; some shards have fewer rows than others."""
         return np.searchsorted(self.ends, rows, side="right")
 
-    def pieces(self, rows: Rows) -> tuple[IdArray, Rows, Rows, Rows]:
-        """Return the ids of ascending rows, and for each row the starts of source and target and the end."""
+    def pieces(self, rows: Rows) -> tuple[bytes, Rows, Rows, Rows]:
+        """Return the bytes of ascending rows, and for each row the lengths of both sides and its start."""
         if not len(rows):
             nothing = np.empty(0, np.int64)
-            return np.empty(0, self.dtype), nothing, nothing, nothing
+            return b"", nothing, nothing, nothing
         records = self.records(rows)
-        src, both = records["src"].astype(np.int64), records["src"].astype(np.int64) + records["tgt"]
+        src, tgt = records["src"].astype(np.int64), records["tgt"].astype(np.int64)
         starts = self.data.starts[self.shards_of(rows)] + records["offset"].astype(np.int64)
-        sizes = both * self.dtype.itemsize
+        step = self.dtype.itemsize
+        sizes = src * (self.frames.bytes if self.frames else step) + tgt * step
         raw, at = self.data.gather(starts, starts + sizes)
         self.compare(self.data, records["ids_crc"], ids_crcs(raw, at.tolist(), (at + sizes).tolist()), rows)
-        begin = at // self.dtype.itemsize
-        return np.frombuffer(raw, self.dtype), begin, begin + src, begin + both
+        return raw, src, tgt, at
 
     def compare(self, files: StoreFiles, written: NDArray[Any], read: list[int], rows: Rows) -> None:
         """Raise if the CRCs of ascending rows are not those that were written."""

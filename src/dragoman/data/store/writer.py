@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from dragoman.data.store.layout import (
     MANIFEST,
     RECORD,
     File,
+    Frames,
     Manifest,
     Shard,
     id_dtype,
@@ -33,7 +34,7 @@ from dragoman.manifest import Damaged
 from dragoman.manifest import Manifest as FolderManifest
 
 IdRow = Sequence[int] | NDArray[np.int32]
-IdPair = tuple[IdRow, IdRow]
+IdPair = tuple[IdRow | NDArray[Any], IdRow]  # a source may be an array of frames
 
 
 @dataclass
@@ -54,11 +55,20 @@ class ShardFacts:
 class ShardWriter:
     """The index and the data file of a shard that is being written."""
 
-    def __init__(self, index: IO[bytes], data: IO[bytes], vocabulary: int, place: int, facts: ShardFacts):
+    def __init__(
+        self,
+        index: IO[bytes],
+        data: IO[bytes],
+        vocabulary: int,
+        place: int,
+        facts: ShardFacts,
+        frames: Frames | None = None,
+    ):
         self.index, self.data, self.facts = index, data, facts
         self.vocabulary = vocabulary
         self.place = place  # of its first record, as in `record_crcs`
         self.dtype = np.dtype(id_dtype(vocabulary))
+        self.frames = frames
 
     def extend(self, pairs: Sequence[IdPair]) -> None:
         """Append any number of pairs; some thousands per call are fast."""
@@ -66,16 +76,31 @@ class ShardWriter:
             return
         sides = list(chain.from_iterable(pairs))
         lengths = np.fromiter(map(len, sides), np.int64, count=len(sides)).reshape(-1, 2)
-        ids = np.concatenate([np.asarray(side, np.int32) for side in sides])
-        if ids.size and (ids.min() < 0 or ids.max() >= self.vocabulary):
-            raise ValueError(f"an id is not in range({self.vocabulary})")
-        self._append(ids.astype(self.dtype).tobytes(), lengths)
+        if self.frames is None:
+            content = self.ids_bytes(sides)
+        else:
+            rows = ((self.frames_bytes(src, self.frames), self.ids_bytes([tgt])) for src, tgt in pairs)
+            content = b"".join(chain.from_iterable(rows))
+        self._append(content, lengths)
         self.facts.pairs += len(pairs)
         self.facts.src_tokens += int(lengths[:, 0].sum())
         self.facts.tgt_tokens += int(lengths[:, 1].sum())
 
+    def ids_bytes(self, sides: Sequence[IdRow]) -> bytes:
+        ids = np.concatenate([np.asarray(side, np.int32) for side in sides])
+        if ids.size and (ids.min() < 0 or ids.max() >= self.vocabulary):
+            raise ValueError(f"an id is not in range({self.vocabulary})")
+        return ids.astype(self.dtype).tobytes()
+
+    def frames_bytes(self, src: IdRow | NDArray[Any], frames: Frames) -> bytes:
+        array = np.asarray(src)
+        if (array.dtype.str, array.shape[1:]) != (frames.dtype, (frames.features,)):
+            raise ValueError(f"frames of {array.dtype.str} {array.shape[1:]} are not {frames}")
+        return array.tobytes()
+
     def _append(self, content: bytes, lengths: NDArray[np.int64]) -> None:
-        sizes = lengths.sum(axis=1) * self.dtype.itemsize
+        step = self.dtype.itemsize
+        sizes = lengths @ [self.frames.bytes if self.frames else step, step]
         ends = np.cumsum(sizes)
         records = np.zeros(len(lengths), RECORD)
         records["offset"] = ends - sizes + self.data.tell()
@@ -90,12 +115,18 @@ class ShardWriter:
 
 @contextmanager
 def new_shard(
-    home: Path, number: int, *, vocabulary: int, shard_pairs: int, facts: ShardFacts
+    home: Path,
+    number: int,
+    *,
+    vocabulary: int,
+    shard_pairs: int,
+    facts: ShardFacts,
+    frames: Frames | None = None,
 ) -> Iterator[ShardWriter]:
     """Yield a writer; only a clean exit puts the shard in its place. `facts` are complete by then."""
     with new_folder(home / shard_name(number)) as folder:
         with (folder / INDEX).open("wb") as index, (folder / DATA).open("wb") as data:
-            yield ShardWriter(index, data, vocabulary, number * shard_pairs, facts)
+            yield ShardWriter(index, data, vocabulary, number * shard_pairs, facts, frames)
         (folder / FACTS).write_text(json.dumps(asdict(facts)) + "\n", encoding="utf-8")
 
 
@@ -110,7 +141,14 @@ def read_shard(home: Path, number: int, *, verified: bool) -> ShardFacts | None:
         return None
 
 
-def join(home: Path, shards: Sequence[ShardFacts], *, vocabulary: int, shard_pairs: int) -> None:
+def join(
+    home: Path,
+    shards: Sequence[ShardFacts],
+    *,
+    vocabulary: int,
+    shard_pairs: int,
+    frames: Frames | None = None,
+) -> None:
     """Write the manifest, which makes the shards a store."""
     counts = Counter[str]()
     for facts in shards:
@@ -126,6 +164,7 @@ def join(home: Path, shards: Sequence[ShardFacts], *, vocabulary: int, shard_pai
         counts=dict(counts),
         valid=shards[0].valid,
         leaked=sorted({number for facts in shards for number in facts.leaked}),
+        frames=frames,
     )
     for old in home.glob("[0-9]*"):
         if old.name not in {shard_name(number) for number in range(len(shards))}:

@@ -8,8 +8,22 @@ from typing import assert_never
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from dragoman.config.parts.embedding import CharacterEmbeddingPart, TableEmbeddingPart
+from dragoman.config.parts.embedding import (
+    CharacterEmbeddingPart,
+    FramePart,
+    PooledConvolutionsPart,
+    ProjectionPart,
+    StridedConvolutionsPart,
+    TableEmbeddingPart,
+)
 from dragoman.nn.characters import CharacterCNN
+from dragoman.nn.conv.frames import (
+    FrameConvolutions,
+    FrameProjection,
+    PooledConvolution,
+    StridedConvolution,
+    convolutions,
+)
 from dragoman.nn.embedding import Matrix, embedding_matrix
 
 Spelling = Sequence[Sequence[int]]  # the characters of each vocabulary entry
@@ -24,5 +38,20 @@ def build_embedding(
         case CharacterEmbeddingPart():
             table = pad_sequence([torch.tensor(s, dtype=torch.int32) for s in spelling], batch_first=True)
             return CharacterCNN(table, part.features, part.widths, part.filters, part.highways, size)
+        case _:
+            assert_never(part)
+
+
+def build_frames(part: FramePart, features: int, size: int) -> FrameConvolutions | FrameProjection:
+    """Return what makes vectors of frames, which have this many features."""
+    match part:
+        case PooledConvolutionsPart():
+            layers = convolutions(PooledConvolution, part.channels, part.halvings)
+            return FrameConvolutions(layers, features, size)
+        case StridedConvolutionsPart():
+            layers = convolutions(StridedConvolution, part.channels, part.halvings)
+            return FrameConvolutions(layers, features, size)
+        case ProjectionPart():
+            return FrameProjection(features, size)
         case _:
             assert_never(part)

@@ -14,7 +14,7 @@ from dragoman.nn.conv.weight_norm import WeightNormed
 from dragoman.nn.module_list import TypedModuleList
 from dragoman.nn.token_rows import from_rows, has_no_padding, to_rows
 from dragoman.protocols import Memory
-from dragoman.shapes import Bool, Int, Tensor
+from dragoman.shapes import Bool, Shaped, Tensor
 
 
 class ConvEncoder(nn.Module):
@@ -33,10 +33,10 @@ class ConvEncoder(nn.Module):
         self.blocks = TypedModuleList(blocks)
         self.leave = leave
 
-    def forward(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory:
+    def forward(self, src: Shaped[Tensor, "B S *f"], keep: Bool[Tensor, "B S"]) -> Memory:
         return self.read(src, keep, is_padded=not has_no_padding(keep))
 
-    def read(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], *, is_padded: bool) -> Memory:
+    def read(self, src: Shaped[Tensor, "B S *f"], keep: Bool[Tensor, "B S"], *, is_padded: bool) -> Memory:
         """Return the memory. Padding counts as zero, at the cost of one multiplication per block."""
         shape = (src.shape[0], src.shape[1])
         e = self.embed(src)

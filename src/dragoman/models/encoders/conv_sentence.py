@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from dragoman.nn.conv.sentence_model import SentenceModel
 from dragoman.nn.embedding import PlainEmbedding
 from dragoman.protocols import Memory
-from dragoman.shapes import Bool, Int, Tensor
+from dragoman.shapes import Bool, Shaped, Tensor
 
 
 class ConvSentenceEncoder(nn.Module):
@@ -22,7 +22,7 @@ class ConvSentenceEncoder(nn.Module):
         self.embed = embed
         self.shrink = shrink
 
-    def forward(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory:
+    def forward(self, src: Shaped[Tensor, "B S *f"], keep: Bool[Tensor, "B S"]) -> Memory:
         sentence, top, real = self.shrink(self.embed(src), keep)
         states = torch.cat((sentence.unsqueeze(1), top), dim=1)
         return Memory(states, F.pad(real, (1, 0), value=True), sentence)

@@ -14,7 +14,7 @@ from dragoman.nn.module_list import TypedModuleList
 from dragoman.nn.recurrent.bidirectional import BidirectionalLayer
 from dragoman.nn.recurrent.layer import RecurrentLayer
 from dragoman.protocols import Memory
-from dragoman.shapes import Bool, Int, Tensor
+from dragoman.shapes import Bool, Shaped, Tensor
 
 
 class RNNEncoder(nn.Module):
@@ -31,7 +31,7 @@ class RNNEncoder(nn.Module):
         self.dropout = dropout
         self.layers = TypedModuleList(layers)
 
-    def forward(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory:
+    def forward(self, src: Shaped[Tensor, "B S *f"], keep: Bool[Tensor, "B S"]) -> Memory:
         x = self.dropout(self.embed(src))
         for layer in self.layers:
             x, summary = layer.over(x, keep)
@@ -50,7 +50,7 @@ class FinalStatesRNNEncoder(nn.Module):
         self.dropout = dropout
         self.layers = TypedModuleList(layers)
 
-    def forward(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory:
+    def forward(self, src: Shaped[Tensor, "B S *f"], keep: Bool[Tensor, "B S"]) -> Memory:
         x = self.dropout(self.embed(src))
         ends = []
         for layer in self.layers:
@@ -72,9 +72,10 @@ class ReversedEncoder(nn.Module):
         super().__init__()
         self.reader = reader
 
-    def forward(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory:
+    def forward(self, src: Shaped[Tensor, "B S *f"], keep: Bool[Tensor, "B S"]) -> Memory:
         order = reversal(keep)
-        memory = self.reader(src.gather(1, order), keep)
+        turned = src.gather(1, order) if src.dim() == 2 else reorder(src, order)
+        memory = self.reader(turned, keep)
         return memory._replace(states=reorder(memory.states, order))
 
     if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from dragoman.nn.token_rows import from_rows, has_no_padding, to_rows
 from dragoman.nn.transformer.residual import LayerDrop
 from dragoman.nn.transformer.transformer_layer import EncoderLayer
 from dragoman.protocols import Memory
-from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.shapes import Bool, Float, Shaped, Tensor
 from dragoman.text.specials import EOS
 
 
@@ -35,7 +35,7 @@ class TransformerEncoder(nn.Module):
         self.layer_drop = LayerDrop(layer_drop)
         self.reads_end = reads_end
 
-    def forward(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> Memory:
+    def forward(self, src: Shaped[Tensor, "B S *f"], keep: Bool[Tensor, "B S"]) -> Memory:
         shape = (src.shape[0], src.shape[1])
         # </s> is last, so masking it is the same as omitting it.
         keep = keep if self.reads_end else keep & (src != EOS)

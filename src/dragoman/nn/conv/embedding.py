@@ -10,7 +10,7 @@ from torch import nn
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.embedding import Matrix, rows
 from dragoman.nn.fp32_sums import embedding
-from dragoman.shapes import Float, Int, Tensor
+from dragoman.shapes import Float, Int, Shaped, Tensor
 
 STD = 0.1  # standard deviation of every embedding at initialisation (section 3.5)
 
@@ -22,7 +22,7 @@ class PositionalEmbedding(nn.Module):
         self.places = nn.Parameter(torch.randn(count, size) * STD)
         self.dropout = Dropout(dropout)
 
-    def forward(self, y: Int[Tensor, "B T"]) -> Float[Tensor, "B T E"]:
+    def forward(self, y: Shaped[Tensor, "B T *f"]) -> Float[Tensor, "B T E"]:
         return self.dropout(rows(self.matrix, y) + self.places[: y.shape[1]])
 
     def at(self, y: Int[Tensor, " N"], place: Int[Tensor, " N"]) -> Float[Tensor, "N E"]:
