@@ -2,9 +2,9 @@
 
 import pytest
 
-from dragoman.data.fitting import FittingExamples
+from dragoman.data.examples import Examples
 from dragoman.data.pair import Pair
-from dragoman.errors import DataError
+from dragoman.data.prepare import PairFilter
 from dragoman.losses.ctc_frames import FrameCount
 from dragoman.text.tokenizer_pair import TokenizerPair
 from dragoman.text.tokenizers.char import Char
@@ -15,14 +15,16 @@ TEXT = TokenizerPair(LETTERS, LETTERS, joint=True)
 
 
 def test_it_is_named() -> None:
-    examples = FittingExamples(frames=FrameCount(split=2))
+    examples = Examples(frames=FrameCount(split=2))
     pairs = [Pair("a", "abab", 1), Pair("a", "aab", 2), Pair("a", "aabb", 3)]
     encode = examples.encode(longest=9, skip=None)
     assert encode(pairs[:2], TEXT).counts["kept"] == 2
-    with pytest.raises(DataError) as error:
-        encode(pairs, TEXT)
-    assert error.value.where == "line 3: aabb"
-    assert error.value.what == "The target needs 6 frames, but its source has 4."
+    assert isinstance(encode, PairFilter)
+    found = encode._replace(listed_in="train.tgt")(pairs, TEXT)
+    assert (found.counts["read"], found.counts["kept"]) == (2, 2)
+    (bad,) = found.bad
+    assert bad.error.where == "train.tgt:3"
+    assert bad.error.what == "The target needs 6 frames, but its source has 4."
     rows = examples.validation_rows(pairs, TEXT, 9)
     assert [pair.line for pair, _ in rows] == [1, 2]
 

@@ -203,6 +203,8 @@ def plan_data(
     how: list[object] = [data.max_length, data.shard_pairs, data.clean, data.skip_bad, held_by]
     if not isinstance(encode, PairFilter):
         how += [type(encode).__name__, encode.max_length]
+    if examples.frames:
+        how += [examples.frames]
     known = (valid, hash_of(valid)) if data.valid and not data.block_size else ((), "")
     stores = []
     for number, corpus in enumerate(data.train):
@@ -213,8 +215,10 @@ def plan_data(
 
 
 def of_files(reader: CorpusReader, corpus: Corpus, job: StoreJob) -> StoreJob:
-    """Return the job of a store; if its sources are files, one that knows where they are."""
+    """Return the job of a store that knows where its sources are, if they are files, or its targets."""
     encode, root = job.encode, root_of(reader.data)
+    if isinstance(encode, PairFilter) and encode.frames:
+        return replace(job, encode=encode._replace(listed_in=corpus.files[-1]))
     if not isinstance(encode, FileFilter):
         return job
     signals = encode.signals._replace(root=root, listed_in=corpus.files[0])

@@ -13,6 +13,7 @@ from dragoman.data.readers.bad_line import OnBad, refuse
 from dragoman.data.readers.open_pairs import is_text, open_pairs
 from dragoman.data.readers.text import read_text
 from dragoman.data.signals.corpus import Signals, read_listed
+from dragoman.losses.ctc_frames import FrameCount, frames_needed
 from dragoman.text.languages import Languages
 from dragoman.text.tokenizer_pair import TokenizerPair
 
@@ -41,18 +42,29 @@ class Examples:
     """The reader of a task, and how its examples become rows."""
 
     read: Reader = read_pairs
+    frames: FrameCount | None = None  # of CTC, whose targets must fit into them
 
     def encode(self, longest: int, skip: Skip | None) -> Encode:
         """Return how examples become rows of the token store."""
-        return PairFilter(longest, skip)
+        return PairFilter(longest, skip, self.frames)
 
     def validation_rows(
         self, pairs: Sequence[Pair], text: TokenizerPair, longest: int
     ) -> list[tuple[Pair, TokenIds]]:
-        """Return the usable examples with their ids: no side is empty or too long."""
+        """Return the usable examples with their ids: no side is empty or too long, and targets fit."""
         ids = [(text.src.encode(pair.src), text.tgt.encode(pair.tgt)) for pair in pairs]
-        found = zip(pairs, ids, strict=True)
-        return [(pair, sides) for pair, sides in found if all(0 < len(side) <= longest for side in sides)]
+        return self.usable(pairs, ids, longest, longest)
+
+    def usable(
+        self, pairs: Sequence[Pair], rows: Sequence[TokenIds], longest_source: int, longest: int
+    ) -> list[tuple[Pair, TokenIds]]:
+        return [
+            (pair, (src, tgt))
+            for pair, (src, tgt) in zip(pairs, rows, strict=True)
+            if 0 < len(src) <= longest_source
+            and 0 < len(tgt) <= longest
+            and (self.frames is None or frames_needed(tgt) <= self.frames(len(src)))
+        ]
 
 
 @dataclass(frozen=True)
@@ -63,15 +75,13 @@ class Files(Examples):
     read: Reader = read_listed
 
     def encode(self, longest: int, skip: Skip | None) -> Encode:
-        return FileFilter(longest, skip, self.signals)
+        return FileFilter(longest, skip, self.signals, self.frames)
 
     def validation_rows(
         self, pairs: Sequence[Pair], text: TokenizerPair, longest: int
     ) -> list[tuple[Pair, TokenIds]]:
         rows = [(self.signals.read_file(Path(pair.src)), text.tgt.encode(pair.tgt)) for pair in pairs]
-        most = self.signals.max_frames
-        found = zip(pairs, cast(list[TokenIds], rows), strict=True)
-        return [(pair, row) for pair, row in found if len(row[0]) <= most and 0 < len(row[1]) <= longest]
+        return self.usable(pairs, cast(list[TokenIds], rows), self.signals.max_frames, longest)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from dragoman.data.fitting import without_unfit
 from dragoman.data.gc_pause import gc_paused
 from dragoman.data.pair import BLOCK_PAIRS, Pair, blocks
 from dragoman.data.pieces import Piece, read_piece
@@ -21,6 +22,7 @@ from dragoman.data.signals.corpus import BLOCK_FILES, FrameArray, Signals
 from dragoman.data.store.layout import Frames
 from dragoman.data.store.writer import ShardFacts, new_shard, read_shard
 from dragoman.errors import DataError
+from dragoman.losses.ctc_frames import FrameCount
 from dragoman.text.build import load as load_text
 from dragoman.text.tokenizer import Ids
 from dragoman.text.tokenizer_pair import TokenizerPair
@@ -59,12 +61,15 @@ class PairFilter(NamedTuple):
 
     max_length: int  # tokens per side
     skip: Skip | None = None  # whether a pair is held out
+    frames: FrameCount | None = None  # of CTC, whose targets must fit into them
+    listed_in: str = ""  # the file of the targets, for messages
 
     def __call__(self, block: Sequence[Pair], text: TokenizerPair) -> Encoded:
         shown = [pair for pair in block if not self.skip(pair)] if self.skip else block
         src_ids = text.src.encode_batch([pair.src for pair in shown])
         tgt_ids = text.tgt.encode_batch([pair.tgt for pair in shown])
-        return kept(block, list(zip(src_ids, tgt_ids, strict=True)), self.max_length)
+        rows = list(zip(src_ids, tgt_ids, strict=True))
+        return fitted(block, shown, rows, self)
 
 
 class FileFilter(NamedTuple):
@@ -73,16 +78,19 @@ class FileFilter(NamedTuple):
     max_length: int
     skip: Skip | None
     signals: Signals
+    frames: FrameCount | None = None
+
+    @property
+    def listed_in(self) -> str:
+        return self.signals.listed_in
 
     def __call__(self, block: Sequence[Pair], text: TokenizerPair) -> Encoded:
         shown = [pair for pair in block if not self.skip(pair)] if self.skip else block
         good, frames, bad = self.signals.read(shown)
         lines = {one.line for one in bad}
         rows = list(zip(frames, text.tgt.encode_batch([pair.tgt for pair in good]), strict=True))
-        found = kept(
-            [p for p in block if p.line not in lines], rows, self.max_length, self.signals.max_frames
-        )
-        return found._replace(bad=bad)
+        found = fitted([p for p in block if p.line not in lines], good, rows, self, self.signals.max_frames)
+        return found._replace(bad=[*bad, *found.bad])
 
 
 class LineFilter(NamedTuple):
@@ -236,6 +244,22 @@ def in_threads(
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+
+
+def fitted(
+    block: Sequence[Pair],
+    shown: Sequence[Pair],
+    rows: Sequence[tuple[Ids | FrameArray, Ids]],
+    wanted: PairFilter | FileFilter,
+    max_frames: int | None = None,
+) -> Encoded:
+    """Return the rows to keep of those that are shown, once their targets fit into their frames."""
+    if wanted.frames is None:
+        return kept(block, rows, wanted.max_length, max_frames)
+    good, bad = without_unfit(shown, rows, wanted.frames, wanted.listed_in)
+    lines = {one.line for one in bad}
+    found = kept([p for p in block if p.line not in lines], good, wanted.max_length, max_frames)
+    return found._replace(bad=bad)
 
 
 def kept(

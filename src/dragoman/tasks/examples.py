@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from dragoman.config.parts.embedding import FramePart
 from dragoman.config.parts.head import FrameHeadPart
 from dragoman.config.parts.source import TextSource
 from dragoman.config.parts.transformer import TransformerPart
 from dragoman.config.root import Config
 from dragoman.data.examples import Examples, Files, Lines, RunningText
-from dragoman.data.fitting import FittingExamples
 from dragoman.data.signals.build import build_signals
 from dragoman.losses.ctc_frames import FrameCount
 
@@ -17,10 +17,10 @@ from dragoman.losses.ctc_frames import FrameCount
 def build_examples(config: Config) -> Examples:
     source = config.data_of_run.source
     if not isinstance(source, TextSource):
-        return Files(signals=build_signals(source))
+        return Files(signals=build_signals(source), frames=frame_count(config))
     match config.task:
         case "transcribe":
-            return FittingExamples(frames=frame_count(config))
+            return Examples(frames=frame_count(config))
         case "translate" | "tag" | "classify":
             return Examples()
         case "lm":
@@ -29,8 +29,12 @@ def build_examples(config: Config) -> Examples:
             assert_never(config.task)
 
 
-def frame_count(config: Config) -> FrameCount:
-    head, encoder = config.model.head, config.model.encoder
-    split = head.split if isinstance(head, FrameHeadPart) else 1
-    ends = not isinstance(encoder, TransformerPart) or encoder.reads_end
-    return FrameCount(split=split, ends=int(ends))
+def frame_count(config: Config) -> FrameCount | None:
+    """Return how many frames CTC makes from a source; None for other heads."""
+    head, encoder, embedding = config.model.head, config.model.encoder, config.model.src_embedding
+    if not isinstance(head, FrameHeadPart):
+        return None
+    if isinstance(embedding, FramePart):
+        return FrameCount(embedding.shortening, head.split, ends=0)
+    reads_end = not isinstance(encoder, TransformerPart) or encoder.reads_end
+    return FrameCount(split=head.split, ends=int(reads_end))

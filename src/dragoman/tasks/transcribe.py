@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from dragoman.config.parts.source import TextSource
 from dragoman.config.root import Config
 from dragoman.data.collate import IdPair, collate
 from dragoman.data.examples import TokenIds
 from dragoman.data.pair import Pair
+from dragoman.data.signals.build import build_signals
 from dragoman.inference.runtimes.ctc import CTCRuntime
 from dragoman.metrics.error_rates import cer, wer
 from dragoman.metrics.exact_match import exact_match
@@ -30,7 +33,11 @@ class Transcribe:
         return collate(rows)
 
     def answerer(self, bundle: Bundle, valid: Sequence[TokenIds] = ()) -> CTCRuntime:
-        return CTCRuntime(bundle, bundle.text.read)
+        source = self.config.data.source
+        if isinstance(source, TextSource):
+            return CTCRuntime(bundle, bundle.text.read)
+        read_file = build_signals(source).read_file
+        return CTCRuntime(bundle, lambda files: [read_file(Path(file)) for file in files])
 
     def measure(self, outputs: Sequence[str], references: Sequence[str]) -> Metrics:
         sides = self._compared(outputs, references, lowercase=self.config.text.lowercase)

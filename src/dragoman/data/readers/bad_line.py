@@ -16,6 +16,7 @@ Kind = Literal[
     "json",
     "po",
     "signal",
+    "frames",
     "untranslated",
     "unfinished",
     "fuzzy",
