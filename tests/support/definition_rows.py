@@ -24,6 +24,7 @@ from dragoman.nn.transformer.feedforward import (
 from dragoman.nn.transformer.residual import PostNorm, PreNorm
 from dragoman.nn.transformer.transformer_layer import DecoderLayer, EncoderLayer
 from nn.test_position import by_the_book
+from support import definition_answers as answers
 from support import definition_convolution as convolution
 from support import definition_recurrence as recurrence
 from support.definition import HALF, KEEP, B, Definition, S, hidden, row
@@ -140,6 +141,7 @@ def swiglu(m: SwiGLUFeedForward, x: Tensor) -> Tensor:
 ROWS: dict[type[nn.Module], Definition] = {
     **recurrence.ROWS,
     **convolution.ROWS,
+    **answers.ROWS,
     SelfAttention: row(
         lambda: SelfAttention(D, H, 0.0),
         FLAT,

@@ -43,6 +43,7 @@ from dragoman.nn.transformer.feedforward import (
 )
 from dragoman.nn.transformer.residual import LayerDrop, PostNorm, PreNorm, StochasticDepth
 from dragoman.nn.transformer.transformer_layer import DecoderLayer, EncoderLayer
+from support import gradcheck_answers as answers
 from support import gradcheck_recurrence as recurrence
 from support.gradcheck import DROP, F64, HIDDEN, KEEP, WORDS, Check, check, drawn, plain
 
@@ -208,6 +209,7 @@ def rectified() -> Check:
 
 ROWS: dict[type[nn.Module], Callable[[], Check]] = {
     **recurrence.ROWS,
+    **answers.ROWS,
     LayerNorm: lambda: plain(LayerNorm(3), drawn(2, 3)),
     RMSNorm: lambda: plain(RMSNorm(3), drawn(2, 3)),
     Dropout: lambda: plain(Dropout(DROP), drawn(3, 4)),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from inspect import signature
 from typing import TYPE_CHECKING, Any, TextIO
 
+from dragoman.cli.format import HEADINGS
 from dragoman.cli.options.overrides import split_texts
 from dragoman.cli.options.search import line as as_line
 from dragoman.cli.options.search import overrides as search_overrides
@@ -80,13 +82,15 @@ def score_answers(
     """Return the scores of a model on files, or on its own test set, and what else is asked for."""
     if isinstance(model.task, ScoresText):
         return score_text(model, model.task, files, args), []
-    from dragoman.cli.score_sections import TestSet, sections
+    from dragoman.cli.score_sections import Section, TestSet, say_all, sections
     from dragoman.metrics.report import score
+    from dragoman.tasks.remarks import remarks
 
     refuse_options(model, args, SCORE | MEASURED)
     pairs = list(examples(model, files, args))
     test = TestSet([pair.src for pair in pairs], [pair.tgt for pair in pairs])
-    outputs = [answer.text for answer in model(test.sources)]
+    answers = model(test.sources)
+    outputs = [answer.text for answer in answers]
     if args.save:
         from dragoman.cli.verbs.run import opened_output
 
@@ -97,7 +101,21 @@ def score_answers(
         report = score(outputs, test.references, metrics=args.metrics, sources=test.sources, **how)
     else:
         report = model.task.score(outputs, test.references, **how)
-    return report, list(sections(args, test, outputs, None))
+    said = remarks(model.config, model.examples, model.task, pairs, answers)
+    more = [Section(said, partial(say_all, remark_lines(said)))] if said else []
+    return report, [*sections(args, test, outputs, None), *more]
+
+
+def remark_lines(said: dict[str, Any]) -> Iterator[str]:
+    """Yield the remarks as text."""
+    yield ""
+    for name, values in said["baselines"].items():
+        shown = "   ".join(f"{HEADINGS[metric]} {value:.2f}" for metric, value in values.items())
+        yield f"{name:<21}{shown}"
+    if "calibration_error" in said:
+        yield f"{'calibration error':<21}{said['calibration_error']:.2f} %"
+    for wanted, found, count in said.get("most_confused", []):
+        yield f"{'confused':<21}{wanted} with {found}: {count:,}"
 
 
 def score_text(

@@ -15,17 +15,20 @@ class Corpus(Section):
 
     files: tuple[str, ...] = Field(
         min_length=1,
-        max_length=2,
+        max_length=3,
         examples=[["train.en", "train.de"]],
         description=(
             "Two aligned text files (source, target), or one .tsv, .csv, .jsonl, .tmx, .xliff or .po file; "
-            "each may be .gz."
+            "each may be .gz. For tagging, a third file may have a label for each line."
         ),
     )
     languages: tuple[str, str] | None = Field(
         default=None,
         examples=[["en", "de"]],
-        description='Source and target language in a file with several languages or columns: ["en", "de"].',
+        description=(
+            'Source and target language in a file with several languages or columns: ["en", "de"]. For '
+            'tagging and classification, the numbers of the columns: ["2", "1"].'
+        ),
     )
     weight: float = Field(
         default=1.0,
@@ -119,7 +122,11 @@ class DataConfig(Section):
     def _one_corpus_or_several(cls, value: Any) -> Any:
         if isinstance(value, str):
             return [value]
-        if isinstance(value, list | tuple) and len(value) == 2 and all(isinstance(v, str) for v in value):
+        if (
+            isinstance(value, list | tuple)
+            and len(value) in (2, 3)
+            and all(isinstance(v, str) for v in value)
+        ):
             return [value]
         if isinstance(value, dict):
             return [value]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from dragoman.config.model import ModelConfig
-from dragoman.config.parts.head import AdaptiveHeadPart, FrameHeadPart
+from dragoman.config.parts.head import AdaptiveHeadPart, FrameHeadPart, StateHeadPart
 from dragoman.config.parts.no_encoder import NoEncoderPart
 from dragoman.config.parts.transformer import TransformerPart
 
@@ -23,7 +23,7 @@ def reasons(model: ModelConfig, target: str) -> list[str]:
 
 
 def _ct2(model: ModelConfig) -> Iterator[str]:
-    if isinstance(model.head, FrameHeadPart):
+    if isinstance(model.head, FrameHeadPart | StateHeadPart):
         yield NO_FRAMES.format(model.head.kind)
         return
     elsewhere = "" if any(_onnx(model)) else "; use ONNX"
@@ -40,7 +40,7 @@ def _ct2(model: ModelConfig) -> Iterator[str]:
 
 
 def _onnx(model: ModelConfig) -> Iterator[str]:
-    if isinstance(model.head, FrameHeadPart):
+    if isinstance(model.head, FrameHeadPart | StateHeadPart):
         yield NO_FRAMES.format(model.head.kind)
         return
     if isinstance(model.encoder, NoEncoderPart):

@@ -51,6 +51,7 @@ PARTS = (
     "head",
     "src_embedding",
     "tgt_embedding",
+    "pooling",
     "objective",
     "source",
 )

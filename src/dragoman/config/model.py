@@ -8,9 +8,18 @@ from pydantic import Field, model_validator
 
 from dragoman.config.parts.convolution import ConvPart, KalchbrennerPart
 from dragoman.config.parts.embedding import EmbeddingPart, FramePart, SourceEmbeddingPart, TableEmbeddingPart
-from dragoman.config.parts.head import AdaptiveHeadPart, FrameHeadPart, HeadPart, SoftmaxHeadPart
+from dragoman.config.parts.head import (
+    AdaptiveHeadPart,
+    FrameHeadPart,
+    HeadPart,
+    LabelHeadPart,
+    SoftmaxHeadPart,
+    WordHeadPart,
+)
 from dragoman.config.parts.no_encoder import NoEncoderPart
+from dragoman.config.parts.pooling import LastPoolingPart, PoolingPart, QueryPoolingPart
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart
+from dragoman.config.parts.sentence import DensePart, MultiKernelPart
 from dragoman.config.parts.transformer import TransformerPart
 from dragoman.config.section import Section
 
@@ -19,10 +28,18 @@ LONGEST = 1024  # tokens, for models without a limit of their own
 EQUALLY_WIDE = ("dot", "scaled-dot", "cosine")
 
 EncoderPart = Annotated[
-    TransformerPart | RNNEncoderPart | ConvPart | KalchbrennerPart | NoEncoderPart,
+    TransformerPart
+    | RNNEncoderPart
+    | ConvPart
+    | KalchbrennerPart
+    | DensePart
+    | MultiKernelPart
+    | NoEncoderPart,
     Field(discriminator="kind"),
 ]
 DecoderPart = Annotated[TransformerPart | RNNDecoderPart | ConvPart, Field(discriminator="kind")]
+
+SENTENCE_PARTS = (KalchbrennerPart, DensePart, MultiKernelPart)  # encoders of a line as one vector
 
 
 class ModelConfig(Section):
@@ -51,6 +68,11 @@ class ModelConfig(Section):
         description="How a previously generated target token becomes a vector.",
     )
     head: HeadPart = Field(default=SoftmaxHeadPart(), description="How decoder outputs become probabilities.")
+
+    pooling: PoolingPart = Field(
+        default=QueryPoolingPart(),
+        description="How the states of a line become one vector, for heads that give a line a label.",
+    )
 
     @property
     def longest_source(self) -> int:
@@ -150,3 +172,41 @@ class ModelConfig(Section):
                 f"{self.encoder.name} encoder has one for the whole source; choose another encoder"
             )
         return self
+
+    @model_validator(mode="after")
+    def _tags_need_a_state_per_token(self) -> ModelConfig:
+        if isinstance(self.head, WordHeadPart) and isinstance(self.encoder, SENTENCE_PARTS):
+            raise ValueError(
+                f'head.kind = "{self.head.kind}" reads a state for each word, but the {self.encoder.name} '
+                "encoder has one for the whole line; choose another encoder"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _summaries_are_not_pooled(self) -> ModelConfig:
+        if not self.head_reads_pooling:
+            if isinstance(self.encoder, DensePart | MultiKernelPart):
+                raise ValueError(
+                    f"the {self.encoder.name} encoder is for classification; choose another encoder, "
+                    'or set task = "classify"'
+                )
+            return self
+        is_summed_up = isinstance(self.encoder, SENTENCE_PARTS)
+        if is_summed_up and not isinstance(self.pooling, LastPoolingPart):
+            raise ValueError(
+                f"the {self.encoder.name} encoder has one vector for the whole line, which needs no pooling; "
+                'set pooling.kind = "last"'
+            )
+        if not is_summed_up and self.pooling.kind == "last" and not isinstance(self.encoder, RNNEncoderPart):
+            raise ValueError(
+                f'pooling.kind = "last" needs a recurrent encoder, but this one is {self.encoder.name}; '
+                'set pooling.kind = "query"'
+            )
+        return self
+
+    @property
+    def head_reads_pooling(self) -> bool:
+        """Whether the head gives a line a label."""
+        return isinstance(self.head, LabelHeadPart) or (
+            isinstance(self.head, WordHeadPart) and self.head.label
+        )

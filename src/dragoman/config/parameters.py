@@ -11,14 +11,16 @@ from itertools import pairwise
 from dragoman.config.model import DecoderPart, EncoderPart, ModelConfig
 from dragoman.config.parts.convolution import ConvPart, KalchbrennerPart
 from dragoman.config.parts.embedding import (
-    CharacterEmbeddingPart,
     FrameConvolutionsPart,
     ProjectionPart,
     SourceEmbeddingPart,
+    SpelledEmbeddingPart,
+    SpellingPart,
 )
-from dragoman.config.parts.head import AdaptiveHeadPart, FrameHeadPart
+from dragoman.config.parts.head import AdaptiveHeadPart, FrameHeadPart, StateHeadPart, WordHeadPart
 from dragoman.config.parts.no_encoder import NoEncoderPart
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart, RNNPart
+from dragoman.config.parts.sentence import DensePart, MultiKernelPart
 from dragoman.config.parts.transformer import TransformerPart
 
 GATES = {"elman": 1, "lstm": 4, "peephole-lstm": 4, "coupled-lstm": 3, "gru": 3, "reset-first-gru": 3}
@@ -29,7 +31,7 @@ def least_parameters(model: ModelConfig, src_entries: int = 0, tgt_entries: int 
     encoder, decoder = model.encoder, model.decoder
     if not model.head.reads_decoder:
         total = of_encoder(encoder) + of_embedding(model.src_embedding, src_entries, encoder.token_features)
-        return total + of_ctc(model, tgt_entries)
+        return total + of_ctc(model, tgt_entries) + of_states(model, tgt_entries)
     total = of_encoder(encoder) + of_decoder(decoder, encoder.memory_features)
     total += of_embedding(model.tgt_embedding, tgt_entries, decoder.token_features)
     if model.tied != "all":
@@ -46,6 +48,14 @@ def of_ctc(model: ModelConfig, entries: int) -> int:
     states = model.encoder.memory_features
     split = model.head.split * states * states if model.head.split > 1 else 0
     return split + (entries + 1) * states
+
+
+def of_states(model: ModelConfig, entries: int) -> int:
+    """Return the parameters of heads that read the states of the encoder."""
+    if not isinstance(model.head, StateHeadPart):
+        return 0
+    heads = isinstance(model.head, WordHeadPart) + (model.head_reads_pooling and model.pooling.kind != "last")
+    return heads * entries * model.encoder.memory_features
 
 
 def largest_table(model: ModelConfig) -> int:
@@ -73,6 +83,10 @@ def of_encoder(part: EncoderPart) -> int:
             return 2 * part.embedding * (widest * (widest + 1) // 2 - 1)
         case NoEncoderPart():
             return 0
+        case DensePart():
+            return part.embedding * part.width + (part.layers - 1) * part.width**2
+        case MultiKernelPart():
+            return sum(part.kernels) * part.embedding * part.filters
 
 
 def of_decoder(part: DecoderPart, memory: int) -> int:
@@ -144,8 +158,9 @@ def of_embedding(part: SourceEmbeddingPart, entries: int, size: int) -> int:
     if isinstance(part, FrameConvolutionsPart):
         kernels = sum(9 * read * channels for read, channels in pairwise((1, *part.channels)))
         return kernels + part.channels[-1] * size
-    if not isinstance(part, CharacterEmbeddingPart):
+    if not isinstance(part, SpellingPart):
         return entries * size
+    table = entries * size if isinstance(part, SpelledEmbeddingPart) else 0
     filters = sum(part.filters * width * width * part.features for width in part.widths)
     count = part.filters * sum(part.widths)
-    return filters + part.highways * 2 * count * count + count * size
+    return table + filters + part.highways * 2 * count * count + count * size

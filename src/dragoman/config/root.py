@@ -11,7 +11,7 @@ from dragoman.config.model import ModelConfig
 from dragoman.config.objective import AttentionTerms
 from dragoman.config.parts.convolution import KalchbrennerPart
 from dragoman.config.parts.embedding import FRAME_DEFAULTS, FramePart
-from dragoman.config.parts.head import AdaptiveHeadPart, FrameHeadPart
+from dragoman.config.parts.head import AdaptiveHeadPart, FrameHeadPart, WordHeadPart
 from dragoman.config.parts.no_encoder import NoEncoderPart
 from dragoman.config.parts.source import TextSource
 from dragoman.config.search import SearchConfig
@@ -20,6 +20,9 @@ from dragoman.config.text import TextConfig
 from dragoman.config.training import TrainingConfig
 
 TaskName = Literal["translate", "transcribe", "tag", "classify", "lm"]
+
+# Heads that belong to one task, which needs one of them.
+TASK_HEADS: dict[TaskName, tuple[str, ...]] = {"tag": ("tags", "crf"), "classify": ("label",)}
 
 
 class Config(Section):
@@ -35,6 +38,45 @@ class Config(Section):
     model: ModelConfig = Field(default=ModelConfig(), description="The network.")
     training: TrainingConfig = Field(default=TrainingConfig(), description="How the model is trained.")
     search: SearchConfig = Field(default=SearchConfig(), description="How outputs are decoded.")
+
+    @model_validator(mode="after")
+    def _heads_belong_to_tasks(self) -> Config:
+        heads, kind = TASK_HEADS.get(self.task), self.model.head.kind
+        others = [task for task, kinds in TASK_HEADS.items() if kind in kinds and task != self.task]
+        if others or (heads and kind not in heads):
+            expected = " or ".join(heads or ("another kind",))
+            raise ValueError(
+                f'model.head.kind = "{kind}" does not fit task = "{self.task}"; set it to {expected}'
+                + (f', or set task = "{others[0]}"' if others else "")
+            )
+        if heads and not isinstance(self.data.source, TextSource):
+            raise ValueError(f'task = "{self.task}" reads text, but data.source is another; remove it')
+        return self
+
+    @model_validator(mode="after")
+    def _tags_are_those_of_words(self) -> Config:
+        if not isinstance(self.model.head, WordHeadPart):
+            return self
+        if self.text.src_units.kind not in ("word", "spelled") or self.text.tgt_units.kind != "word":
+            raise ValueError(
+                "a tag belongs to a word, so the units must be words; "
+                'set text.src.kind = "spelled" or "word", and text.tgt.kind = "word"'
+            )
+        if self.text.lowercase:
+            raise ValueError("text.lowercase would change the tags too; lowercase the words in their file")
+        return self
+
+    @model_validator(mode="after")
+    def _spelled_words_are_embedded_by_their_spelling(self) -> Config:
+        spelled = self.text.src_units.kind == "spelled", self.model.src_embedding.kind == "spelled"
+        if any(spelled) and (not all(spelled) or self.task not in TASK_HEADS):
+            raise ValueError(
+                'text.src.kind = "spelled" and model.src_embedding.kind = "spelled" need each other, and '
+                'task = "tag" or "classify"; set both, or neither'
+            )
+        if self.text.tgt_units.kind == "spelled":
+            raise ValueError('only sources can be spelled; set text.tgt.kind = "word" or "label"')
+        return self
 
     @property
     def longest_side(self) -> int:

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from dragoman.config.section import Section
 
-Kind = Literal["bpe", "unigram", "word", "char", "byte", "sentencepiece"]
+Kind = Literal["bpe", "unigram", "word", "char", "byte", "sentencepiece", "spelled", "label"]
 
 
 class Units(Section):
@@ -16,7 +16,8 @@ class Units(Section):
         default="bpe",
         description=(
             "The tokenizer: bpe and unigram are trained with SentencePiece; word, char and byte are built "
-            "in; sentencepiece uses an existing SentencePiece model, `file`."
+            "in; sentencepiece uses an existing SentencePiece model, `file`. spelled words keep their "
+            "characters, for sources of taggers and classifiers; a label is a whole line, for classifiers."
         ),
     )
     size: int = Field(
@@ -54,7 +55,7 @@ class TextConfig(Units):
         default=None, description="Tokenizer of the target side; implies joint = false."
     )
     lowercase: bool = Field(
-        default=False, description="Lowercase both sides before tokenizing. Not reversible."
+        default=False, description="Lowercase both sides before tokenizing, except labels. Not reversible."
     )
     sampling: float = Field(
         default=0.0,

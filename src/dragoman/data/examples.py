@@ -13,6 +13,7 @@ from dragoman.data.readers.bad_line import OnBad, refuse
 from dragoman.data.readers.open_pairs import is_text, open_pairs
 from dragoman.data.readers.text import read_text
 from dragoman.data.signals.corpus import Signals, read_listed
+from dragoman.errors import DataError
 from dragoman.losses.ctc_frames import FrameCount, frames_needed
 from dragoman.text.languages import Languages
 from dragoman.text.tokenizer_pair import TokenizerPair
@@ -52,7 +53,13 @@ class Examples:
         self, pairs: Sequence[Pair], text: TokenizerPair, longest: int
     ) -> list[tuple[Pair, TokenIds]]:
         """Return the usable examples with their ids: no side is empty or too long, and targets fit."""
-        ids = [(text.src.encode(pair.src), text.tgt.encode(pair.tgt)) for pair in pairs]
+        ids = []
+        for pair in pairs:
+            try:
+                ids.append((text.src.encode(pair.src), text.tgt.encode(pair.tgt)))
+            except DataError as error:  # of a label that is not known
+                error.where = error.where or f"line {pair.line:,} of the validation data"
+                raise
         return self.usable(pairs, ids, longest, longest)
 
     def usable(

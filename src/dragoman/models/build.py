@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import assert_never
 
 import torch
@@ -13,18 +14,23 @@ from dragoman.config.parts.embedding import FramePart
 from dragoman.config.parts.head import CTCHeadPart, JointHeadPart
 from dragoman.config.parts.no_encoder import NoEncoderPart
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart
+from dragoman.config.parts.sentence import DensePart, MultiKernelPart
 from dragoman.config.parts.transformer import TransformerPart
 from dragoman.config.root import Config
 from dragoman.errors import ConfigError
 from dragoman.models.builders import convolution, recurrent, transformer
 from dragoman.models.builders.embedding import Spelling, build_embedding, build_frames
 from dragoman.models.builders.head import build_head
+from dragoman.models.builders.states import build_heads
+from dragoman.models.classifier import Classifier
 from dragoman.models.ctc import CTC, JointCTC
 from dragoman.models.encoders.frames import FrameEncoder
+from dragoman.models.encoders.sentence import DeepAveragingEncoder, MultiKernelEncoder
 from dragoman.models.heads.ctc import CTCHead
 from dragoman.models.language_model import LanguageModel
 from dragoman.models.seq2seq import Seq2Seq
-from dragoman.nn.embedding import Matrix
+from dragoman.models.tagger import JointTagger, Tagger
+from dragoman.nn.embedding import Matrix, PlainEmbedding
 from dragoman.protocols import Decoder, Encoder, Network
 
 
@@ -141,6 +147,21 @@ def build_causal(part: DecoderPart, matrix: Matrix) -> Decoder:
             assert_never(part)
 
 
+def build_state_model(
+    config: ModelConfig,
+    src_size: int,
+    tgt_entries: Sequence[str],
+    *,
+    smoothing: float,
+    seed: int,
+    src_spelling: Spelling = (),
+) -> Tagger | JointTagger | Classifier:
+    """Return a model without a decoder, for the heads of taggers and classifiers."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return build_heads(config, build_reader(config, src_size, src_spelling), tgt_entries, smoothing)
+
+
 def build_encoder(part: EncoderPart, matrix: Matrix, *, returns_final_states: bool) -> Encoder:
     match part:
         case TransformerPart():
@@ -151,6 +172,13 @@ def build_encoder(part: EncoderPart, matrix: Matrix, *, returns_final_states: bo
             return convolution.build_encoder(part, matrix)
         case KalchbrennerPart():
             return convolution.build_sentence_encoder(part, matrix)
+        case DensePart():
+            sizes = (part.embedding, *(part.width for _ in range(part.layers)))
+            embed = PlainEmbedding(matrix, part.dropout)
+            return DeepAveragingEncoder(embed, sizes, part.dropout, part.word_dropout)
+        case MultiKernelPart():
+            embed = PlainEmbedding(matrix, part.dropout)
+            return MultiKernelEncoder(embed, part.embedding, part.kernels, part.filters, part.dropout)
         case NoEncoderPart():
             raise ConfigError(
                 "A model that reads a source needs an encoder.",

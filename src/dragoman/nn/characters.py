@@ -9,6 +9,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from dragoman.nn.dropout import uniform
 from dragoman.nn.fp32_sums import embedding
 from dragoman.nn.module_list import TypedModuleList
 from dragoman.shapes import Float, Int, Tensor
@@ -55,8 +56,42 @@ class Filters(nn.Module):
         __call__ = forward
 
 
-class CharacterCNN(nn.Module):
-    """x = P · highway([y_1; …; y_W]), computed from the spelling of each token, padded with 0."""
+class SpellingCNN(nn.Module):
+    """x = P · highway([y_1; …; y_W]), computed from the characters of a word, padded with 0."""
+
+    def __init__(
+        self,
+        alphabet: int,
+        features: int,
+        widths: Sequence[int],
+        filters: int,
+        highways: int,
+        size: int,
+    ) -> None:
+        super().__init__()
+        self.shortest = max(widths)
+        self.characters = nn.Embedding(alphabet, features, padding_idx=NONE)
+        self.filters = TypedModuleList(Filters(features, width, width * filters) for width in widths)
+        count = filters * sum(widths)
+        self.highways = TypedModuleList(Highway(count) for _ in range(highways))
+        self.P = nn.Linear(count, size, bias=False)
+        nn.init.normal_(self.P.weight, std=(count * size) ** -0.5)  # norms as in a table
+
+    def forward(self, spelt: Int[Tensor, "N A"]) -> Float[Tensor, "N E"]:
+        lengths = (spelt > 0).sum(dim=1)
+        spelt = F.pad(spelt, (0, max(self.shortest - spelt.shape[1], 0)))
+        c = embedding(spelt[:, : max(int(lengths.max()), self.shortest)], self.characters.weight, NONE)
+        z = torch.cat([filters(c, lengths) for filters in self.filters], dim=1)
+        for highway in self.highways:
+            z = highway(z)
+        return self.P(z)
+
+    if TYPE_CHECKING:
+        __call__ = forward
+
+
+class CharacterCNN(SpellingCNN):
+    """The vector of each token of a vocabulary, from its spelling."""
 
     spelling: Tensor
 
@@ -69,16 +104,8 @@ class CharacterCNN(nn.Module):
         highways: int,
         size: int,
     ) -> None:
-        super().__init__()
-        self.shortest = max(widths)
-        spelling = F.pad(spelling, (0, max(self.shortest - spelling.shape[1], 0)))
+        super().__init__(int(spelling.max()) + 1, features, widths, filters, highways, size)
         self.register_buffer("spelling", spelling, persistent=False)  # derived from the vocabulary
-        self.characters = nn.Embedding(int(spelling.max()) + 1, features, padding_idx=NONE)
-        self.filters = TypedModuleList(Filters(features, width, width * filters) for width in widths)
-        count = filters * sum(widths)
-        self.highways = TypedModuleList(Highway(count) for _ in range(highways))
-        self.P = nn.Linear(count, size, bias=False)
-        nn.init.normal_(self.P.weight, std=(count * size) ** -0.5)  # norms as in a table
 
     def forward(self, y: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape E"]:
         if not self.training:  # one row per token, so that its bits do not depend on the others
@@ -87,13 +114,36 @@ class CharacterCNN(nn.Module):
         return embedding(inverse, self.vectors(words))
 
     def vectors(self, words: Int[Tensor, " N"]) -> Float[Tensor, "N E"]:
-        spelt = self.spelling[words]
-        lengths = (spelt > 0).sum(dim=1)
-        c = embedding(spelt[:, : max(int(lengths.max()), self.shortest)], self.characters.weight, NONE)
-        z = torch.cat([filters(c, lengths) for filters in self.filters], dim=1)
-        for highway in self.highways:
-            z = highway(z)
-        return self.P(z)
+        return super().forward(self.spelling[words])
+
+    if TYPE_CHECKING:
+        __call__ = forward  # type: ignore[assignment]
+
+
+class SpelledWords(nn.Module):
+    """x = E_w + SpellingCNN(c_1 … c_n): a row of a table for the word, and a vector of its characters.
+
+    So an unknown word is more than <unk>. In training, some words are read as <unk>, which teaches the
+    characters to stand for words (Lample et al. 2016, section 4.3).
+    """
+
+    def __init__(self, table: nn.Parameter, spell: SpellingCNN, unk: int, word_dropout: float) -> None:
+        super().__init__()
+        self.table = table
+        self.spell = spell
+        self.unk = unk
+        self.word_dropout = word_dropout
+
+    def forward(self, y: Int[Tensor, "B T Z"]) -> Float[Tensor, "B T E"]:
+        """Return the vectors of words, each given as the id of the word and the ids of its characters."""
+        word, spelt = y[:, :, 0], y[:, :, 1:].flatten(0, 1)
+        if not self.training:
+            return embedding(word, self.table) + self.spell(spelt).view(*word.shape, -1)
+        if self.word_dropout:
+            is_dropped = uniform(word.numel(), word.device).view(word.shape) < self.word_dropout
+            word = torch.where(is_dropped & (spelt.view(*word.shape, -1)[:, :, 0] > 0), self.unk, word)
+        spellings, inverse = spelt.unique(dim=0, return_inverse=True)
+        return embedding(word, self.table) + embedding(inverse.view(word.shape), self.spell(spellings))
 
     if TYPE_CHECKING:
         __call__ = forward

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from dragoman.nn.characters import CharacterCNN
+from dragoman.nn.characters import CharacterCNN, SpelledWords
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.fp32_sums import embedding
 from dragoman.nn.position import Learned, Sinusoidal
@@ -19,7 +19,8 @@ def embedding_matrix(vocabulary: int, size: int) -> nn.Parameter:
     return nn.Parameter(torch.randn(vocabulary, size) * size**-0.5)
 
 
-Matrix = nn.Parameter | CharacterCNN | nn.Identity  # the latter if vectors are given instead of tokens
+# The last if vectors are given instead of tokens.
+Matrix = nn.Parameter | CharacterCNN | SpelledWords | nn.Identity
 
 
 def rows(matrix: Matrix, y: Shaped[Tensor, "B T *f"]) -> Float[Tensor, "B T E"]:

@@ -9,7 +9,9 @@ from dragoman.config.root import Config, TaskName
 from dragoman.device import choose_device
 from dragoman.errors import UsageError
 from dragoman.models.bundle import load_bundle
+from dragoman.tasks.classify import Classify
 from dragoman.tasks.lm import LanguageModelling
+from dragoman.tasks.tag import Tag
 from dragoman.tasks.task import Answerer, Task
 from dragoman.tasks.transcribe import Transcribe
 from dragoman.tasks.translate import Translate
@@ -18,6 +20,8 @@ TASKS: dict[TaskName, Callable[[Config], Task]] = {
     "translate": Translate,
     "transcribe": Transcribe,
     "lm": LanguageModelling,
+    "tag": Tag,
+    "classify": Classify,
 }
 
 

@@ -10,6 +10,7 @@ from dragoman.config.parts.source import TextSource
 from dragoman.config.parts.transformer import TransformerPart
 from dragoman.config.root import Config
 from dragoman.data.examples import Examples, Files, Lines, RunningText
+from dragoman.data.readers.tagged import read_labelled, read_tagged
 from dragoman.data.signals.build import build_signals
 from dragoman.losses.ctc_frames import FrameCount
 
@@ -21,8 +22,12 @@ def build_examples(config: Config) -> Examples:
     match config.task:
         case "transcribe":
             return Examples(frames=frame_count(config))
-        case "translate" | "tag" | "classify":
+        case "translate":
             return Examples()
+        case "tag":
+            return Examples(read_tagged)
+        case "classify":
+            return Examples(read_labelled)
         case "lm":
             return RunningText(size=config.data.block_size) if config.data.block_size else Lines()
         case _:

@@ -19,7 +19,9 @@ from dragoman.text.tokenizers.bpe import Bpe
 from dragoman.text.tokenizers.byte import Byte
 from dragoman.text.tokenizers.char import Char
 from dragoman.text.tokenizers.external_sentencepiece import ExternalSentencePiece
+from dragoman.text.tokenizers.label import Label
 from dragoman.text.tokenizers.lowercase import Lowercase
+from dragoman.text.tokenizers.spelled import Spelled
 from dragoman.text.tokenizers.train_sentencepiece import sample, train_sentencepiece
 from dragoman.text.tokenizers.unigram import Unigram
 from dragoman.text.tokenizers.word import Word
@@ -53,7 +55,9 @@ def _as_read(pair: tuple[str, str], config: TextConfig) -> tuple[str, str]:
     src, tgt = pair
     for line in pair:
         utf8(line)
-    return (src.lower(), tgt.lower()) if config.lowercase else (src, tgt)
+    sides = ((src, config.src_units), (tgt, config.tgt_units))
+    src, tgt = (line.lower() if config.lowercase and units.kind != "label" else line for line, units in sides)
+    return src, tgt
 
 
 def _learn(lines: Sequence[str], units: Units, config: TextConfig) -> Tokenizer:
@@ -78,7 +82,11 @@ def _learn(lines: Sequence[str], units: Units, config: TextConfig) -> Tokenizer:
         case "sentencepiece":
             assert units.file is not None
             tokenizer = ExternalSentencePiece.read(Path(units.file))
-    return Lowercase(tokenizer) if config.lowercase else tokenizer
+        case "spelled":
+            tokenizer = Spelled.learn(lines, units.size)
+        case "label":
+            tokenizer = Label.learn(lines, units.size)
+    return Lowercase(tokenizer) if config.lowercase and units.kind != "label" else tokenizer
 
 
 def save(pair: TokenizerPair, folder: Path) -> None:
@@ -124,7 +132,11 @@ def _load(folder: Path, name: str, kind: Kind, facts: TextFile, read: Read) -> T
             tokenizer = Byte()
         case "sentencepiece":
             tokenizer = ExternalSentencePiece.load(folder, name, read)
-    return Lowercase(tokenizer) if facts.lowercase else tokenizer
+        case "spelled":
+            tokenizer = Spelled.load(folder, name, read)
+        case "label":
+            tokenizer = Label.load(folder, name, read)
+    return Lowercase(tokenizer) if facts.lowercase and kind != "label" else tokenizer
 
 
 def _read(file: Path, read: Read) -> TextFile:

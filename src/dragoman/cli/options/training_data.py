@@ -14,6 +14,7 @@ from dragoman.config.load import parse_override
 from dragoman.config.root import Config
 from dragoman.config.training import IN_UPDATES
 from dragoman.data.readers.arrow import dataset_files
+from dragoman.data.readers.open_pairs import form
 from dragoman.data.recipes.build import RECIPES
 from dragoman.errors import DataError, UsageError
 from dragoman.spelling import missing_file_hint
@@ -106,7 +107,7 @@ def settings_to_resume(out: Path | None) -> Path:
 
 
 def held_files(files: Sequence[str], option: str) -> list[str]:
-    if not 1 <= len(files) <= 2:
+    if not files or are_many(files):
         raise UsageError(
             f"--{option} takes one or two files, but got {len(files)}.",
             where=f"--{option} {shlex.join(files)}".rstrip(),
@@ -117,8 +118,13 @@ def held_files(files: Sequence[str], option: str) -> list[str]:
     return list(files)
 
 
+def are_many(files: Sequence[str]) -> bool:
+    """Return whether there are more files than a corpus has: two, or three of plain text for tagging."""
+    return len(files) > 2 and not (len(files) == 3 and all(form(Path(file)) == "plain" for file in files))
+
+
 def refuse_many(files: Sequence[str]) -> None:
-    if len(files) > 2 or any(os.path.isdir(file) for file in files):
+    if are_many(files) or any(os.path.isdir(file) for file in files):
         raise UsageError(
             "These files do not form one corpus.",
             where=shlex.join(files),

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from dragoman.config.section import Section, Size
+from dragoman.config.section import Rate, Section, Size
 
 Width = Annotated[int, Field(ge=1, le=32)]
 
@@ -17,14 +17,10 @@ class TableEmbeddingPart(Section):
     kind: Literal["table"] = "table"
 
 
-class CharacterEmbeddingPart(Section):
-    """Word embeddings computed from characters by convolutions (Kim et al. 2016).
+class SpellingPart(Section):
+    """Settings of convolutions over the characters of words."""
 
-    Similar spellings have similar vectors. The defaults are those of the paper's small model. The side needs
-    units of kind "word"; the output layer remains a table.
-    """
-
-    kind: Literal["characters"] = "characters"
+    kind: str
     features: int = Field(default=15, ge=1, description="Character embedding size.")
     widths: tuple[Width, ...] = Field(
         default=(1, 2, 3, 4, 5, 6), min_length=1, description="Filter widths in characters."
@@ -35,6 +31,28 @@ class CharacterEmbeddingPart(Section):
         description="Filters per character of width: filters of width 3 are 3 times as many.",
     )
     highways: int = Field(default=1, ge=0, le=16, description="Highway layers after the filters.")
+
+
+class CharacterEmbeddingPart(SpellingPart):
+    """Word embeddings computed from characters by convolutions (Kim et al. 2016).
+
+    Similar spellings have similar vectors. The defaults are those of the paper's small model. The side needs
+    units of kind "word"; the output layer remains a table.
+    """
+
+    kind: Literal["characters"] = "characters"
+
+
+class SpelledEmbeddingPart(SpellingPart):
+    """A row of a table for each word, plus a vector of its characters, for unknown words too.
+
+    For taggers and classifiers; the source needs units of kind "spelled".
+    """
+
+    kind: Literal["spelled"] = "spelled"
+    word_dropout: Rate = Field(
+        default=0.15, description="Rate of words whose row is that of <unk> in training."
+    )
 
 
 class FrameConvolutionsPart(Section):
@@ -92,6 +110,7 @@ FramePart = PooledConvolutionsPart | StridedConvolutionsPart | ProjectionPart
 SourceEmbeddingPart = Annotated[
     TableEmbeddingPart
     | CharacterEmbeddingPart
+    | SpelledEmbeddingPart
     | PooledConvolutionsPart
     | StridedConvolutionsPart
     | ProjectionPart,

@@ -88,7 +88,55 @@ class JointHeadPart(FrameHeadPart):
     )
 
 
+class StateHeadPart(Section):
+    """What the heads have in common that read the states of the encoder, without a decoder."""
+
+    reads_decoder: ClassVar[bool] = False
+
+
+class WordHeadPart(StateHeadPart):
+    """What the heads of taggers have in common."""
+
+    kind: str
+    label: bool = Field(
+        default=False,
+        description=(
+            "Also give the whole line a label, by model.pooling. A target line then begins with @ and its "
+            "label: @PlayMusic O B-artist."
+        ),
+    )
+
+
+class TagsHeadPart(WordHeadPart):
+    """A softmax over the tags of each word by itself, for task = "tag"."""
+
+    kind: Literal["tags"] = "tags"
+
+
+class CRFHeadPart(WordHeadPart):
+    """A linear-chain conditional random field over the tags of a line (Lample et al. 2016)."""
+
+    kind: Literal["crf"] = "crf"
+    constraints: bool = Field(
+        default=True,
+        description="Answer only with what IOB2 allows: I-x after B-x or I-x; other tags are free.",
+    )
+
+
+class LabelHeadPart(StateHeadPart):
+    """A softmax over the labels of a whole line, by model.pooling, for task = "classify"."""
+
+    kind: Literal["label"] = "label"
+
+
 HeadPart = Annotated[
-    SoftmaxHeadPart | SampledHeadPart | AdaptiveHeadPart | CTCHeadPart | JointHeadPart,
+    SoftmaxHeadPart
+    | SampledHeadPart
+    | AdaptiveHeadPart
+    | CTCHeadPart
+    | JointHeadPart
+    | TagsHeadPart
+    | CRFHeadPart
+    | LabelHeadPart,
     Field(discriminator="kind"),
 ]

@@ -13,10 +13,11 @@ from dragoman.config.parts.embedding import (
     FramePart,
     PooledConvolutionsPart,
     ProjectionPart,
+    SpelledEmbeddingPart,
     StridedConvolutionsPart,
     TableEmbeddingPart,
 )
-from dragoman.nn.characters import CharacterCNN
+from dragoman.nn.characters import CharacterCNN, SpelledWords, SpellingCNN
 from dragoman.nn.conv.frames import (
     FrameConvolutions,
     FrameProjection,
@@ -25,16 +26,24 @@ from dragoman.nn.conv.frames import (
     convolutions,
 )
 from dragoman.nn.embedding import Matrix, embedding_matrix
+from dragoman.text.specials import UNK
+from dragoman.text.tokenizers.spelled import ALPHABET
 
 Spelling = Sequence[Sequence[int]]  # the characters of each vocabulary entry
 
 
 def build_embedding(
-    part: TableEmbeddingPart | CharacterEmbeddingPart, entries: int, size: int, spelling: Spelling
+    part: TableEmbeddingPart | CharacterEmbeddingPart | SpelledEmbeddingPart,
+    entries: int,
+    size: int,
+    spelling: Spelling,
 ) -> Matrix:
     match part:
         case TableEmbeddingPart():
             return embedding_matrix(entries, size)
+        case SpelledEmbeddingPart():
+            spell = SpellingCNN(ALPHABET, part.features, part.widths, part.filters, part.highways, size)
+            return SpelledWords(embedding_matrix(entries, size), spell, UNK, part.word_dropout)
         case CharacterEmbeddingPart():
             table = pad_sequence([torch.tensor(s, dtype=torch.int32) for s in spelling], batch_first=True)
             return CharacterCNN(table, part.features, part.widths, part.filters, part.highways, size)

@@ -7,7 +7,13 @@ from typing import assert_never
 from torch import nn
 
 from dragoman.config.model import ModelConfig
-from dragoman.config.parts.head import AdaptiveHeadPart, FrameHeadPart, SampledHeadPart, SoftmaxHeadPart
+from dragoman.config.parts.head import (
+    AdaptiveHeadPart,
+    FrameHeadPart,
+    SampledHeadPart,
+    SoftmaxHeadPart,
+    StateHeadPart,
+)
 from dragoman.errors import ConfigError
 from dragoman.models.heads.adaptive import AdaptiveHead
 from dragoman.models.heads.sampled import SampledHead
@@ -30,6 +36,8 @@ def build_head(config: ModelConfig, words: int, tgt_matrix: Matrix, smoothing: f
             return TokenHead(W, smoothing)
         case SampledHeadPart():
             return SampledHead(W, part.size, smoothing)
+        case StateHeadPart():
+            raise AssertionError(f"{part.kind} heads read no decoder")
         case _:
             assert_never(part)
 

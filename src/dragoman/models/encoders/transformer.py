@@ -38,7 +38,7 @@ class TransformerEncoder(nn.Module):
     def forward(self, src: Shaped[Tensor, "B S *f"], keep: Bool[Tensor, "B S"]) -> Memory:
         shape = (src.shape[0], src.shape[1])
         # </s> is last, so masking it is the same as omitting it.
-        keep = keep if self.reads_end else keep & (src != EOS)
+        keep = keep if self.reads_end else keep & (src.view(*keep.shape, -1)[:, :, 0] != EOS)
         x = to_rows(self.embed(src))
         # Only training may omit the mask: an output must not depend on the padding of others in the batch.
         bias = None if self.training and has_no_padding(keep) else padding_bias(keep, x.dtype)

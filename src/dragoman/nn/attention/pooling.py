@@ -1,4 +1,4 @@
-"""Attention pooling: one vector for a whole sequence, for classification, with learned queries."""
+"""Pooling: one vector for a whole sequence, for classification, and the weight of each state in it."""
 
 from __future__ import annotations
 
@@ -30,6 +30,29 @@ class LearnedQuery(nn.Module):
         """Return c and α."""
         e = self.score.score(self.q.expand(len(h), 1, -1), self.score.keys(h))
         return pool(e, self.values(h), keep)
+
+    if TYPE_CHECKING:
+        __call__ = forward
+
+
+class MeanPooling(nn.Module):
+    """c = 1/n Σ h_i: every state has the weight 1/n."""
+
+    def forward(self, h: Float[Tensor, "B S D"], keep: Bool[Tensor, "B S"]) -> Pooled:
+        alpha = keep.to(h.dtype) / keep.sum(dim=1, keepdim=True)
+        return (alpha.unsqueeze(1) @ h).squeeze(1), alpha
+
+    if TYPE_CHECKING:
+        __call__ = forward
+
+
+class MaxPooling(nn.Module):
+    """c_d = max_i h_id. The weight of a state is the share of the features that have their maximum there."""
+
+    def forward(self, h: Float[Tensor, "B S D"], keep: Bool[Tensor, "B S"]) -> Pooled:
+        c, places = h.masked_fill(~keep.unsqueeze(2), float("-inf")).max(dim=1)
+        counts = torch.zeros_like(h[:, :, 0]).scatter_add(1, places, torch.ones_like(c))
+        return c, counts / c.shape[1]
 
     if TYPE_CHECKING:
         __call__ = forward

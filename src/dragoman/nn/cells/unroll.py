@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from dragoman.nn.cells.cell import Cell, CellState
-from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.shapes import Bool, Float, Int, Shaped, Tensor
 
 
 def unroll(cell: Cell, x: Float[Tensor, "B T X"], state: CellState) -> Float[Tensor, "B T D"]:
@@ -29,5 +29,5 @@ def reversal(keep: Bool[Tensor, "B S"]) -> Int[Tensor, "B S"]:
     return torch.where(keep, keep.sum(dim=1, keepdim=True) - 1 - index, index)
 
 
-def reorder(x: Float[Tensor, "B S D"], order: Int[Tensor, "B S"]) -> Float[Tensor, "B S D"]:
+def reorder(x: Shaped[Tensor, "B S D"], order: Int[Tensor, "B S"]) -> Shaped[Tensor, "B S D"]:
     return x.gather(1, order.unsqueeze(2).expand(x.shape))

@@ -1,0 +1,147 @@
+"""Taggers and classifiers with real commands: train, run, score, and what is refused in words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dragoman.cli.main import main
+
+TRAINING = [
+    *("training.updates=60", "training.batch_tokens=1500", "training.lr=1e-2", "training.warmup=5"),
+    *("training.schedule=constant", "training.validate_every=30", "training.checkpoint_every=30"),
+]
+SMALL = ("model.encoder.width=16", "model.encoder.embedding=32", "model.encoder.dropout=0.0")
+THINGS = {"mile": "B-unit", "miles": "B-unit", "kilometres": "B-unit", "paris": "B-city", "rome": "B-city"}
+
+
+def write(folder: Path, name: str, count: int) -> list[str]:
+    """Requests with an intent that the first word decides; numbers are outside."""
+    words, tags, labels = [], [], []
+    for n in range(count):
+        city, unit = list(THINGS)[3 + n // 4 % 2], list(THINGS)[n % 3]
+        line = [("book", "measure")[n % 2], str(n * 7 % 90), unit, "to", city][: 2 + n % 4]
+        words.append(" ".join(line))
+        tags.append(" ".join(THINGS.get(word, "O") for word in line))
+        labels.append(("Travel", "Length")[n % 2])
+    sides = {"words": words, "tags": tags, "labels": labels}
+    for kind, lines in sides.items():
+        (folder / f"{name}.{kind}").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return [str(folder / f"{name}.{kind}") for kind in sides]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("requests")
+    for name, count in (("train", 300), ("valid", 20), ("test", 24)):
+        write(folder, name, count)
+    return folder
+
+
+def files(home: Path, name: str, *kinds: str) -> list[str]:
+    return [str(home / f"{name}.{kind}") for kind in kinds]
+
+
+def train(home: Path, out: Path, kinds: tuple[str, ...], *settings: str, **other: list[str]) -> int:
+    return start(home, out, kinds, *settings, *SMALL, **other)
+
+
+def start(home: Path, out: Path, kinds: tuple[str, ...], *settings: str, **other: list[str]) -> int:
+    sides = {of: files(home, of, *kinds) for of in ("train", "valid")} | other
+    options = ["-o", str(out), "--valid", *sides["valid"]]
+    return main(["train", *sides["train"], *settings, *TRAINING, "training.threads=1", "--yes", *options])
+
+
+@pytest.fixture(scope="module")
+def joint(home: Path) -> Path:
+    settings = ["task=tag", "model.head.label=true"]
+    assert train(home, home / "joint", ("words", "tags", "labels"), *settings) == 0
+    return home / "joint"
+
+
+def test_slots_and_intent_are_learned_and_scored_beside_baselines(
+    home: Path, joint: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["score", str(joint), *files(home, "test", "words", "tags", "labels"), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["accuracy"] > 95
+    assert report["span_f1"] > 90
+    assert report["intent"] == 100
+    assert report["baselines"]["HMM"]["accuracy"] > 80
+    assert report["baselines"]["most frequent tag"]["intent"] == 50
+    assert 0 <= report["calibration_error"] < 20
+    assert main(["score", str(joint), *files(home, "test", "words", "tags", "labels")]) == 0
+    assert "HMM                  accuracy" in capsys.readouterr().out
+
+
+def test_each_word_has_a_tag_and_the_line_a_label(joint: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(joint), "measure  17 miles to paris"]) == 0
+    assert capsys.readouterr().out == "@Length O O B-unit O B-city\n"
+    assert main(["run", str(joint), "book 17 xyzzy", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["label"] == "Travel"
+    assert [word["word"] for word in answer["words"]] == ["book", "17", "xyzzy"]
+    assert all(0 < word["p"] <= 1 and 0 <= word["weight"] <= 1 for word in answer["words"])
+
+
+def test_a_label_and_the_weight_of_each_word(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train(home, home / "label", ("words", "labels"), "task=classify") == 0
+    capsys.readouterr()
+    test = files(home, "test", "words", "labels")
+    assert main(["score", str(home / "label"), *test, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["accuracy"] == report["macro_f1"] == 100
+    assert report["baselines"] == {
+        "most frequent label": {"accuracy": 50.0, "macro_f1": pytest.approx(100 / 3)}
+    }
+    assert main(["run", str(home / "label"), "measure 5 miles", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["text"] == "Length"
+    assert [part["token"] for part in answer["weights"]] == ["measure", "5", "miles", "</s>"]
+    assert sum(part["weight"] for part in answer["weights"]) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_label_that_was_never_trained_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words, labels = (home / f"odd.{kind}" for kind in ("words", "labels"))
+    words.write_text("book 5\nbook 6\n", encoding="utf-8")
+    labels.write_text("Travel\nTravels\n", encoding="utf-8")
+    odd = [str(words), str(labels)]
+    assert train(home, home / "odd", ("words", "labels"), "task=classify", valid=odd) == 3
+    said = capsys.readouterr().err
+    assert '"Travels" does not occur in the training data. Did you mean Travel?' in said
+    assert "line 2" in said
+
+
+def test_lines_out_of_step_are_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    short = home / "short.tags"
+    short.write_text("O\n" * 300, encoding="utf-8")
+    broken = [str(home / "train.words"), str(short)]
+    assert train(home, home / "short", ("words", "tags"), "task=tag", train=broken) == 3
+    said = capsys.readouterr().err
+    assert "2 words and 1 tags" in said
+    assert "train.words:1" in said
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (["task=tag", "model.head.kind=label"], 'does not fit task = "tag"'),
+        (["task=translate", "model.head.kind=crf"], 'or set task = "tag"'),
+        (["task=tag", "text.src.kind=bpe"], "a tag belongs to a word"),
+        (["task=classify", "model.encoder.kind=dense"], 'set pooling.kind = "last"'),
+        (["task=tag", "model.encoder.kind=dense"], "a state for each word"),
+        (["task=classify", "text.src.kind=word"], "need each other"),
+        (["task=tag", "text.lowercase=true"], "would change the tags"),
+        (
+            ["task=classify", "model.encoder.kind=transformer", "model.pooling.kind=last"],
+            "a recurrent encoder",
+        ),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(
+    home: Path, settings: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert start(home, home / "refused", ("words", "tags"), *settings) == 2
+    assert said in capsys.readouterr().err
