@@ -99,6 +99,9 @@ def test_score_takes_a_model_or_its_folder(trained: Model, corpus: tuple[Path, P
     assert report.sentences == 100
     assert set(report.scores) >= {"bleu", "chrf", "exact_match"}
     assert dg.score(trained.folder, *corpus) == report
+    assert list(dg.score(trained, *corpus, metrics=["ter", "rouge_l"]).scores) == ["ter", "rouge_l"]
+    with pytest.raises(UsageError, match="google_gleu or napoles_gleu"):
+        dg.score(trained, *corpus, metrics=["gleu"])
 
 
 def test_finished_run_is_refused_unless_forced(trained: Model, corpus: tuple[Path, Path]) -> None:

@@ -18,10 +18,11 @@ from dragoman.metrics.bootstrap import SAMPLES, p_value, resampled
 from dragoman.metrics.chrf import chrf
 from dragoman.metrics.error_rates import cer, wer
 from dragoman.metrics.exact_match import exact_match
-from dragoman.metrics.names import ERRORS, OTHER_TITLES, PERCENT, TITLES, USUAL
+from dragoman.metrics.names import ERRORS, OTHER_TITLES, PERCENT, SMALL, TITLES, USUAL
 from dragoman.metrics.report import score, values
 from dragoman.metrics.significance import compare
 from dragoman.metrics.table import BY_SACREBLEU, MEASURES, OF_LABELS, OF_SOURCES
+from dragoman.metrics.text_score import FIGURES
 
 REFERENCES = ["the cat sat on the mat .", "a dog ran", "two men ride bicycles in the park .", "it rains"] * 10
 GOOD = ["the cat sat on the mat .", "a dog ran", "two men ride bikes in the park .", "it rains"] * 10
@@ -88,7 +89,7 @@ def test_metrics_that_are_asked_for_are_measured_once_each() -> None:
 
 def test_every_metric_has_a_title_and_a_function() -> None:
     assert sorted(TITLES) == sorted([*BY_SACREBLEU, *MEASURES, *OF_LABELS, *OF_SOURCES])
-    assert set(ERRORS) | set(PERCENT) | set(USUAL) <= {*TITLES, *OTHER_TITLES}
+    assert {*ERRORS, *PERCENT, *USUAL, *SMALL, *FIGURES} <= {*TITLES, *OTHER_TITLES}
 
 
 def test_a_perfect_system_has_perfect_scores_and_no_doubt() -> None:
