@@ -13,6 +13,7 @@ import pytest
 from pydantic import ValidationError
 
 import dragoman
+from dragoman.cli.main import main
 from dragoman.config.load import validate
 from dragoman.config.root import Config
 from dragoman.errors import ConfigError, UsageError
@@ -150,6 +151,7 @@ def test_the_commands(trained: tuple[str, Path]) -> None:
     assert report["bits_per_character"] < 1.2
     first = json.loads(saved.read_text(encoding="utf-8").splitlines()[0])
     assert sum(p for _, p in first["tokens"]) == pytest.approx(first["log_p"])
+    assert main(["score", run, valid, "--metrics", "bleu"]) == 2  # there are no outputs to compare
 
 
 @pytest.mark.parametrize("kind", KINDS)

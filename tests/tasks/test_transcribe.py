@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import dragoman
+from dragoman.cli.main import main
 from dragoman.config.load import load
 from dragoman.errors import ConfigError
 from dragoman.inference.transcription import Transcription
@@ -93,6 +94,16 @@ def test_it_learns_and_the_commands_run_it(model: Path, words: Path, dragoman: l
     report = json.loads(command("score", str(model), str(words / "valid.tsv"), "--json"))
     assert report["cer"] < 5
     assert report["sentences"] == 100
+
+
+def test_metrics_and_edits_can_be_asked_for(
+    model: Path, words: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--metrics", "cer", "ter", "--show-edits", "2", "--json"]
+    assert main(["score", str(model), str(words / "valid.tsv"), *asked]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert list(report["intervals"]) == ["cer", "ter"]
+    assert len(report["edits"]) <= 2
 
 
 def test_one_alone_equals_one_in_a_batch(model: Path) -> None:
