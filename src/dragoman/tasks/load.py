@@ -121,7 +121,7 @@ def score(
     `metrics` are names as in `dragoman score --metrics`; by default those of the task.
     """
     known_metrics(metrics)  # before time is spent on decoding
-    loaded = load(model) if isinstance(model, str | Path) else model
+    loaded = model if isinstance(model, Model | TaskModel) else load(model)
     files = paths_of(test, "test")
     if isinstance(loaded, Model):
         pairs = list(open_pairs(files, languages=languages))
