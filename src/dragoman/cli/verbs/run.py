@@ -41,6 +41,7 @@ Apply a model: one output line per input line. Without TEXT or FILE, read stdin.
   dragoman run en-de app.po -o app.de.po                 or .xliff, .tmx, .srt: adds missing translations
   dragoman run en-de "A man is riding a bicycle." --nbest 5 --sample top-p=0.9
   dragoman run en-de "Hi {name}, a man." --prefix "Hallo" --glossary terms.tsv --forbid Typ --keep
+  dragoman run ocr line1.png line2.png                   a model that reads pictures or sounds
   dragoman run play --continue "To be" --sample top-p=0.9 search.max_length=200     a language model
   dragoman run en-de search.size=1 -- "search.size=5"    after -- everything is text"""
 
@@ -87,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     model = open_model(args.model, args.runtime, args.device, workers=args.workers, **others)
     if isinstance(model, TaskModel):
         with opened_output(args.output) as out:
-            write_answers(model, inputs(given, args.model), args, out)
+            write_answers(model, inputs(with_signals(model, given), args.model), args, out)
         return 0
     search = search_of(model, args, overrides)
     if to_fill:
@@ -195,10 +196,22 @@ def files_and_texts(arguments: Sequence[str], args: argparse.Namespace) -> list[
         return [*args.continued]
     found = [Path(one) if is_file(one) else one for one in arguments]
     for one in found:
-        if isinstance(one, Path):
+        if isinstance(one, Path) and not is_signal(one):
             talk(f"{one} is a {what_is_translated(one)}.")
             talk(f"To translate its name: dragoman run {args.model} -- {one}")
     return [*found, *args.literal]
+
+
+def is_signal(one: str | Path) -> bool:
+    from dragoman.config.parts.source import SUFFIXES
+
+    return isinstance(one, Path) and one.suffix.lower() in SUFFIXES
+
+
+def with_signals(model: TaskModel, given: Sequence[str | Path]) -> list[str | Path]:
+    """Return the inputs of a model: pictures and sounds by their names, if it reads them."""
+    is_text = model.config.data.source.kind == "text"
+    return [one if is_text or not is_signal(one) else str(one) for one in given]
 
 
 def what_is_translated(file: Path) -> str:

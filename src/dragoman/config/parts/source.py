@@ -11,6 +11,7 @@ from pydantic import Field
 
 from dragoman.config.section import Section
 
+SUFFIXES = (".png", ".wav", ".npy")  # of sources that are not text
 MaxFrames = Annotated[int, Field(ge=1, le=1 << 20)]
 
 
