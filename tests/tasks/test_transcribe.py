@@ -22,6 +22,7 @@ from support.runs import record, train
 SOUNDS = {"a": "A", "b": "B", "c": "KS", "d": "D", "e": "EE"}
 ENCODER = {"kind": "rnn", "layers": 1, "width": 32, "embedding": 16, "dropout": 0.1}
 DECODER = {"kind": "rnn", "layers": 1, "width": 16, "embedding": 16, "dropout": 0.1}
+LM = {"encoder": {"kind": "none"}, "decoder": {"kind": "rnn", "width": 16, "embedding": 16}, "tied": "none"}
 HEADS = {
     "ctc": {"kind": "ctc", "split": 3},
     "ctc-attention": {"kind": "ctc-attention", "split": 3, "weight": 0.5},
@@ -114,6 +115,26 @@ def test_one_alone_equals_one_in_a_batch(model: Path) -> None:
     assert all(isinstance(one, Transcription) for one in together)
     assert [loaded(one) for one in inputs] == together
     assert together[3].text == ""
+
+
+def test_language_model_is_fused(model: Path, words: Path, tmp_path: Path, dragoman: list[str]) -> None:
+    tables = settings(words)
+    config = load(None, base={**tables, "task": "lm", "model": LM, "text": {"kind": "char"}})
+    Run(config, tmp_path / "lm", [], lambda _: True).train()
+    fused = [*dragoman, "run", str(model), "bee", "--lm", str(tmp_path / "lm"), "--lm-weight"]
+    scores = []
+    for weight in ("0", "2"):
+        done = subprocess.run([*fused, weight, "--json"], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        scores.append(json.loads(done.stdout))
+    plain = json.loads(
+        subprocess.run(
+            [*dragoman, "run", str(model), "bee", "--json"], capture_output=True, check=True
+        ).stdout
+    )
+    assert scores[0]["text"] == plain["text"]
+    assert scores[0]["score"] == pytest.approx(plain["score"])
+    assert scores[1]["score"] < scores[0]["score"]  # log p of a text is negative
 
 
 def test_given_text_is_aligned(model: Path) -> None:

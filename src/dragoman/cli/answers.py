@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # Options that every task has; others belong to translation.
 RUN = {"model", "text", "file", "output", "json", "device", "literal", "languages", "batch"}
 SCORE = {"what", "languages", "json", "device", "save", "lowercase"}
-SEARCH = {"nbest", "sample", "continued"}  # of models whose answers are searched
+SEARCH = {"nbest", "sample", "continued", "lm", "lm_weight"}  # of models whose answers are searched
 MEASURED = {"metrics", "show_edits", "edit_costs"}  # of models whose answers have references
 TEXT = {"context", "stride"}  # of models that say how likely a text is
 GLOBAL = {"verb", "debug", "quiet", "run", "started"}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 from dragoman.config.root import Config, TaskName
 from dragoman.device import choose_device
 from dragoman.errors import UsageError
+from dragoman.inference.runtimes.ctc import CTCRuntime
 from dragoman.models.bundle import load_bundle
 from dragoman.tasks.classify import Classify
 from dragoman.tasks.lm import LanguageModelling
@@ -33,9 +35,12 @@ def build_task(config: Config) -> Task:
     return TASKS[config.task](config)
 
 
-def open_answerer(folder: Path, device: str) -> tuple[Task, Answerer]:
-    """Return the task of a model folder, and its model, ready to answer."""
+def open_answerer(folder: Path, device: str, lm: Path | None = None) -> tuple[Task, Answerer]:
+    """Return the task of a model folder, and its model, ready to answer; `lm` is fused into its search."""
     bundle = load_bundle(folder)
     bundle.model.to(choose_device(device, "device"))
     task = build_task(bundle.config)
-    return task, task.answerer(bundle)
+    answerer = task.answerer(bundle)
+    if lm is not None:
+        cast(CTCRuntime, answerer).fuse(load_bundle(lm))
+    return task, answerer

@@ -91,15 +91,23 @@ def load(
     if config.task == "translate":
         more: dict[str, Any] = {"ensemble": ensemble, "reverse": reverse, "lm": lm, "workers": workers}
         return load_translation(folder, runtime=runtime, device=device, same_bits=same_bits, **more)
-    if runtime not in (None, "torch") or ensemble or reverse is not None or lm is not None or workers != 1:
+    is_fused = lm is not None
+    if (
+        runtime not in (None, "torch")
+        or ensemble
+        or reverse is not None
+        or workers != 1
+        or (is_fused and config.task != "transcribe")
+    ):
         raise UsageError(
             "Runtimes, ensembles, reverse models and workers are for models that translate.",
             where=str(folder),
-            expected=f'nothing but a device for task = "{config.task}"',
+            expected=f'nothing but a device for task = "{config.task}", and a language model for transcribe',
             hint=f'dragoman.load("{path}")',
         )
     with needs_extra("This model needs PyTorch, which is not installed.", "train", "torch", "jaxtyping"):
-        task, answerer = import_module("dragoman.tasks.build").open_answerer(folder, device)
+        fused = None if lm is None else find_model(path_of(lm, "lm"))
+        task, answerer = import_module("dragoman.tasks.build").open_answerer(folder, device, fused)
     return TaskModel(folder, config, task, answerer)
 
 

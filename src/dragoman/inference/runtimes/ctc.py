@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dragoman.config.search import SearchConfig
 from dragoman.data.collate import IdPair, collate, collate_sources
 from dragoman.errors import UsageError
+from dragoman.inference.reranking import refuse_other_language
 from dragoman.inference.runtimes.torch import invariant_batches, pad_batch
 from dragoman.inference.transcription import (
     EMPTY,
@@ -25,7 +26,9 @@ from dragoman.models.bundle import Bundle
 from dragoman.models.ctc import CTC, JointCTC
 from dragoman.protocols import send
 from dragoman.search.batch_invariance import padded_length
+from dragoman.search.ctc.prefix_beam import Fusion, Scorer
 from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.prefix_scorer import PrefixScorer
 
 Row = NDArray[Any]  # ids, or frames (S, F)
 Read = Callable[[Sequence[str]], Sequence[Row]]  # inputs to what the network reads
@@ -36,11 +39,18 @@ class CTCRuntime:
 
     def __init__(self, bundle: Bundle, read: Read) -> None:
         assert isinstance(bundle.model, CTC | JointCTC)
-        self.model = bundle.model
+        self.bundle, self.model = bundle, bundle.model
         self.device = next(bundle.model.parameters()).device
         self.text = bundle.text
         self.search = bundle.config.search
         self.read = read
+        self.scorer: Scorer | None = None
+
+    def fuse(self, lm: Bundle) -> None:
+        """Fuse a language model into prefix beam search, with search.lm_weight."""
+        refuse_other_language(self.bundle, lm)
+        lm.model.to(self.device)
+        self.scorer = PrefixScorer(lm.stepper, self.device)
 
     def __call__(
         self,
@@ -59,7 +69,7 @@ class CTCRuntime:
                 "Words cannot be forbidden in a transcription.", where="--forbid", hint="Leave it out."
             )
         config = search or self.search
-        ctc_search, found = build_search(config), [EMPTY for _ in inputs]
+        ctc_search, found = build_search(config, self.scorer), [EMPTY for _ in inputs]
         for index, row, log_y in self._frames(inputs, config.batch_sentences):
             hypotheses = ctc_search(log_y)
             if isinstance(self.model, JointCTC):
@@ -100,7 +110,7 @@ class CTCRuntime:
         return sorted(scored, key=lambda h: -h.score)
 
 
-def build_search(config: SearchConfig) -> CTCSearch:
+def build_search(config: SearchConfig, scorer: Scorer | None = None) -> CTCSearch:
     """Return the best path for kind "greedy", or a prefix beam search."""
     if config.kind not in ("greedy", "beam"):
         raise UsageError(
@@ -109,4 +119,5 @@ def build_search(config: SearchConfig) -> CTCSearch:
             expected="greedy or beam",
             hint="search.kind=beam",
         )
-    return CTCSearch(config.size if config.kind == "beam" else 0)
+    fusion = Fusion(scorer, config.lm_weight) if scorer else None
+    return CTCSearch(config.size if config.kind == "beam" else 0, fusion)
