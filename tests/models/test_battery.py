@@ -30,7 +30,8 @@ def choices(hint: Any) -> Iterator[Any]:
 @pytest.mark.parametrize(
     ("side", "rows"),
     [
-        (EncoderPart, [ENCODERS[name] for name, _ in PAIRS]),
+        # Networks without a source have a battery of their own, in test_language_model.py.
+        (EncoderPart, [{"kind": "none"}, *(ENCODERS[name] for name, _ in PAIRS)]),
         (DecoderPart, [DECODERS[name] for _, name in PAIRS]),
     ],
     ids=["encoders", "decoders"],

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from dragoman.config.model import ModelConfig
+from dragoman.config.parameters import least_parameters
 from dragoman.errors import ConfigError
 from dragoman.models.build import build_language_model
 from dragoman.models.language_model import LanguageModel
@@ -107,6 +108,15 @@ def test_searches_find_what_exhaustive_search_finds(kind: str) -> None:
     assert greedy_search(model, src, keep, max_length=4)[0][0].score <= best.score + 1e-6
     samples = SampleSearch(size=3, max_length=4, temperature=0.7)(model, src, keep)
     assert all(sample.score <= best.score + 1e-6 for row in samples for sample in row)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_settings_bound_the_number_of_parameters(kind: str) -> None:
+    """A model folder whose weights are fewer than this is refused, one whose are many more, too."""
+    for tied in ("target", "none"):
+        table = {"encoder": {"kind": "none"}, "decoder": KINDS[kind], "tied": tied}
+        found = sum(p.numel() for p in model_of(kind, tied=tied).parameters())
+        assert found / 2 < least_parameters(ModelConfig.model_validate(table), V, V) <= found
 
 
 def test_same_seed_same_weights() -> None:

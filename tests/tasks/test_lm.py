@@ -66,11 +66,14 @@ def settings(folder: Path, kind: str, updates: int) -> dict[str, Any]:
     }
 
 
-@pytest.fixture(scope="module", params=list(KINDS))
+# The first kind is fast enough for every run of the tests.
+@pytest.fixture(
+    scope="module", params=["lines, transformer", pytest.param("running text, gru", marks=pytest.mark.slow)]
+)
 def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     folder = tmp_path_factory.mktemp("lm")
     write_grammar(folder)
-    table = settings(folder, request.param, 120)
+    table = settings(folder, request.param, 80)
     flat = {f"{a}.{b}": v for a, t in table.items() if isinstance(t, dict) for b, v in t.items()}
     flat = {"task": "lm", **{key: value for key, value in flat.items() if value is not None}}
     dragoman.train(out=folder / "run", settings=flat, progress=False, config=None)
@@ -132,6 +135,7 @@ def test_a_text_that_fills_all_positions_is_refused(trained: tuple[str, Path]) -
         loaded(folder)("a cat " * 300)
 
 
+@pytest.mark.slow
 def test_the_commands(trained: tuple[str, Path]) -> None:
     _, folder = trained
     run, valid = str(folder / "run"), str(folder / "valid.txt")
@@ -154,6 +158,7 @@ def test_the_commands(trained: tuple[str, Path]) -> None:
     assert main(["score", run, valid, "--metrics", "bleu"]) == 2  # there are no outputs to compare
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_stopped_and_resumed_equals_uninterrupted(kind: str, tmp_path: Path) -> None:
     write_grammar(tmp_path)
