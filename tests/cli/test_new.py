@@ -38,7 +38,7 @@ def test_recipe_makes_data_settings_and_a_page(name: str, capsys: pytest.Capture
     lesson = RECIPES[name].lesson
     splits = RECIPES[name].splits
     assert splits
-    files = {*(f"{part}.tsv" for part in splits()), *RECIPES[name].texts}
+    files = {*(f"{part}.{RECIPES[name].form}" for part in splits()), *RECIPES[name].texts}
     assert files >= {"dragoman.toml", "README.md", *(f"{model}.toml" for model in lesson)}
     assert {file.name for file in Path(name).iterdir()} == files
     assert set(captured.out.split()) == {f"{name}/{file}" for file in files}
@@ -130,10 +130,11 @@ def test_every_line_is_one_pair_and_files_are_the_same_each_time(name: str) -> N
     main(["new", name, "-o", "one"])
     main(["new", name, "-o", "two"])
     for split in ("train", "valid", "test"):
-        data = Path("one", f"{split}.tsv").read_bytes()
-        assert data == Path("two", f"{split}.tsv").read_bytes()
+        form = RECIPES[name].form
+        data = Path("one", f"{split}.{form}").read_bytes()
+        assert data == Path("two", f"{split}.{form}").read_bytes()
         lines = data.decode("utf-8").removesuffix("\n").split("\n")
-        assert all(line.count("\t") == 1 and all(line.split("\t")) for line in lines)
+        assert all(line.count("\t") == (form == "tsv") and all(line.split("\t")) for line in lines)
 
 
 def test_folder_that_is_not_empty_is_left_alone(capsys: pytest.CaptureFixture[str]) -> None:

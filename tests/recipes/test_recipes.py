@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import random
 import re
 from collections import Counter
@@ -20,6 +21,7 @@ from dragoman.data.recipes.dates import generate as dates
 from dragoman.data.recipes.dates.calendars import CALENDARS, write
 from dragoman.data.recipes.dates.generate import FORMS
 from dragoman.data.recipes.g2p import generate as g2p
+from dragoman.data.recipes.grammar import generate as grammar
 from dragoman.data.recipes.reverse import generate as reverse
 from dragoman.data.recipes.spelling import generate as spelling
 
@@ -55,7 +57,7 @@ def test_the_page_says_what_to_expect(name: str) -> None:
     assert re.search(r"^Expect ", page, re.MULTILINE) or name in ("reverse", "from-rnn-to-attention")
 
 
-@pytest.mark.parametrize("module", [dates, reverse, spelling, g2p, commands, chat])
+@pytest.mark.parametrize("module", [dates, reverse, spelling, g2p, commands, chat, grammar])
 def test_seed_decides_everything(module: object) -> None:
     assert module.splits(3) == module.splits(3)  # type: ignore[attr-defined]
     assert module.splits(3) != module.splits(4)  # type: ignore[attr-defined]
@@ -190,3 +192,15 @@ def test_replies_know_what_the_prompt_says() -> None:
     for prompt, reply in replies:
         names = [word for word in re.findall(r"\w+", prompt) if word in chat.NAMES]
         assert all(name in reply for name in names)
+
+
+def test_the_page_of_the_grammar_knows_its_perplexity() -> None:
+    log_p = grammar.sentences()
+    test = [line for line, _ in grammar.splits()["test"]]
+    words = sum(len(line.split()) + 1 for line in test)
+    perplexity = math.exp(-sum(log_p[line] for line in test) / words)
+    assert f"perplexity of {perplexity:.2f} per word" in RECIPES["grammar"].texts["README.md"]
+    assert (
+        f"of {len(set(' '.join(log_p).split())) - 1} words and a full stop"
+        in RECIPES["grammar"].texts["README.md"]
+    )

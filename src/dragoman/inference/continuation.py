@@ -12,7 +12,7 @@ from dragoman.inference.result import Result
 from dragoman.inference.runtimes.torch import TorchRuntime
 from dragoman.steering.options import SteeringOptions
 
-NO_TEXT = "."  # stands for an empty source, which a runtime would skip; a language model does not read it
+NO_TEXT = "."  # instead of an empty source, which a runtime would skip; a language model does not read it
 
 
 class ContinuationRuntime(TorchRuntime):

@@ -15,7 +15,7 @@ MOST_PREFIXES = 4096  # whose states are kept
 
 
 class PrefixScorer:
-    """A language model as a function: prefix → log p [V] of the next token, </s> among them.
+    """A language model as a function: prefix → log p [V] of the next token, including </s>.
 
     The state of a prefix is kept, so a prefix that is longer by one token takes one step.
     """

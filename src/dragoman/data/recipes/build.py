@@ -12,6 +12,7 @@ from dragoman.data.recipes.commands.generate import splits as commands
 from dragoman.data.recipes.dates.generate import splits as dates
 from dragoman.data.recipes.from_rnn_to_attention.generate import splits as digits
 from dragoman.data.recipes.g2p.generate import splits as g2p
+from dragoman.data.recipes.grammar.generate import splits as grammar
 from dragoman.data.recipes.recipe import Recipe
 from dragoman.data.recipes.reverse.generate import splits as reverse
 from dragoman.data.recipes.spelling.generate import splits as spelling
@@ -30,7 +31,15 @@ RECIPES = {
         "seven networks learn to spell out digits: why attention helps, in ten minutes",
         digits,
         # in the order of publication
-        ("elman", "cho2014", "sutskever2014", "bahdanau2015", "luong2015", "convs2s2017", "transformer"),
+        lesson=(
+            "elman",
+            "cho2014",
+            "sutskever2014",
+            "bahdanau2015",
+            "luong2015",
+            "convs2s2017",
+            "transformer",
+        ),
     ),
     "spelling": Recipe("spelling", "misspelt words → the words that were meant", spelling),
     "g2p": Recipe("g2p", "letters → phonemes: how a word is pronounced", g2p),
@@ -38,6 +47,9 @@ RECIPES = {
         "commands", "jump twice → JUMP JUMP: commands to actions, and what is not learned", commands
     ),
     "chat": Recipe("chat", "prompts → replies: small talk", chat),
+    "grammar": Recipe(
+        "grammar", "sentences of a small grammar: a language model, learned in seconds", grammar, "txt"
+    ),
     "synopsis": Recipe("synopsis", "a paragraph → one line that sums it up (needs --data)"),
 }
 HELD_OUT = 1000  # pairs of the user's data for validation, and as many for test; at most 5 % each
@@ -60,7 +72,8 @@ def make_recipe(name: str, folder: Path, data: Sequence[Path] = (), *, force: bo
     elif recipe.splits is None:
         raise needs_data(name)
     generated = recipe.splits() if recipe.splits else {}
-    texts |= {f"{part}.tsv": as_lines(generated[part]) for part in generated if part not in parts}
+    as_text = as_lines if recipe.form == "tsv" else targets
+    texts |= {f"{part}.{recipe.form}": as_text(generated[part]) for part in generated if part not in parts}
     texts["README.md"] = texts["README.md"].replace("FOLDER", str(folder))
     folder.mkdir(parents=True, exist_ok=True)
     for file, text in texts.items():
@@ -70,6 +83,10 @@ def make_recipe(name: str, folder: Path, data: Sequence[Path] = (), *, force: bo
 
 def as_lines(pairs: Iterable[tuple[str, str]]) -> str:
     return "".join(f"{src}\t{tgt}\n" for src, tgt in pairs)
+
+
+def targets(pairs: Iterable[tuple[str, str]]) -> str:
+    return "".join(f"{tgt}\n" for _, tgt in pairs)
 
 
 def with_files(text: str, parts: Mapping[str, Part]) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 HERE = Path(__file__).parent
 
@@ -18,6 +18,7 @@ class Recipe(NamedTuple):
     folder: str  # beside this file
     about: str  # one line for the list of recipes
     splits: Splits | None = None  # None: it needs --data
+    form: Literal["tsv", "txt"] = "tsv"  # txt: one side only, the target
     lesson: tuple[str, ...] = ()  # models to compare, in order; each has its settings
 
     @property
