@@ -22,7 +22,9 @@ from dragoman.data.recipes.dates.calendars import CALENDARS, write
 from dragoman.data.recipes.dates.generate import FORMS
 from dragoman.data.recipes.g2p import generate as g2p
 from dragoman.data.recipes.grammar import generate as grammar
+from dragoman.data.recipes.intents import generate as intents
 from dragoman.data.recipes.reverse import generate as reverse
+from dragoman.data.recipes.slots import generate as slots
 from dragoman.data.recipes.spelling import generate as spelling
 
 days = st.dates(dates.FIRST, dates.LAST)
@@ -30,7 +32,13 @@ MARCH_3 = date(1987, 3, 3)
 
 
 GENERATED = {name: recipe.splits for name, recipe in RECIPES.items() if recipe.splits}
-SHARED_TARGETS = {"spelling", "commands", "chat"}  # several sources have the same target, and may be apart
+SHARED_TARGETS = {
+    "spelling",
+    "commands",
+    "chat",
+    "slots",
+    "intents",
+}  # several sources have the same target, and may be apart
 
 
 @pytest.mark.parametrize("name", GENERATED)
@@ -57,7 +65,7 @@ def test_the_page_says_what_to_expect(name: str) -> None:
     assert re.search(r"^Expect ", page, re.MULTILINE) or name in ("reverse", "from-rnn-to-attention")
 
 
-@pytest.mark.parametrize("module", [dates, reverse, spelling, g2p, commands, chat, grammar])
+@pytest.mark.parametrize("module", [dates, reverse, spelling, g2p, commands, chat, grammar, slots, intents])
 def test_seed_decides_everything(module: object) -> None:
     assert module.splits(3) == module.splits(3)  # type: ignore[attr-defined]
     assert module.splits(3) != module.splits(4)  # type: ignore[attr-defined]
@@ -204,3 +212,12 @@ def test_the_page_of_the_grammar_knows_its_perplexity() -> None:
         f"of {len(set(' '.join(log_p).split())) - 1} words and a full stop"
         in RECIPES["grammar"].texts["README.md"]
     )
+
+
+def test_every_word_of_a_request_has_a_tag() -> None:
+    for words, tags in slots.splits()["test"]:
+        assert len(words.split(" ")) == len(tags.split(" "))
+        inside = [
+            (a, b) for a, b in zip(["O", *tags.split(" ")], tags.split(" "), strict=False) if b[0] == "I"
+        ]
+        assert all(before[2:] == tag[2:] for before, tag in inside)

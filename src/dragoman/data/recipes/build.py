@@ -13,8 +13,10 @@ from dragoman.data.recipes.dates.generate import splits as dates
 from dragoman.data.recipes.from_rnn_to_attention.generate import splits as digits
 from dragoman.data.recipes.g2p.generate import splits as g2p
 from dragoman.data.recipes.grammar.generate import splits as grammar
+from dragoman.data.recipes.intents.generate import splits as intents
 from dragoman.data.recipes.recipe import Recipe
 from dragoman.data.recipes.reverse.generate import splits as reverse
+from dragoman.data.recipes.slots.generate import splits as slots
 from dragoman.data.recipes.spelling.generate import splits as spelling
 from dragoman.data.split import Part, split
 from dragoman.errors import UsageError
@@ -50,6 +52,8 @@ RECIPES = {
     "grammar": Recipe(
         "grammar", "sentences of a small grammar: a language model, learned in seconds", grammar, "txt"
     ),
+    "slots": Recipe("slots", "a tag for each word of a request: which words fill which slot", slots, "conll"),
+    "intents": Recipe("intents", "a label for each question: what it is about", intents),
     "synopsis": Recipe("synopsis", "a paragraph → one line that sums it up (needs --data)"),
 }
 HELD_OUT = 1000  # pairs of the user's data for validation, and as many for test; at most 5 % each
@@ -72,7 +76,7 @@ def make_recipe(name: str, folder: Path, data: Sequence[Path] = (), *, force: bo
     elif recipe.splits is None:
         raise needs_data(name)
     generated = recipe.splits() if recipe.splits else {}
-    as_text = as_lines if recipe.form == "tsv" else targets
+    as_text = WRITERS[recipe.form]
     texts |= {f"{part}.{recipe.form}": as_text(generated[part]) for part in generated if part not in parts}
     texts["README.md"] = texts["README.md"].replace("FOLDER", str(folder))
     folder.mkdir(parents=True, exist_ok=True)
@@ -87,6 +91,15 @@ def as_lines(pairs: Iterable[tuple[str, str]]) -> str:
 
 def targets(pairs: Iterable[tuple[str, str]]) -> str:
     return "".join(f"{tgt}\n" for _, tgt in pairs)
+
+
+def columns(pairs: Iterable[tuple[str, str]]) -> str:
+    """Return a word and its tag per line, and a blank line after each pair."""
+    sides = ((src.split(" "), tgt.split(" ")) for src, tgt in pairs)
+    return "".join(as_lines(zip(words, tags, strict=True)) + "\n" for words, tags in sides)
+
+
+WRITERS = {"tsv": as_lines, "txt": targets, "conll": columns}
 
 
 def with_files(text: str, parts: Mapping[str, Part]) -> str:

@@ -18,7 +18,8 @@ class Recipe(NamedTuple):
     folder: str  # beside this file
     about: str  # one line for the list of recipes
     splits: Splits | None = None  # None: it needs --data
-    form: Literal["tsv", "txt"] = "tsv"  # txt: one side only, the target
+    # txt: one side only, the target; conll: a word and its tag per line
+    form: Literal["tsv", "txt", "conll"] = "tsv"
     lesson: tuple[str, ...] = ()  # models to compare, in order; each has its settings
 
     @property
