@@ -23,9 +23,11 @@ from dragoman.data.recipes.dates.generate import FORMS
 from dragoman.data.recipes.g2p import generate as g2p
 from dragoman.data.recipes.grammar import generate as grammar
 from dragoman.data.recipes.intents import generate as intents
+from dragoman.data.recipes.ocr import generate as ocr
 from dragoman.data.recipes.reverse import generate as reverse
 from dragoman.data.recipes.slots import generate as slots
 from dragoman.data.recipes.spelling import generate as spelling
+from dragoman.data.recipes.tones import generate as tones
 
 days = st.dates(dates.FIRST, dates.LAST)
 MARCH_3 = date(1987, 3, 3)
@@ -65,7 +67,9 @@ def test_the_page_says_what_to_expect(name: str) -> None:
     assert re.search(r"^Expect ", page, re.MULTILINE) or name in ("reverse", "from-rnn-to-attention")
 
 
-@pytest.mark.parametrize("module", [dates, reverse, spelling, g2p, commands, chat, grammar, slots, intents])
+@pytest.mark.parametrize(
+    "module", [dates, reverse, spelling, g2p, commands, chat, grammar, slots, intents, ocr, tones]
+)
 def test_seed_decides_everything(module: object) -> None:
     assert module.splits(3) == module.splits(3)  # type: ignore[attr-defined]
     assert module.splits(3) != module.splits(4)  # type: ignore[attr-defined]

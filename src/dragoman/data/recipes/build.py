@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from dragoman.data.readers.open_pairs import open_pairs
@@ -14,10 +14,12 @@ from dragoman.data.recipes.from_rnn_to_attention.generate import splits as digit
 from dragoman.data.recipes.g2p.generate import splits as g2p
 from dragoman.data.recipes.grammar.generate import splits as grammar
 from dragoman.data.recipes.intents.generate import splits as intents
+from dragoman.data.recipes.ocr import generate as ocr
 from dragoman.data.recipes.recipe import Recipe
 from dragoman.data.recipes.reverse.generate import splits as reverse
 from dragoman.data.recipes.slots.generate import splits as slots
 from dragoman.data.recipes.spelling.generate import splits as spelling
+from dragoman.data.recipes.tones import generate as tones
 from dragoman.data.split import Part, split
 from dragoman.errors import UsageError
 
@@ -54,6 +56,18 @@ RECIPES = {
     ),
     "slots": Recipe("slots", "a tag for each word of a request: which words fill which slot", slots, "conll"),
     "intents": Recipe("intents", "a label for each question: what it is about", intents),
+    "ocr": Recipe(
+        "ocr",
+        "pictures of words → the words, by CTC: drawn with noise, read in a few minutes",
+        ocr.splits,
+        write_source=ocr.write_source,
+    ),
+    "tones": Recipe(
+        "tones",
+        "sounds of dialled numbers → the keys, by CTC: learned in a few minutes",
+        tones.splits,
+        write_source=tones.write_source,
+    ),
     "synopsis": Recipe("synopsis", "a paragraph → one line that sums it up (needs --data)"),
 }
 HELD_OUT = 1000  # pairs of the user's data for validation, and as many for test; at most 5 % each
@@ -69,6 +83,8 @@ def make_recipe(name: str, folder: Path, data: Sequence[Path] = (), *, force: bo
     refuse_used(name, folder, force=force)
     texts = recipe.texts
     parts: dict[str, Part] = {}
+    if data and recipe.write_source:
+        raise takes_no_data(name)
     if data:
         parts = split(lambda: open_pairs(data), data, HELD_OUT, SEED, folder)
         texts = {file: with_files(text, parts) for file, text in texts.items()}
@@ -82,7 +98,19 @@ def make_recipe(name: str, folder: Path, data: Sequence[Path] = (), *, force: bo
     folder.mkdir(parents=True, exist_ok=True)
     for file, text in texts.items():
         (folder / file).write_text(text, encoding="utf-8", newline="\n")
+    if recipe.write_source:
+        write_sources(folder, generated, recipe.write_source)
     return [*(folder / file for file in texts), *(file for part in parts.values() for file in part.files)]
+
+
+def write_sources(
+    folder: Path, generated: Mapping[str, Iterable[tuple[str, str]]], write: Callable[[Path, str], None]
+) -> None:
+    """Write the files that the generated pairs have as their sources."""
+    for part, pairs in generated.items():
+        (folder / part).mkdir(exist_ok=True)
+        for src, tgt in pairs:
+            write(folder / src, tgt)
 
 
 def as_lines(pairs: Iterable[tuple[str, str]]) -> str:
@@ -135,6 +163,15 @@ def refuse_used(name: str, folder: Path, *, force: bool) -> None:
             expected="a folder that is empty or does not exist yet",
             hint=f"dragoman new {name} -o another-folder, or --force to overwrite the recipe's files in it.",
         )
+
+
+def takes_no_data(name: str) -> UsageError:
+    return UsageError(
+        f"{name} has no --data: its sources are files, whose paths are relative to the list of them.",
+        where="the command line",
+        expected="no --data; the lists of your own files are named in dragoman.toml",
+        hint=f"dragoman new {name}, then edit data.train in its dragoman.toml",
+    )
 
 
 def needs_data(name: str) -> UsageError:

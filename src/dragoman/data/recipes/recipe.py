@@ -21,6 +21,7 @@ class Recipe(NamedTuple):
     # txt: one side only, the target; conll: a word and its tag per line
     form: Literal["tsv", "txt", "conll"] = "tsv"
     lesson: tuple[str, ...] = ()  # models to compare, in order; each has its settings
+    write_source: Callable[[Path, str], None] | None = None  # of sources that are files: the file of a target
 
     @property
     def texts(self) -> dict[str, str]:
