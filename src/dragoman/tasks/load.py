@@ -91,24 +91,22 @@ def load(
     if config.task == "translate":
         more: dict[str, Any] = {"ensemble": ensemble, "reverse": reverse, "lm": lm, "workers": workers}
         return load_translation(folder, runtime=runtime, device=device, same_bits=same_bits, **more)
-    is_fused = lm is not None
-    if (
-        runtime not in (None, "torch")
-        or ensemble
-        or reverse is not None
-        or workers != 1
-        or (is_fused and config.task != "transcribe")
-    ):
-        raise UsageError(
-            "Runtimes, ensembles, reverse models and workers are for models that translate.",
-            where=str(folder),
-            expected=f'nothing but a device for task = "{config.task}", and a language model for transcribe',
-            hint=f'dragoman.load("{path}")',
-        )
+    takes_lm = config.task == "transcribe"
+    if runtime not in (None, "torch") or ensemble or reverse or workers != 1 or (lm and not takes_lm):
+        raise not_for(config, folder)
     with needs_extra("This model needs PyTorch, which is not installed.", "train", "torch", "jaxtyping"):
         fused = None if lm is None else find_model(path_of(lm, "lm"))
         task, answerer = import_module("dragoman.tasks.build").open_answerer(folder, device, fused)
     return TaskModel(folder, config, task, answerer)
+
+
+def not_for(config: Config, folder: Path) -> UsageError:
+    return UsageError(
+        "Runtimes, ensembles, reverse models and workers are for models that translate.",
+        where=str(folder),
+        expected=f'nothing but a device for task = "{config.task}", and a language model for transcribe',
+        hint=f'dragoman.load("{folder}")',
+    )
 
 
 def settings_of(folder: Path) -> Config:
