@@ -170,9 +170,9 @@ def load(
     The default `runtime` is CTranslate2 or ONNX Runtime if the folder has an export for it, else PyTorch.
     `ensemble` lists further models, whose predictions are combined with the model's; `reverse` is a model
     trained in the opposite direction, which reranks the outputs; `lm` is a language model that is fused into
-    the search. With several `workers`, PyTorch decodes in
-    that many processes. `device` is cpu, cuda, cuda:1 …, or auto for a GPU if there is one (nothing was ever
-    run on a real GPU). `same_bits` requests MKL's strict mode (MKL_CBWR) for PyTorch, in the whole process.
+    the search. With several `workers`, PyTorch decodes in that many processes. `device` is cpu, cuda, cuda:1
+    …, or auto for a GPU if there is one (nothing was ever run on a real GPU). `same_bits` requests MKL's
+    strict mode (MKL_CBWR) for PyTorch, in the whole process.
     """
     folder = find_model(path_of(path, "path"))
     others = paths_of(ensemble, "ensemble")
@@ -187,16 +187,20 @@ def load(
         )
         return Model(folder, translator, is_forced=is_forced)
     if not is_alone:
-        raise UsageError(
-            "Ensembles, reverse models and language models run in PyTorch only.",
-            where=f'runtime = "{chosen}"',
-            expected="no runtime, or torch",
-            hint=f'Leave out the runtime "{chosen}", or use "torch".',
-        )
+        raise torch_only(chosen)
     if workers > 1:
         raise no_workers(f"{chosen} distributes its work over the cores by itself.", workers)
     export = open_export_runtime(folder, chosen, device)
     return Model(folder, export, is_forced=is_forced, asks_same_bits=same_bits)
+
+
+def torch_only(chosen: RuntimeName) -> UsageError:
+    return UsageError(
+        "Ensembles, reverse models and language models run in PyTorch only.",
+        where=f'runtime = "{chosen}"',
+        expected="no runtime, or torch",
+        hint=f'Leave out the runtime "{chosen}", or use "torch".',
+    )
 
 
 def check_worker_count(workers: object) -> None:
