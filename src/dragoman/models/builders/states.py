@@ -20,6 +20,7 @@ from dragoman.nn.attention.scores import Additive, ScaledDot
 from dragoman.nn.crf import iob_forbidden
 from dragoman.nn.embedding import embedding_matrix
 from dragoman.protocols import Encoder
+from dragoman.shapes import Bool, Tensor
 from dragoman.text.specials import SPECIALS
 
 LABEL = "@"  # begins the label of a line, before its tags
@@ -45,7 +46,7 @@ def build_heads(
 
 
 def build_tag_head(
-    config: ModelConfig, never: torch.Tensor, entries: Sequence[str], smoothing: float
+    config: ModelConfig, never: Bool[Tensor, " V"], entries: Sequence[str], smoothing: float
 ) -> TagHead:
     part, features = config.head, config.encoder.memory_features
     if not isinstance(part, CRFHeadPart):
@@ -56,7 +57,7 @@ def build_tag_head(
     return head
 
 
-def build_label_head(config: ModelConfig, never: torch.Tensor, smoothing: float) -> LabelHead:
+def build_label_head(config: ModelConfig, never: Bool[Tensor, " V"], smoothing: float) -> LabelHead:
     features = config.encoder.memory_features
     if isinstance(config.encoder, SentencePart):
         features = config.encoder.summary_features
