@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dragoman.config.model import ModelConfig
 from dragoman.inference.text_scoring import Sliding, TextScorer
 from dragoman.metrics.text_score import TextScore, report, total
-from dragoman.models.build import build_language_model
+from dragoman.models.builders.network import build_language_model
 from dragoman.models.language_model import LanguageModel
 from dragoman.search.forced import forced
 from dragoman.text.specials import EOS, UNK

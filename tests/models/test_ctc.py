@@ -5,7 +5,8 @@ import torch
 
 from dragoman.config.model import ModelConfig
 from dragoman.config.parameters import least_parameters
-from dragoman.models.build import build_ctc, build_model
+from dragoman.models.build import build_model
+from dragoman.models.builders.network import build_ctc
 from dragoman.models.ctc import CTC, JointCTC
 from dragoman.models.heads.ctc import labelling
 from dragoman.nn.dropout import noise

@@ -8,7 +8,7 @@ import torch
 from dragoman.config.model import ModelConfig
 from dragoman.config.parameters import least_parameters
 from dragoman.errors import ConfigError
-from dragoman.models.build import build_language_model
+from dragoman.models.builders.network import build_language_model
 from dragoman.models.language_model import LanguageModel
 from dragoman.nn.dropout import noise
 from dragoman.protocols import Batch, Stepper, take

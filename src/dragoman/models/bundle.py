@@ -20,8 +20,8 @@ from dragoman.config.root import Config
 from dragoman.durable import new_folder
 from dragoman.errors import ModelError, UsageError
 from dragoman.manifest import MANIFEST, SIGNATURE
-from dragoman.models.build import build_network, build_state_model
 from dragoman.models.builders.embedding import Spelling
+from dragoman.models.builders.network import build_network, build_state_model
 from dragoman.models.calibration import FILE as CALIBRATION
 from dragoman.models.calibration import Calibration, read_calibration, write_calibration
 from dragoman.models.folder import (

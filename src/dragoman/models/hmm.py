@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Sentence = tuple[Sequence[str], Sequence[str]]  # words and tags
-RARE = 10  # occurrences, at most, of words whose endings stand for those of unknown words
+RARE = 10  # occurrences, at most, of words whose endings are those of unknown words
 ENDING = 6  # letters, at most
 ADDED = 0.1  # to the count of each transition
 

@@ -124,7 +124,7 @@ class SpelledWords(nn.Module):
     """x = E_w + SpellingCNN(c_1 … c_n): a row of a table for the word, and a vector of its characters.
 
     So an unknown word is more than <unk>. In training, some words are read as <unk>, which teaches the
-    characters to stand for words (Lample et al. 2016, section 4.3).
+    characters to replace words (Lample et al. 2016, section 4.3).
     """
 
     def __init__(self, table: nn.Parameter, spell: SpellingCNN, unk: int, word_dropout: float) -> None:

@@ -1,8 +1,8 @@
 """Task: everything that differs between translation, transcription, tagging, classification and text.
 
 The loop, the token store, ranks, checkpoints, model folders and verbs are the same for all tasks. How files
-become examples is in `tasks/examples.py`. The network of a task is chosen in `models/build.py`; it returns
-its loss as a sum over real targets.
+become examples is in `tasks/examples.py`, and the choice of a network in `models/builders/network.py`; it
+returns its loss as a sum over real targets.
 """
 
 from __future__ import annotations

@@ -1,0 +1,104 @@
+"""Build the network of each task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+import torch
+
+from dragoman.config.model import DecoderPart, ModelConfig
+from dragoman.config.parts.convolution import ConvPart
+from dragoman.config.parts.head import CTCHeadPart
+from dragoman.config.parts.recurrent import RNNDecoderPart
+from dragoman.config.parts.transformer import TransformerPart
+from dragoman.config.root import Config
+from dragoman.errors import ConfigError
+from dragoman.models.build import build_model, build_reader
+from dragoman.models.builders import recurrent, transformer
+from dragoman.models.builders.embedding import Spelling, build_embedding
+from dragoman.models.builders.head import build_head
+from dragoman.models.builders.states import build_heads
+from dragoman.models.classifier import Classifier
+from dragoman.models.ctc import CTC
+from dragoman.models.heads.ctc import CTCHead
+from dragoman.models.language_model import LanguageModel
+from dragoman.models.tagger import JointTagger, Tagger
+from dragoman.nn.embedding import Matrix
+from dragoman.protocols import Decoder, Network
+
+
+def build_network(
+    config: Config, src_size: int, tgt_size: int, *, src_spelling: Spelling, tgt_spelling: Spelling
+) -> Network:
+    """Return the network of a task, with new weights."""
+    model, training = config.model, config.training
+    if config.task == "lm":
+        return build_language_model(
+            model, tgt_size, smoothing=training.label_smoothing, seed=training.seed, spelling=tgt_spelling
+        )
+    if isinstance(model.head, CTCHeadPart):
+        return build_ctc(model, src_size, tgt_size, seed=training.seed, src_spelling=src_spelling)
+    return build_model(
+        model,
+        src_size,
+        tgt_size,
+        smoothing=training.label_smoothing,
+        seed=training.seed,
+        src_spelling=src_spelling,
+        tgt_spelling=tgt_spelling,
+    )
+
+
+def build_ctc(
+    config: ModelConfig, src_size: int, tgt_size: int, *, seed: int, src_spelling: Spelling = ()
+) -> CTC:
+    """Return a model without a decoder, for head.kind = "ctc"."""
+    assert isinstance(config.head, CTCHeadPart)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        encoder = build_reader(config, src_size, src_spelling)
+        return CTC(encoder, CTCHead(config.encoder.memory_features, tgt_size, config.head.split))
+
+
+def build_language_model(
+    config: ModelConfig, size: int, *, smoothing: float, seed: int, spelling: Spelling = ()
+) -> LanguageModel:
+    """Return a language model with new weights: `config.decoder` without a source, and the head."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        matrix = build_embedding(config.tgt_embedding, size, config.decoder.token_features, spelling)
+        decoder = build_causal(config.decoder, matrix)
+        return LanguageModel(decoder, build_head(config, size, matrix, smoothing))
+
+
+def build_causal(part: DecoderPart, matrix: Matrix) -> Decoder:
+    match part:
+        case TransformerPart():
+            return transformer.build_causal(part, matrix)
+        case RNNDecoderPart():
+            return recurrent.build_causal(part, matrix)
+        case ConvPart():
+            raise ConfigError(
+                "A language model cannot have a convolutional decoder: its blocks attend to a source.",
+                where="model.decoder.kind",
+                expected="transformer or rnn",
+                hint="model.decoder.kind=transformer",
+            )
+        case _:
+            assert_never(part)
+
+
+def build_state_model(
+    config: ModelConfig,
+    src_size: int,
+    tgt_entries: Sequence[str],
+    *,
+    smoothing: float,
+    seed: int,
+    src_spelling: Spelling = (),
+) -> Tagger | JointTagger | Classifier:
+    """Return a model without a decoder, for the heads of taggers and classifiers."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return build_heads(config, build_reader(config, src_size, src_spelling), tgt_entries, smoothing)
