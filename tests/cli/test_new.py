@@ -209,3 +209,12 @@ def test_data_that_cannot_be_read_leave_no_folder(capsys: pytest.CaptureFixture[
     assert "broken.tsv" in capsys.readouterr().err
     assert main(["new", "reverse", "--data", "missing.tsv"]) == 3
     assert [file.name for file in Path().iterdir()] == ["broken.tsv"]
+
+
+@pytest.mark.parametrize("name", ["slots", "intents"])
+def test_check_reads_the_data_of_the_task(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["new", name])
+    assert main(["check", name]) == 0
+    found = capsys.readouterr().out
+    assert found.count("no pair of") == 2
+    assert "✗" not in found

@@ -16,6 +16,7 @@ from dragoman.errors import ModelError, UsageError
 
 if TYPE_CHECKING:
     from dragoman.data.clean.report import CheckReport
+    from dragoman.data.examples import Reader
     from dragoman.text.languages import Languages
 
 HELP = """\
@@ -37,6 +38,7 @@ class Corpora(NamedTuple):
     test: list[str]
     next: str  # the command that trains
     languages: list[Languages | None]  # of each corpus of `train`
+    read: Reader | None = None  # of a task other than translation
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -103,13 +105,21 @@ def find_corpora(args: argparse.Namespace) -> Corpora:
 
 def of_folder(folder: Path, args: argparse.Namespace) -> Corpora:
     from dragoman.config.load import load
+    from dragoman.tasks.examples import build_examples
 
-    data = load(folder / "dragoman.toml").data
+    config = load(folder / "dragoman.toml")
+    if config.task == "lm":
+        raise UsageError(
+            "check compares two sides, and the text of a language model has one.",
+            where=f'{folder / "dragoman.toml"}: task = "lm"',
+            hint=f"dragoman train {folder}",
+        )
+    data, read = config.data, build_examples(config).read
     train = [list(corpus.files) for corpus in data.train]
     valid = args.valid or (list(data.valid.files) if data.valid else [])
     test = args.test or (list(data.test.files) if data.test else [])
     named = [args.languages or corpus.languages for corpus in data.train]
-    return Corpora(train, valid, test, f"dragoman train {folder}", named)
+    return Corpora(train, valid, test, f"dragoman train {folder}", named, read)
 
 
 def check_corpus(
@@ -118,8 +128,10 @@ def check_corpus(
     from dragoman.cli.check_text import describe
     from dragoman.data.clean.check import check
     from dragoman.data.clean.sides import language_names
+    from dragoman.data.examples import read_pairs
 
-    report = check(files, valid=corpora.valid, test=corpora.test, languages=two)
+    read = corpora.read or read_pairs
+    report = check(files, valid=corpora.valid, test=corpora.test, languages=two, read=read)
     held = {"valid": corpora.valid, "test": corpora.test}
     if args.json:
         say(json.dumps(report.to_json()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from dragoman.data.clean.cleaner import Cleaner
@@ -12,9 +12,9 @@ from dragoman.data.clean.length_ratio import LengthRatio
 from dragoman.data.clean.report import CheckReport, Finding
 from dragoman.data.clean.rules import has_control, is_copy
 from dragoman.data.clean.sides import Lengths, Words, are_swapped
+from dragoman.data.examples import Reader, read_pairs
 from dragoman.data.pair import Pair, blocks
 from dragoman.data.readers.bad_line import PASSED_OVER, BadLine
-from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.errors import DataError
 from dragoman.text.languages import Languages
 
@@ -23,28 +23,34 @@ MOST_FAULTS = 10_000  # reading stops here if there are fewer pairs: the file is
 
 
 def check(
-    files: FilePaths, *, valid: FilePaths = (), test: FilePaths = (), languages: Languages | None = None
+    files: FilePaths,
+    *,
+    valid: FilePaths = (),
+    test: FilePaths = (),
+    languages: Languages | None = None,
+    read: Reader = read_pairs,
 ) -> CheckReport:
     """Run all checks. Faults that training would refuse are collected, not raised.
 
-    `languages` are the source and target languages, for files with several languages.
+    `languages` are the source and target languages, for files with several languages; `read` is the reader
+    of the task.
     """
     report = CheckReport([str(file) for file in files])
     held = {"valid": valid, "test": test}
     words = {name: Words() for name in ("train", *held)}
     leakages = {
-        name: Leakage(words[name].through(faulty(part, report, languages)))
+        name: Leakage(words[name].through(faulty(part, report, languages, read)))
         for name, part in held.items()
         if part
     }
-    ratio = survey(files, report, languages, words["train"])
+    ratio = survey(faulty(files, report, languages, read), report, words["train"])
     report.turned = [
         name for name in leakages if are_swapped(held[name], files) or words[name].is_turned(words["train"])
     ]
     cleaner = Cleaner(ratio)
     findings = {"empty": report.empty, "duplicates": report.duplicates, "lengths": report.lengths}
     # The first pass has already reported the faults.
-    for block in blocks(faulty(files, CheckReport([]), languages)):
+    for block in blocks(faulty(files, CheckReport([]), languages, read)):
         for pair, reason in zip(block, cleaner.reasons(block), strict=True):
             if reason:
                 findings[reason].add(pair)
@@ -56,10 +62,10 @@ def check(
     return report
 
 
-def survey(files: FilePaths, report: CheckReport, languages: Languages | None, words: Words) -> LengthRatio:
+def survey(pairs: Iterable[Pair], report: CheckReport, words: Words) -> LengthRatio:
     """Run the first pass: count pairs, collect faults, estimate length ratio and words, detect drift."""
     ratio, detector, lengths = LengthRatio(), DriftDetector(), Lengths()
-    for block in blocks(faulty(files, report, languages)):
+    for block in blocks(pairs):
         report.pairs += len(block)
         for pair in block:
             ratio.add(pair)
@@ -73,7 +79,9 @@ def survey(files: FilePaths, report: CheckReport, languages: Languages | None, w
     return ratio
 
 
-def faulty(files: FilePaths, report: CheckReport, languages: Languages | None) -> Iterator[Pair]:
+def faulty(
+    files: FilePaths, report: CheckReport, languages: Languages | None, read: Reader
+) -> Iterator[Pair]:
     """Yield the pairs of the files, and add their faults to the report."""
     pairs = faults = 0
 
@@ -88,7 +96,7 @@ def faulty(files: FilePaths, report: CheckReport, languages: Languages | None) -
             raise mostly_bad(bad, faults)
 
     try:
-        for pair in open_pairs(files, on_bad=take, languages=languages):
+        for pair in read([str(file) for file in files], take, languages):
             pairs += 1
             yield pair
     except DataError as error:

@@ -45,10 +45,11 @@ def question(rng: random.Random) -> tuple[str, str]:
 
 
 def splits(seed: int = 1) -> dict[str, list[tuple[str, str]]]:
-    """Return the splits. No question is repeated."""
+    """Return the splits. No question is repeated, not even with other punctuation."""
     rng = random.Random(seed)
-    found: dict[str, str] = {}
+    found: dict[str, tuple[str, str]] = {}
     while len(found) < sum(SIZES.values()):
-        found.update([question(rng)])
-    fresh = iter(found.items())
+        text, intent = question(rng)
+        found.setdefault("".join(filter(str.isalpha, text)), (text, intent))
+    fresh = iter(found.values())
     return {part: [next(fresh) for _ in range(size)] for part, size in SIZES.items()}
