@@ -37,7 +37,7 @@ from typing import Any, NoReturn
 from safetensors.numpy import load_file
 
 from dragoman.cli.main import main as dragoman
-from dragoman.data import build
+from dragoman.data import examples
 from dragoman.training.state import checkpoint
 from dragoman.training.step import AFTER_ALL_WARMUPS, Updater
 from dragoman.training.validate import Validator
@@ -84,7 +84,7 @@ def disturb(rank: int, how: Row) -> None:
 
 def slow_down(seconds: float) -> None:
     """The first corpus takes so long to read, once."""
-    fast, read = vars(build)["open_pairs"], 0
+    fast, read = vars(examples)["open_pairs"], 0
 
     def slow(*arguments: Any, **more: Any) -> Iterator[Any]:
         nonlocal read
@@ -94,14 +94,14 @@ def slow_down(seconds: float) -> None:
                 read += 1
             yield pair
 
-    vars(build)["open_pairs"] = slow
+    vars(examples)["open_pairs"] = slow
 
 
 def strike(at: str, now: Callable[[], None]) -> None:
     """Call it at a place of the run, the first time it is reached."""
     third_timed = AFTER_ALL_WARMUPS + 2
     places: dict[str, tuple[Any, str, int | None]] = {  # the number is that of the update
-        "preparation": (build, "open_pairs", None),
+        "preparation": (examples, "open_pairs", None),
         "timed update": (Updater, "update", third_timed),
         "update": (Updater, "update", 4),
         "validation": (Validator, "__call__", None),

@@ -111,7 +111,7 @@ def test_places_in_an_array() -> None:
 def test_ctrl_c_says_how_to_resume(pairs: list[str], tmp_path: Path) -> None:
     out = tmp_path / "out"
     for file in map(Path, pairs):  # so many shards that it is not done before it is stopped
-        file.write_text(file.read_text(encoding="utf-8") * 30, encoding="utf-8")
+        file.write_text(file.read_text(encoding="utf-8") * 100, encoding="utf-8")
     arguments = command(*pairs, "-o", str(out), "--workers", "2", "data.shard_pairs=1")
     process = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, start_new_session=True)
     while process.poll() is None and not list(out.glob("store/corpus-0/0*")):

@@ -20,7 +20,7 @@ from dragoman.config.load import load
 from dragoman.config.model import ModelConfig
 from dragoman.data import loader
 from dragoman.data.loader import GlobalBatch
-from dragoman.data.recipes.reverse import splits
+from dragoman.data.recipes.reverse.generate import splits
 from dragoman.metrics.sentence_distance import DISTANCES
 from dragoman.models.build import build_model
 from dragoman.models.heads.sampled import batch_vocabulary

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -22,7 +23,7 @@ from dragoman.nn.transformer.feedforward import (
     SwishFeedForward,
 )
 from dragoman.nn.transformer.residual import PostNorm, PreNorm
-from dragoman.nn.transformer.transformer_layer import DecoderLayer, EncoderLayer
+from dragoman.nn.transformer.transformer_layer import CausalLayer, DecoderLayer, EncoderLayer
 from nn.test_position import by_the_book
 from support import definition_answers as answers
 from support import definition_convolution as convolution
@@ -100,6 +101,11 @@ def decoded(m: DecoderLayer, x: Tensor, memory: Tensor) -> Tensor:
     masks = {"tgt_mask": causal, "memory_mask": None, "tgt_key_padding_mask": None}
     inputs = x.view(B, S, D), memory.view(B, S, D)
     return own(theirs, weights, *inputs, **masks, memory_key_padding_mask=~KEEP).flatten(0, 1)
+
+
+def encoder_layer(kind: type[EncoderLayer]) -> EncoderLayer:
+    around = (PreNorm(nn.LayerNorm(D), 0.0) for _ in range(2))
+    return kind(SelfAttention(D, H, 0.0), FeedForward(D, 12, 0.0), *around)
 
 
 def decoder_layer() -> DecoderLayer:
@@ -218,15 +224,11 @@ ROWS: dict[type[nn.Module], Definition] = {
         theirs=lambda m, x: m.W_2(m.W_1(x) / (1 + torch.exp(-m.W_1(x)))),
     ),
     SwiGLUFeedForward: row(lambda: SwiGLUFeedForward(D, 12, 0.0), FLAT, theirs=swiglu),
-    EncoderLayer: row(
-        lambda: EncoderLayer(
-            SelfAttention(D, H, 0.0),
-            FeedForward(D, 12, 0.0),
-            *(PreNorm(nn.LayerNorm(D), 0.0) for _ in range(2)),
-        ),
-        FLAT,
-        ours=lambda m, x: m(x, (B, S), hidden(x)),
-        theirs=encoded,
-    ),
+    **{
+        layer: row(
+            partial(encoder_layer, layer), FLAT, ours=lambda m, x: m(x, (B, S), hidden(x)), theirs=encoded
+        )
+        for layer in (EncoderLayer, CausalLayer)
+    },
     DecoderLayer: row(decoder_layer, FLAT, FLAT, ours=decoder_layered, theirs=decoded),
 }

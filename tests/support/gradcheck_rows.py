@@ -42,7 +42,7 @@ from dragoman.nn.transformer.feedforward import (
     SwishFeedForward,
 )
 from dragoman.nn.transformer.residual import LayerDrop, PostNorm, PreNorm, StochasticDepth
-from dragoman.nn.transformer.transformer_layer import DecoderLayer, EncoderLayer
+from dragoman.nn.transformer.transformer_layer import CausalLayer, DecoderLayer, EncoderLayer
 from support import gradcheck_answers as answers
 from support import gradcheck_recurrence as recurrence
 from support.gradcheck import DROP, F64, HIDDEN, KEEP, WORDS, Check, check, drawn, plain
@@ -83,9 +83,9 @@ def windowed() -> Check:
     return check(made, function, drawn(6, 4))
 
 
-def encoder_layer() -> Check:
+def encoder_layer(kind: type[EncoderLayer] = EncoderLayer) -> Check:
     around = (PreNorm(RMSNorm(2), DROP), PostNorm(nn.LayerNorm(2), DROP))
-    made = EncoderLayer(SelfAttention(2, 1, DROP), FeedForward(2, 3, DROP), *around, skip=DROP)
+    made = kind(SelfAttention(2, 1, DROP), FeedForward(2, 3, DROP), *around, skip=DROP)
     return check(made, lambda x: made(x, (2, 3), HIDDEN), drawn(6, 2))
 
 
@@ -260,6 +260,7 @@ ROWS: dict[type[nn.Module], Callable[[], Check]] = {
     StochasticDepth: depth,
     LayerDrop: drop_layers,
     EncoderLayer: encoder_layer,
+    CausalLayer: partial(encoder_layer, CausalLayer),
     DecoderLayer: decoder_layer,
 }
 # Gradients that are written by hand, by the name of their class; each is reached through what calls it.

@@ -209,7 +209,7 @@ def test_without_torch_the_same_words(folder: Path, monkeypatch: pytest.MonkeyPa
 
 def test_several_models_are_torch(folder: Path) -> None:
     assert load(folder, ensemble=[folder]).runtime.name == "torch"
-    with pytest.raises(UsageError, match="Ensembles and reverse models"):
+    with pytest.raises(UsageError, match="Ensembles, reverse models"):
         load(folder, runtime="ct2", reverse=folder)
 
 
