@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.hashing import U64
-from dragoman.manifest import Read
 from dragoman.text.specials import EOS, PAD, SPECIALS, UNK, UNKNOWN, check, textual
-from dragoman.text.tokenizer import Ids, Row
+from dragoman.text.tokenizer import Row
+from dragoman.text.tokenizers.vocabulary_tokenizer import VocabularyTokenizer
 from dragoman.text.vocabulary import Vocabulary
 from dragoman.text.vocabulary_characters import BEGIN, END, MAX_WORD_CHARACTERS
 
@@ -24,21 +22,17 @@ FIRST_BYTE, FIRST_WORD = len(SPECIALS), len(SPECIALS) + BYTES
 ALPHABET = END + 1 + BYTES  # ids of bytes in an array of `spelled_rows`
 
 
-class Spelled:
+class Spelled(VocabularyTokenizer):
     kind = "spelled"
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self.vocabulary = vocabulary
-        self.size = len(vocabulary) + BYTES
+        super().__init__(vocabulary)
+        self.size += BYTES
 
     @classmethod
     def learn(cls, lines: Iterable[str], size: int) -> Spelled:
         counts = Counter(word for line in lines for word in line.split(" "))
         return cls(Vocabulary.most_frequent(counts, size))
-
-    @classmethod
-    def load(cls, folder: Path, name: str, read: Read) -> Spelled:
-        return cls(Vocabulary.load(folder / f"{name}.json", read))
 
     def encode(self, text: str) -> list[int]:
         ids: list[int] = []
@@ -47,9 +41,6 @@ class Spelled:
             ids.append(id if id == UNK else id + BYTES)
             ids += [FIRST_BYTE + byte for byte in word.encode()[:MAX_WORD_CHARACTERS]]
         return ids
-
-    def encode_batch(self, texts: Sequence[str]) -> list[Ids]:
-        return [np.array(self.encode(text), np.int32) for text in texts]
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the words: known ones by their ids, others by their bytes."""
@@ -63,17 +54,11 @@ class Spelled:
                 words[-1] += bytes([id - FIRST_BYTE])
         return " ".join(word.decode(errors="replace") or UNKNOWN for word in words)
 
-    def resegment(self, rows: Sequence[Row], keys: U64) -> list[Row]:
-        return list(rows)
-
     def piece(self, id: int) -> str:
         check(id, self.size)
         if FIRST_BYTE <= id < FIRST_WORD:
             return f"<0x{id - FIRST_BYTE:02X}>"
         return self.vocabulary.piece(id if id < FIRST_BYTE else id - BYTES)
-
-    def save(self, folder: Path, name: str) -> None:
-        self.vocabulary.save(folder / f"{name}.json")
 
 
 def is_word(ids: NDArray[np.integer]) -> NDArray[np.bool_]:
