@@ -17,7 +17,8 @@ from dragoman.errors import DataError, ModelError, UsageError
 from dragoman.export.trim import trim
 from dragoman.inference.model import load
 from dragoman.inference.verify import verify_model
-from dragoman.models.bundle import Bundle, load_bundle, new_model, save_bundle
+from dragoman.models.builders.network import new_model
+from dragoman.models.bundle import Bundle, load_bundle, save_bundle
 from dragoman.protobuf import fields
 from dragoman.text.build import learn
 from dragoman.text.tokenizers.sentencepiece_proto import with_pieces

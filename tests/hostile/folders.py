@@ -19,7 +19,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from dragoman.config.load import validate
-from dragoman.models.bundle import new_model, save_bundle
+from dragoman.models.builders.network import new_model
+from dragoman.models.bundle import save_bundle
 from dragoman.text.build import learn
 from hostile.faults import BAD_JSON
 from hostile.settings import BAD_SETTINGS

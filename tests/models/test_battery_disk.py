@@ -11,7 +11,8 @@ from dragoman.config.dump import to_toml
 from dragoman.config.load import load, validate
 from dragoman.config.root import Config
 from dragoman.data.build import TrainingData
-from dragoman.models.bundle import load_bundle, new_model, save_bundle
+from dragoman.models.builders.network import new_model
+from dragoman.models.bundle import load_bundle, save_bundle
 from dragoman.training.build import build_schedule
 from dragoman.training.distributed.ranks import Ranks
 from dragoman.training.events import Events

@@ -10,7 +10,8 @@ from dragoman.config.load import validate
 from dragoman.config.model import ModelConfig
 from dragoman.errors import ConfigError
 from dragoman.models.build import build_model
-from dragoman.models.bundle import load_bundle, new_model, save_bundle
+from dragoman.models.builders.network import new_model
+from dragoman.models.bundle import load_bundle, save_bundle
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.nn.characters import CharacterCNN
 from dragoman.nn.dropout import noise

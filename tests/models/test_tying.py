@@ -12,7 +12,8 @@ from dragoman.config.model import ModelConfig
 from dragoman.config.parts.transformer import TransformerPart
 from dragoman.errors import ConfigError
 from dragoman.models.build import build_model
-from dragoman.models.bundle import Bundle, load_bundle, new_model, save_bundle
+from dragoman.models.builders.network import new_model
+from dragoman.models.bundle import Bundle, load_bundle, save_bundle
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.protocols import Batch
 from dragoman.text.build import learn

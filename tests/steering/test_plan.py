@@ -16,7 +16,8 @@ from dragoman.config.search import SearchConfig
 from dragoman.errors import DataError, UsageError
 from dragoman.inference.result import Result
 from dragoman.inference.runtimes.torch import TorchRuntime
-from dragoman.models.bundle import Bundle, new_model
+from dragoman.models.builders.network import new_model
+from dragoman.models.bundle import Bundle
 from dragoman.steering.banned_words import matcher_of
 from dragoman.steering.placeholders import DEFAULT_KINDS, count, find_placeholders
 from dragoman.steering.reinsertion import diagonal_alignment, reinsertion_points

@@ -9,7 +9,8 @@ import torch
 
 from dragoman.config.load import validate
 from dragoman.export.ct2 import export_ct2
-from dragoman.models.bundle import Bundle, new_model, save_bundle
+from dragoman.models.builders.network import new_model
+from dragoman.models.bundle import Bundle, save_bundle
 from dragoman.models.calibration import Calibration
 from dragoman.models.heads.token import TokenHead
 from dragoman.search.repetition import OutputBounds

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 
 from dragoman.config.load import validate
-from dragoman.models.bundle import Bundle, new_model, save_bundle
+from dragoman.models.builders.network import new_model
+from dragoman.models.bundle import Bundle, save_bundle
 from dragoman.text.build import learn
 
 TRANSFORMER: dict[str, Any] = {"kind": "transformer", "layers": 1, "width": 32, "heads": 2, "ffn": 64}

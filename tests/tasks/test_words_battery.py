@@ -15,7 +15,8 @@ from dragoman.config.parts.head import StateHeadPart
 from dragoman.config.parts.pooling import PoolingPart
 from dragoman.config.root import Config
 from dragoman.data.build import TrainingData
-from dragoman.models.bundle import Bundle, load_bundle, new_model, save_bundle
+from dragoman.models.builders.network import new_model
+from dragoman.models.bundle import Bundle, load_bundle, save_bundle
 from dragoman.nn.dropout import noise
 from dragoman.tasks.build import build_task
 from dragoman.training.distributed.ranks import Ranks

@@ -18,7 +18,8 @@ from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.errors import DataError, DragomanError, ModelError, UsageError
 from dragoman.inference.find_model import find_model
 from dragoman.inference.runtimes.torch import TorchRuntime
-from dragoman.models.bundle import Bundle, load_bundle, new_model, save_bundle
+from dragoman.models.builders.network import new_model
+from dragoman.models.bundle import Bundle, load_bundle, save_bundle
 from dragoman.models.folder import CARD, open_folder
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.tokenizer_pair import TokenizerPair

@@ -12,7 +12,8 @@ from dragoman.importing.eole import read_eole
 from dragoman.importing.files import refusal
 from dragoman.importing.foreign_model import UNKNOWN_DATA, ForeignModel
 from dragoman.importing.marian import read_marian
-from dragoman.models.bundle import load_weights, new_model, save_bundle
+from dragoman.models.builders.network import new_model
+from dragoman.models.bundle import load_weights, save_bundle
 from dragoman.models.folder import refuse_oversized
 
 PROGRAMS = (".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".bin")

@@ -12,16 +12,12 @@ from safetensors.torch import save_file
 
 from dragoman.config.dump import to_toml
 from dragoman.config.load import load_written
-from dragoman.config.parts.embedding import SourceEmbeddingPart
-from dragoman.config.parts.head import StateHeadPart
-from dragoman.config.parts.source import TextSource
 from dragoman.config.paths import from_folder
 from dragoman.config.root import Config
 from dragoman.durable import new_folder
 from dragoman.errors import ModelError, UsageError
 from dragoman.manifest import MANIFEST, SIGNATURE
-from dragoman.models.builders.embedding import Spelling
-from dragoman.models.builders.network import build_network, build_state_model
+from dragoman.models.builders.network import new_model
 from dragoman.models.calibration import FILE as CALIBRATION
 from dragoman.models.calibration import Calibration, read_calibration, write_calibration
 from dragoman.models.folder import (
@@ -39,9 +35,7 @@ from dragoman.models.seq2seq import Seq2Seq
 from dragoman.protocols import Network, Stepper
 from dragoman.text.build import load as load_text
 from dragoman.text.build import save as save_text
-from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.tokenizer_pair import TokenizerPair
-from dragoman.text.vocabulary_characters import characters_of_entries
 
 KINDS = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 
@@ -125,36 +119,6 @@ def add_calibration(folder: Path, calibration: Calibration) -> None:
         open_folder(folder)
         shutil.copytree(folder, new, dirs_exist_ok=True, ignore=outdated)
         write_calibration(new, calibration)
-
-
-def new_model(config: Config, text: TokenizerPair) -> Network:
-    if isinstance(config.model.head, StateHeadPart):
-        return build_state_model(
-            config.model,
-            text.src.size,
-            [text.tgt.piece(id) for id in range(text.tgt.size)],
-            smoothing=config.training.label_smoothing,
-            seed=config.training.seed,
-            src_spelling=spelling(text.src, config.model.src_embedding),
-        )
-    return build_network(
-        config,
-        source_size(config, text),
-        text.tgt.size,
-        src_spelling=spelling(text.src, config.model.src_embedding),
-        tgt_spelling=spelling(text.tgt, config.model.tgt_embedding),
-    )
-
-
-def spelling(tokenizer: Tokenizer, part: SourceEmbeddingPart) -> Spelling:
-    """Return the characters of the vocabulary, if the embedding is computed from them."""
-    return characters_of_entries(tokenizer) if part.kind == "characters" else ()
-
-
-def source_size(config: Config, text: TokenizerPair) -> int:
-    """Return the size of the source vocabulary, or the numbers of a frame if the sources are not text."""
-    source = config.data.source
-    return text.src.size if isinstance(source, TextSource) else source.frame_features
 
 
 def tensors(raw: bytearray, file: Path) -> dict[str, torch.Tensor]:

@@ -25,7 +25,7 @@ from dragoman.data.prepare import Done
 from dragoman.device import choose_device
 from dragoman.durable import make_parents, recover, remove_folder, sweep, write_file
 from dragoman.errors import CheckpointError, UsageError
-from dragoman.models.bundle import new_model
+from dragoman.models.builders.network import new_model
 from dragoman.tasks.build import build_task
 from dragoman.tasks.examples import build_examples
 from dragoman.training.build import build_objective, build_schedule, build_updater

@@ -15,7 +15,8 @@ from dragoman.data.examples import Files
 from dragoman.data.pair import Pair
 from dragoman.errors import DataError
 from dragoman.metrics.validation import LOWER_IS_BETTER, Metric, Metrics
-from dragoman.models.bundle import Bundle, new_model
+from dragoman.models.builders.network import new_model
+from dragoman.models.bundle import Bundle
 from dragoman.tasks.build import build_task
 from dragoman.tasks.examples import build_examples
 from dragoman.text.tokenizer_pair import TokenizerPair

@@ -13,7 +13,8 @@ from dragoman.config.load import validate
 from dragoman.errors import ModelError
 from dragoman.export.ct2_spec import Quantization, write
 from dragoman.inference.runtimes.ct2_file import CONFIG, MODEL, read_ct2, read_variables
-from dragoman.models.bundle import Bundle, new_model
+from dragoman.models.builders.network import new_model
+from dragoman.models.bundle import Bundle
 from dragoman.text.build import learn
 
 LINES = ["the cat sat on the mat", "a dog and a cat"] * 4

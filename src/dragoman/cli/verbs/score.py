@@ -196,12 +196,10 @@ def check_test(args: argparse.Namespace, test: TestSet) -> None:
 
 
 def settings_of(model: str) -> Config:
-    from dragoman.config.load import load_written
     from dragoman.inference.find_model import find_model
-    from dragoman.models.folder import SETTINGS, open_folder
+    from dragoman.tasks import load
 
-    folder = find_model(model)
-    return load_written(folder / SETTINGS, open_folder(folder).read)
+    return load.settings_of(find_model(model))
 
 
 def warn_swapped(model: str, files: Sequence[str]) -> None:

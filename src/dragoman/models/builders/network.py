@@ -9,8 +9,10 @@ import torch
 
 from dragoman.config.model import DecoderPart, ModelConfig
 from dragoman.config.parts.convolution import ConvPart
-from dragoman.config.parts.head import CTCHeadPart
+from dragoman.config.parts.embedding import SourceEmbeddingPart
+from dragoman.config.parts.head import CTCHeadPart, StateHeadPart
 from dragoman.config.parts.recurrent import RNNDecoderPart
+from dragoman.config.parts.source import TextSource
 from dragoman.config.parts.transformer import TransformerPart
 from dragoman.config.root import Config
 from dragoman.errors import ConfigError
@@ -26,28 +28,50 @@ from dragoman.models.language_model import LanguageModel
 from dragoman.models.tagger import JointTagger, Tagger
 from dragoman.nn.embedding import Matrix
 from dragoman.protocols import Decoder, Network
+from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.tokenizer_pair import TokenizerPair
+from dragoman.text.vocabulary_characters import characters_of_entries
 
 
-def build_network(
-    config: Config, src_size: int, tgt_size: int, *, src_spelling: Spelling, tgt_spelling: Spelling
-) -> Network:
+def new_model(config: Config, text: TokenizerPair) -> Network:
     """Return the network of a task, with new weights."""
     model, training = config.model, config.training
+    smoothing, seed = training.label_smoothing, training.seed
+    src_size, tgt_size = source_size(config, text), text.tgt.size
+    src_spelling, tgt_spelling = (
+        spelling(tokenizer, part)
+        for tokenizer, part in ((text.src, model.src_embedding), (text.tgt, model.tgt_embedding))
+    )
     if config.task == "lm":
-        return build_language_model(
-            model, tgt_size, smoothing=training.label_smoothing, seed=training.seed, spelling=tgt_spelling
-        )
-    if isinstance(model.head, CTCHeadPart):
-        return build_ctc(model, src_size, tgt_size, seed=training.seed, src_spelling=src_spelling)
+        return build_language_model(model, tgt_size, smoothing=smoothing, seed=seed, spelling=tgt_spelling)
+    match model.head:
+        case CTCHeadPart():
+            return build_ctc(model, src_size, tgt_size, seed=seed, src_spelling=src_spelling)
+        case StateHeadPart():
+            entries = [text.tgt.piece(id) for id in range(tgt_size)]
+            return build_state_model(
+                model, src_size, entries, smoothing=smoothing, seed=seed, src_spelling=src_spelling
+            )
     return build_model(
         model,
         src_size,
         tgt_size,
-        smoothing=training.label_smoothing,
-        seed=training.seed,
+        smoothing=smoothing,
+        seed=seed,
         src_spelling=src_spelling,
         tgt_spelling=tgt_spelling,
     )
+
+
+def spelling(tokenizer: Tokenizer, part: SourceEmbeddingPart) -> Spelling:
+    """Return the characters of the vocabulary, if the embedding is computed from them."""
+    return characters_of_entries(tokenizer) if part.kind == "characters" else ()
+
+
+def source_size(config: Config, text: TokenizerPair) -> int:
+    """Return the size of the source vocabulary, or the numbers of a frame if the sources are not text."""
+    source = config.data.source
+    return text.src.size if isinstance(source, TextSource) else source.frame_features
 
 
 def build_ctc(
