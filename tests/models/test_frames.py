@@ -18,9 +18,9 @@ from support.pairs import DECODERS, ENCODERS
 
 V, F = 23, 10
 EMBEDDINGS: dict[str, dict[str, Any]] = {
-    "pool": {"kind": "conv-pool", "channels": [3, 4]},
+    "pool": {"kind": "conv-pool", "channels": [6, 8]},
     "pool once": {"kind": "conv-pool", "channels": [3, 4, 5], "halvings": 1},
-    "stride": {"kind": "conv-stride", "channels": [3, 4]},
+    "stride": {"kind": "conv-stride", "channels": [6, 8]},
     "projection": {"kind": "projection"},
 }
 READERS = ["transformer", "rotary", "bilstm", "gru", "conv", "reversed"]
@@ -104,3 +104,15 @@ def test_settings_that_do_not_fit_are_refused():
     assert "has no table to share" in refused(tied="all", decoder=ENCODERS["transformer"])
     assert "which frames do not have" in refused(encoder={**ENCODERS["transformer"], "reads_end": False})
     assert "list more channels" in refused(src_embedding={**EMBEDDINGS["pool"], "halvings": 3})
+
+
+@pytest.mark.parametrize("embedding", ["pool", "stride"])
+@pytest.mark.parametrize("reader", ["transformer", "gru"])
+def test_vectors_are_as_large_at_the_start_as_a_normalised_one(reader: str, embedding: str):
+    """Smaller ones starve a recurrent encoder: CTC then predicts blanks alone for hundreds of updates."""
+    encoder = built(reader, embedding).encoder
+    read: list[torch.Tensor] = []
+    encoder.encoder.embed.register_forward_hook(lambda _, __, out: read.append(out))
+    batch = double(collate(rows(16, 16)))
+    encoder.eval()(batch.src, batch.src_keep)
+    assert 0.5 < read[0].detach().std().item() < 2.0

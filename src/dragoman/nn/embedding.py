@@ -28,6 +28,12 @@ def rows(matrix: Matrix, y: Shaped[Tensor, "B T *f"]) -> Float[Tensor, "B T E"]:
     return embedding(y, matrix) if isinstance(matrix, nn.Parameter) else matrix(y)
 
 
+def scaled_rows(matrix: Matrix, y: Shaped[Tensor, "B T *f"]) -> Float[Tensor, "B T E"]:
+    """Return √d · row of each token. Vectors that are given are as large as that already."""
+    x = rows(matrix, y)
+    return x if isinstance(matrix, nn.Identity) else x * x.shape[2] ** 0.5
+
+
 class PlainEmbedding(nn.Module):
     """The row of each token, for recurrent networks, which need no positions."""
 
@@ -53,8 +59,7 @@ class PositionedEmbedding(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, y: Shaped[Tensor, "B T *f"], start: int = 0) -> Float[Tensor, "B T E"]:
-        x = rows(self.matrix, y)
-        return self.dropout(x * x.shape[2] ** 0.5 + self.positions(start, y.shape[1]))
+        return self.dropout(scaled_rows(self.matrix, y) + self.positions(start, y.shape[1]))
 
     if TYPE_CHECKING:
         __call__ = forward
@@ -69,8 +74,7 @@ class ScaledEmbedding(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, y: Shaped[Tensor, "B T *f"], start: int = 0) -> Float[Tensor, "B T E"]:
-        x = rows(self.matrix, y)
-        return self.dropout(x * x.shape[2] ** 0.5)
+        return self.dropout(scaled_rows(self.matrix, y))
 
     if TYPE_CHECKING:
         __call__ = forward

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from torch import nn
 from torch.nn import functional as F
@@ -28,7 +28,7 @@ class StridedConvolution(nn.Module):
     def __init__(self, read: int, channels: int, stride: int) -> None:
         super().__init__()
         self.stride = stride
-        self.K = nn.Conv2d(read, channels, 3, stride=(stride, 2), padding=1)
+        self.K = kernels(read, channels, (stride, 2))
 
     def forward(
         self, x: Float[Tensor, "B X S F"], keep: Bool[Tensor, "B S"]
@@ -48,7 +48,7 @@ class PooledConvolution(nn.Module):
     def __init__(self, read: int, channels: int, stride: int) -> None:
         super().__init__()
         self.stride = stride
-        self.K = nn.Conv2d(read, channels, 3, padding=1)
+        self.K = kernels(read, channels, (1, 1))
 
     def forward(
         self, x: Float[Tensor, "B X S F"], keep: Bool[Tensor, "B S"]
@@ -62,10 +62,7 @@ class PooledConvolution(nn.Module):
 
 
 class FrameConvolutions(nn.Module):
-    """LayerNorm(W [x_t^1; …; x_t^C]), where x^c is channel c of the last convolution.
-
-    The gain of the norm starts as 1/√D, so that vectors have a norm of about 1, as rows of an embedding.
-    """
+    """LayerNorm(W [x_t^1; …; x_t^C]), where x^c is channel c of the last convolution."""
 
     def __init__(
         self, layers: Sequence[StridedConvolution | PooledConvolution], features: int, size: int
@@ -75,7 +72,6 @@ class FrameConvolutions(nn.Module):
         channels = layers[-1].K.out_channels
         self.W = nn.Linear(channels * -(-features // 2 ** len(layers)), size, bias=False)
         self.norm = LayerNorm(size)
-        nn.init.constant_(self.norm.weight, size**-0.5)
 
     def forward(
         self, x: Float[Tensor, "B S F"], keep: Bool[Tensor, "B S"]
@@ -103,6 +99,17 @@ class FrameProjection(nn.Module):
 
     if TYPE_CHECKING:
         __call__ = forward
+
+
+def kernels(read: int, channels: int, stride: tuple[int, int]) -> nn.Conv2d:
+    """Return kernels of 3 × 3 that keep the variance of what they read through max(0, x)   (He et al. 2015).
+
+    With smaller ones CTC predicts blanks alone for hundreds of updates.
+    """
+    K = nn.Conv2d(read, channels, 3, stride=stride, padding=1)
+    nn.init.kaiming_normal_(K.weight, nonlinearity="relu")
+    nn.init.zeros_(cast("Tensor", K.bias))
+    return K
 
 
 def real(x: Float[Tensor, "B C S F"], keep: Bool[Tensor, "B S"]) -> Float[Tensor, "B C S F"]:
