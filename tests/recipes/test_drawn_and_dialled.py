@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from dragoman.data.recipes.build import make_recipe
+from dragoman.data.recipes.ocr import generate as ocr
 from dragoman.data.recipes.tones import generate as tones
 from dragoman.data.signals.png import read_png
 from dragoman.data.signals.wav import read_wav
 from dragoman.errors import UsageError
-from support import drawn_words as ocr
 
 
 def test_letters_differ_and_are_seven_rows_high():

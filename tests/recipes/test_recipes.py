@@ -23,11 +23,11 @@ from dragoman.data.recipes.dates.generate import FORMS
 from dragoman.data.recipes.g2p import generate as g2p
 from dragoman.data.recipes.grammar import generate as grammar
 from dragoman.data.recipes.intents import generate as intents
+from dragoman.data.recipes.ocr import generate as ocr
 from dragoman.data.recipes.reverse import generate as reverse
 from dragoman.data.recipes.slots import generate as slots
 from dragoman.data.recipes.spelling import generate as spelling
 from dragoman.data.recipes.tones import generate as tones
-from support import drawn_words as ocr
 
 days = st.dates(dates.FIRST, dates.LAST)
 MARCH_3 = date(1987, 3, 3)

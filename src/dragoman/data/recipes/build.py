@@ -14,6 +14,7 @@ from dragoman.data.recipes.from_rnn_to_attention.generate import splits as digit
 from dragoman.data.recipes.g2p.generate import splits as g2p
 from dragoman.data.recipes.grammar.generate import splits as grammar
 from dragoman.data.recipes.intents.generate import splits as intents
+from dragoman.data.recipes.ocr import generate as ocr
 from dragoman.data.recipes.recipe import Recipe
 from dragoman.data.recipes.reverse.generate import splits as reverse
 from dragoman.data.recipes.slots.generate import splits as slots
@@ -55,9 +56,15 @@ RECIPES = {
     ),
     "slots": Recipe("slots", "a tag for each word of a request: which words fill which slot", slots, "conll"),
     "intents": Recipe("intents", "a label for each question: what it is about", intents),
+    "ocr": Recipe(
+        "ocr",
+        "pictures of drawn words → the words, by CTC: learned in two minutes",
+        ocr.splits,
+        write_source=ocr.write_source,
+    ),
     "tones": Recipe(
         "tones",
-        "sounds of dialled numbers → the keys, by CTC: learned in a few minutes",
+        "sounds of dialled numbers → the keys, by CTC: learned in half a minute",
         tones.splits,
         write_source=tones.write_source,
     ),
