@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dragoman.cli.format import plural
 from dragoman.data.clean.drift import Drift
 from dragoman.data.clean.leakage import Overlap
-from dragoman.data.clean.report import CheckReport, Finding
+from dragoman.data.clean.report import CheckReport, Finding, LabelReport
 from dragoman.data.pair import quote, quoted
 
 KINDS = {
@@ -16,6 +16,7 @@ KINDS = {
     "columns": "without two columns",
     "json": "not a JSON pair",
     "po": "not part of a PO file",
+    "signal": "whose source cannot be read",
 }
 PASSED = {
     "untranslated": "without a translation",
@@ -25,8 +26,11 @@ PASSED = {
 }
 
 
+SHOWN_LABELS = 5
+
+
 def describe(report: CheckReport, languages: str, held: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    yield f"{' ↔ '.join(report.files)}   {report.pairs:,} pairs    {languages}".rstrip()
+    yield f"{' ↔ '.join(report.files)}   {size(report)}    {languages}".rstrip()
     if report.pairs:
         yield kept(report)
     if report.passed:
@@ -38,16 +42,31 @@ def describe(report: CheckReport, languages: str, held: Mapping[str, Sequence[st
         yield f"  ! source and target lengths do not correlate ({shown}): is one side in a different order?"
     if report.drift:
         yield drifted(report.drift, first)
-    yield from remark(report.lengths, "too long, or far longer or shorter than their partner", first)
-    yield from remark(report.copies, "with identical source and target", first)
-    yield from remark(report.controls, "with control characters", first)
+    yield from remark(report, report.lengths, "too long, or far longer or shorter than their partner")
+    yield from remark(report, report.copies, "with identical source and target")
+    yield from remark(report, report.controls, "with control characters")
+    if report.labels and report.labels.counts:
+        yield from labels(report, report.labels)
     for name in report.turned:
         yield f"  ! {name} is swapped: its sources look like the training targets"
     for name, overlap in report.leakage.items():
-        yield from leaked(name, overlap, held[name][0], first)
+        yield from leaked(name, overlap, report, held[name][0])
+
+
+def size(report: CheckReport) -> str:
+    if report.characters is None:
+        return f"{report.pairs:,} pairs"
+    return f"{report.pairs:,} lines, {report.characters:,} characters"
+
+
+def noun(report: CheckReport) -> str:
+    return "pair" if report.characters is None else "line"
 
 
 def kept(report: CheckReport) -> str:
+    if report.characters is not None:
+        repeated = plural(report.duplicates.count, "duplicate")
+        return f"  {report.kept:,} different lines   {repeated}, {report.empty.count:,} empty"
     reasons = (
         (report.duplicates.count, plural(report.duplicates.count, "duplicate")),
         (report.empty.count, f"{report.empty.count:,} empty"),
@@ -74,24 +93,52 @@ def faults(report: CheckReport) -> Iterator[str]:
         yield from ("  " + line for line in lines[1:])
 
 
+def labels(report: CheckReport, found: LabelReport) -> Iterator[str]:
+    """Describe the labels: how many there are, how rare they are, and which are missing."""
+    total, (most, count) = sum(found.counts.values()), next(iter(found.counts.items()))
+    yield f"  {plural(len(found.counts), 'label')}, most frequent: {most} ({count / total:.1%} of {total:,})"
+    if single := found.single:
+        verb = "occurs" if len(single) == 1 else "occur"
+        yield f"  ! {plural(len(single), 'label')} {verb} once: {listed(single)}"
+    yield from remark(report, found.conflicts, "with a text that occurred before with another label")
+    for name, unseen in found.unseen.items():
+        if unseen:
+            mark, refused = ("✗", "; train refuses them") if found.refuses(name) else ("!", "")
+            some = f"{plural(len(unseen), 'label')} that training does not have"
+            yield f"  {mark} {name} has {some}{refused}: {listed(list(unseen))}"
+
+
+def listed(names: Sequence[str]) -> str:
+    more = ["…"] if len(names) > SHOWN_LABELS else []
+    return ", ".join([*(quote(name) for name in names[:SHOWN_LABELS]), *more])
+
+
 def drifted(drift: Drift, file: str) -> str:
     span = f"lines {drift.first:,}–{drift.last:,}" if drift.last else f"lines from {drift.first:,} on"
     by = {1: "one", 2: "two", 3: "three"}[abs(drift.shift)]
     return f"  ! {span} look shifted by {by}    {file}:{drift.first} {quoted(drift.pair)}"
 
 
-def remark(finding: Finding, what: str, file: str) -> Iterator[str]:
+def remark(report: CheckReport, finding: Finding, what: str) -> Iterator[str]:
     if finding.count:
         pair = finding.examples[0]
-        yield f"  ! {plural(finding.count, 'pair')} {what}    {file}:{pair.line} {quoted(pair)}"
+        shown = quoted(pair) if report.characters is None else quote(pair.tgt)
+        where = f"{report.files[0]}:{pair.line}"
+        yield f"  ! {plural(finding.count, noun(report))} {what}    {where} {shown}"
 
 
-def leaked(name: str, overlap: Overlap, file: str, train: str) -> Iterator[str]:
-    sides = f"in training: {overlap.sources:,} of its sources, {overlap.targets:,} of its targets"
+def leaked(name: str, overlap: Overlap, report: CheckReport, file: str) -> Iterator[str]:
+    what = noun(report)
+    sides = f"    (in training: {shared_sides(overlap, report)})" if report.characters is None else ""
     if not overlap.both:
-        yield f"  {name}: no pair of {overlap.pairs:,} is in training    ({sides})"
+        yield f"  {name}: no {what} of {overlap.pairs:,} is in training{sides}"
         return
-    share = f"{overlap.both:,} of {overlap.pairs:,} pairs ({overlap.share:.1%})"
-    yield f"  ! {name}: {share} are in training    ({sides})"
+    share = f"{overlap.both:,} of {plural(overlap.pairs, what)} ({overlap.share:.1%})"
+    yield f"  ! {name}: {share} {'is' if overlap.both == 1 else 'are'} in training{sides}"
     for shared in overlap.twins:
-        yield f"      {file}:{shared.line} = {train}:{shared.train_line} {quote(shared.src)}"
+        yield f"      {file}:{shared.line} = {report.files[0]}:{shared.train_line} {quote(shared.src)}"
+
+
+def shared_sides(overlap: Overlap, report: CheckReport) -> str:
+    sources = f"{overlap.sources:,} of its sources"
+    return sources if report.labels else f"{sources}, {overlap.targets:,} of its targets"

@@ -16,7 +16,7 @@ from dragoman.config.data import Corpus, DataConfig
 from dragoman.config.text import TextConfig
 from dragoman.data.clean.cleaner import clean
 from dragoman.data.clean.sides import are_swapped, language_names
-from dragoman.data.examples import Examples, Files, read_pairs
+from dragoman.data.examples import PAIRS, Examples, Files, read_pairs
 from dragoman.data.executors import Executor, in_process
 from dragoman.data.gc_pause import gc_paused
 from dragoman.data.holdout import HeldOut, Overlaps, choose_held_out, read_held_out, write_held_out
@@ -115,7 +115,7 @@ class CorpusReader:
         return relative_to(root_of(self.data), pairs) if isinstance(self.examples, Files) else pairs
 
     def cleaned(self, corpus: Corpus) -> Iterator[Pair]:
-        return clean(partial(self, corpus)) if self.data.clean else self(corpus)
+        return clean(partial(self, corpus), self.examples.survey().ratio) if self.data.clean else self(corpus)
 
     def all(self) -> Iterator[Pair]:
         return chain.from_iterable(map(self, self.data.train))
@@ -150,9 +150,6 @@ class DataPlan:
     vocabulary: dict[str, str]  # the SHA-256 of each of its files
     skipped: Skipped
     stores: list[StorePlan]
-
-
-PAIRS = Examples()
 
 
 @gc_paused()

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from dragoman.data.pair import Pair
+from dragoman.data.clean.survey import SignalSurvey, Survey, TextSurvey, TranslationSurvey
+from dragoman.data.pair import Pair, blocks
 from dragoman.data.prepare import BlockCutter, Encode, FileFilter, LineFilter, PairFilter, Skip
 from dragoman.data.readers.bad_line import OnBad, refuse
 from dragoman.data.readers.open_pairs import is_text, open_pairs
 from dragoman.data.readers.text import read_text
-from dragoman.data.signals.corpus import Signals, read_listed
+from dragoman.data.signals.corpus import BLOCK_FILES, Signals, read_listed
 from dragoman.errors import DataError
 from dragoman.losses.ctc_frames import FrameCount, frames_needed
 from dragoman.text.languages import Languages
@@ -40,10 +41,17 @@ def read_lines_or_pairs(
 
 @dataclass(frozen=True)
 class Examples:
-    """The reader of a task, and how its examples become rows."""
+    """The reader of a task, how its examples become rows, and what is checked about their sides."""
 
     read: Reader = read_pairs
     frames: FrameCount | None = None  # of CTC, whose targets must fit into them
+    survey: Callable[[], Survey] = TranslationSurvey
+
+    def inspect(
+        self, files: Sequence[str], on_bad: OnBad | None = None, languages: Languages | None = None
+    ) -> Iterator[Pair]:
+        """Yield the examples as `read` does, after all that they need to be trained on was read."""
+        return self.read(files, on_bad, languages)
 
     def encode(self, longest: int, skip: Skip | None) -> Encode:
         """Return how examples become rows of the token store."""
@@ -80,6 +88,17 @@ class Files(Examples):
 
     signals: Signals = field(kw_only=True)
     read: Reader = read_listed
+    survey: Callable[[], Survey] = SignalSurvey
+
+    def inspect(
+        self, files: Sequence[str], on_bad: OnBad | None = None, languages: Languages | None = None
+    ) -> Iterator[Pair]:
+        signals, report = self.signals._replace(listed_in=files[0]), on_bad or refuse
+        for block in blocks(self.read(files, on_bad, languages), BLOCK_FILES):
+            good, _, bad = signals.read(block)
+            for one in bad:
+                report(one)
+            yield from good
 
     def encode(self, longest: int, skip: Skip | None) -> Encode:
         return FileFilter(longest, skip, self.signals, self.frames)
@@ -96,6 +115,7 @@ class Lines(Examples):
     """Examples without a source: the lines of a text, or the target side of pairs."""
 
     read: Reader = read_lines_or_pairs
+    survey: Callable[[], Survey] = TextSurvey
 
     def encode(self, longest: int, skip: Skip | None) -> Encode:
         return LineFilter(longest, skip)
@@ -107,6 +127,7 @@ class RunningText(Examples):
 
     size: int = 256
     read: Reader = read_lines_or_pairs
+    survey: Callable[[], Survey] = TextSurvey
 
     def encode(self, longest: int, skip: Skip | None) -> Encode:
         return BlockCutter(self.size)
@@ -116,3 +137,6 @@ class RunningText(Examples):
     ) -> list[tuple[Pair, TokenIds]]:
         rows = [row.tolist() for _, row in BlockCutter(self.size)(pairs, text).ids]
         return [(Pair("", text.tgt.decode(row), 1), ([], row)) for row in rows]
+
+
+PAIRS = Examples()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import assert_never
 
 from dragoman.config.parts.embedding import FramePart
@@ -9,8 +10,9 @@ from dragoman.config.parts.head import FrameHeadPart
 from dragoman.config.parts.source import TextSource
 from dragoman.config.parts.transformer import TransformerPart
 from dragoman.config.root import Config
+from dragoman.data.clean.survey import LabelSurvey
 from dragoman.data.examples import Examples, Files, Lines, RunningText
-from dragoman.data.readers.tagged import read_labelled, read_tagged
+from dragoman.data.readers.tagged import read_labelled, read_tagged, words_of
 from dragoman.data.signals.build import build_signals
 from dragoman.losses.ctc_frames import FrameCount
 
@@ -25,13 +27,17 @@ def build_examples(config: Config) -> Examples:
         case "translate":
             return Examples()
         case "tag":
-            return Examples(read_tagged)
+            return Examples(read_tagged, survey=partial(LabelSurvey, words_of, are_closed=False))
         case "classify":
-            return Examples(read_labelled)
+            return Examples(read_labelled, survey=partial(LabelSurvey, one_label, are_closed=True))
         case "lm":
             return RunningText(size=config.data.block_size) if config.data.block_size else Lines()
         case _:
             assert_never(config.task)
+
+
+def one_label(target: str) -> list[str]:
+    return [target]
 
 
 def frame_count(config: Config) -> FrameCount | None:

@@ -16,7 +16,7 @@ from dragoman.errors import ModelError, UsageError
 
 if TYPE_CHECKING:
     from dragoman.data.clean.report import CheckReport
-    from dragoman.data.examples import Reader
+    from dragoman.data.examples import Examples
     from dragoman.text.languages import Languages
 
 HELP = """\
@@ -38,7 +38,7 @@ class Corpora(NamedTuple):
     test: list[str]
     next: str  # the command that trains
     languages: list[Languages | None]  # of each corpus of `train`
-    read: Reader | None = None  # of a task other than translation
+    examples: Examples
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -90,6 +90,7 @@ def run(args: argparse.Namespace) -> int:
 def find_corpora(args: argparse.Namespace) -> Corpora:
     """Return the corpora of the given files, or of the settings in the given folder."""
     from dragoman.data.clean.sides import language_names
+    from dragoman.data.examples import PAIRS
     from dragoman.data.readers.arrow import dataset_files
 
     parts = dataset_files(Path(args.files[0])) if len(args.files) == 1 else []
@@ -100,7 +101,7 @@ def find_corpora(args: argparse.Namespace) -> Corpora:
     two = f" --languages {' '.join(args.languages)}" if args.languages else ""
     train = f"dragoman train {' '.join(args.files)}{valid}{two} -o {name}"
     corpora = [[part] for part in parts] or [args.files]
-    return Corpora(corpora, args.valid, args.test, train, [args.languages] * len(corpora))
+    return Corpora(corpora, args.valid, args.test, train, [args.languages] * len(corpora), PAIRS)
 
 
 def of_folder(folder: Path, args: argparse.Namespace) -> Corpora:
@@ -108,18 +109,12 @@ def of_folder(folder: Path, args: argparse.Namespace) -> Corpora:
     from dragoman.tasks.examples import build_examples
 
     config = load(folder / "dragoman.toml")
-    if config.task == "lm":
-        raise UsageError(
-            "check compares two sides, and the text of a language model has one.",
-            where=f'{folder / "dragoman.toml"}: task = "lm"',
-            hint=f"dragoman train {folder}",
-        )
-    data, read = config.data, build_examples(config).read
+    data = config.data
     train = [list(corpus.files) for corpus in data.train]
     valid = args.valid or (list(data.valid.files) if data.valid else [])
     test = args.test or (list(data.test.files) if data.test else [])
     named = [args.languages or corpus.languages for corpus in data.train]
-    return Corpora(train, valid, test, f"dragoman train {folder}", named, read)
+    return Corpora(train, valid, test, f"dragoman train {folder}", named, build_examples(config))
 
 
 def check_corpus(
@@ -128,10 +123,8 @@ def check_corpus(
     from dragoman.cli.check_text import describe
     from dragoman.data.clean.check import check
     from dragoman.data.clean.sides import language_names
-    from dragoman.data.examples import read_pairs
 
-    read = corpora.read or read_pairs
-    report = check(files, valid=corpora.valid, test=corpora.test, languages=two, read=read)
+    report = check(files, valid=corpora.valid, test=corpora.test, languages=two, examples=corpora.examples)
     held = {"valid": corpora.valid, "test": corpora.test}
     if args.json:
         say(json.dumps(report.to_json()))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dragoman.data.clean.cleaner import Cleaner
-from dragoman.data.clean.drift import DriftDetector
 from dragoman.data.clean.leakage import Leakage, key
-from dragoman.data.clean.length_ratio import LengthRatio
-from dragoman.data.clean.report import CheckReport, Finding
-from dragoman.data.clean.rules import has_control, is_copy
-from dragoman.data.clean.sides import Lengths, Words, are_swapped
-from dragoman.data.examples import Reader, read_pairs
+from dragoman.data.clean.report import CheckReport
+from dragoman.data.clean.rules import has_control
+from dragoman.data.clean.sides import are_swapped
+from dragoman.data.clean.survey import Survey
+from dragoman.data.examples import PAIRS, Examples, Reader
 from dragoman.data.pair import Pair, blocks
 from dragoman.data.readers.bad_line import PASSED_OVER, BadLine
 from dragoman.errors import DataError
@@ -28,55 +27,38 @@ def check(
     valid: FilePaths = (),
     test: FilePaths = (),
     languages: Languages | None = None,
-    read: Reader = read_pairs,
+    examples: Examples = PAIRS,
 ) -> CheckReport:
     """Run all checks. Faults that training would refuse are collected, not raised.
 
-    `languages` are the source and target languages, for files with several languages; `read` is the reader
-    of the task.
+    `languages` are the source and target languages, for files with several languages; `examples` say how the
+    task reads the files, and what its two sides are.
     """
-    report = CheckReport([str(file) for file in files])
+    report, survey = CheckReport([str(file) for file in files]), examples.survey()
     held = {"valid": valid, "test": test}
-    words = {name: Words() for name in ("train", *held)}
     leakages = {
-        name: Leakage(words[name].through(faulty(part, report, languages, read)))
+        name: Leakage(survey.through(name, faulty(part, report, languages, examples.inspect)))
         for name, part in held.items()
         if part
     }
-    ratio = survey(faulty(files, report, languages, read), report, words["train"])
-    report.turned = [
-        name for name in leakages if are_swapped(held[name], files) or words[name].is_turned(words["train"])
-    ]
-    cleaner = Cleaner(ratio)
+    for block in blocks(faulty(files, report, languages, examples.inspect)):
+        report.pairs += len(block)
+        survey.add(block)
+    report.turned = [name for name in leakages if are_swapped(held[name], files)]
+    survey.settle(report)
+    cleaner = Cleaner(survey.ratio)
     findings = {"empty": report.empty, "duplicates": report.duplicates, "lengths": report.lengths}
     # The first pass has already reported the faults.
-    for block in blocks(faulty(files, CheckReport([]), languages, read)):
+    for block in blocks(faulty(files, CheckReport([]), languages, examples.read)):
         for pair, reason in zip(block, cleaner.reasons(block), strict=True):
             if reason:
                 findings[reason].add(pair)
             if reason != "empty":
-                remark(pair, report.copies, report.controls)
+                remark(pair, survey, report)
         if leakages:
             compare(block, list(leakages.values()))
     report.leakage = {name: leakage.overlap() for name, leakage in leakages.items()}
     return report
-
-
-def survey(pairs: Iterable[Pair], report: CheckReport, words: Words) -> LengthRatio:
-    """Run the first pass: count pairs, collect faults, estimate length ratio and words, detect drift."""
-    ratio, detector, lengths = LengthRatio(), DriftDetector(), Lengths()
-    for block in blocks(pairs):
-        report.pairs += len(block)
-        for pair in block:
-            ratio.add(pair)
-            lengths.add(pair)
-            words.add(pair)
-        detector.add(block)
-    ratio.settle()
-    report.length_ratio = ratio.usual
-    report.length_correlation = lengths.correlation
-    report.drift = None if report.is_shuffled else detector.find()
-    return ratio
 
 
 def faulty(
@@ -112,11 +94,11 @@ def mostly_bad(bad: BadLine, faults: int) -> DataError:
     )
 
 
-def remark(pair: Pair, copies: Finding, controls: Finding) -> None:
-    if is_copy(pair):
-        copies.add(pair)
+def remark(pair: Pair, survey: Survey, report: CheckReport) -> None:
+    if survey.is_copy(pair):
+        report.copies.add(pair)
     if has_control(pair):
-        controls.add(pair)
+        report.controls.add(pair)
 
 
 def compare(block: Sequence[Pair], leakages: Sequence[Leakage]) -> None:

@@ -17,9 +17,12 @@ Reason = Literal["empty", "duplicates", "lengths"]
 
 
 class Cleaner:
-    """Reasons to drop pairs. Takes the pairs in order, in blocks, once the usual length ratio is known."""
+    """Reasons to drop pairs. Takes the pairs in order, in blocks, once the usual length ratio is known.
 
-    def __init__(self, ratio: LengthRatio) -> None:
+    Without a ratio, the lengths of a pair are no reason.
+    """
+
+    def __init__(self, ratio: LengthRatio | None) -> None:
         self.ratio = ratio
         self.seen = SeenHashes()
 
@@ -33,17 +36,17 @@ class Cleaner:
             return "empty"
         if again:
             return "duplicates"
-        if is_too_long(pair) or self.ratio.is_outlier(pair):
+        if self.ratio and (is_too_long(pair) or self.ratio.is_outlier(pair)):
             return "lengths"
         return None
 
 
-def clean(pairs: Callable[[], Iterator[Pair]]) -> Iterator[Pair]:
-    """Yield the pairs that `check` counts as kept. Reads the pairs twice."""
-    ratio = LengthRatio()
-    for pair in pairs():
-        ratio.add(pair)
-    ratio.settle()
+def clean(pairs: Callable[[], Iterator[Pair]], ratio: LengthRatio | None) -> Iterator[Pair]:
+    """Yield the pairs that `check` counts as kept. Reads the pairs twice, if their lengths are compared."""
+    if ratio:
+        for pair in pairs():
+            ratio.add(pair)
+        ratio.settle()
     cleaner = Cleaner(ratio)
     for block in blocks(pairs()):
         for pair, reason in zip(block, cleaner.reasons(block), strict=True):

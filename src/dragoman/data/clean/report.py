@@ -51,6 +51,26 @@ class Faults:
 
 
 @dataclass
+class LabelReport:
+    """The labels of a corpus: of each line, or of each word."""
+
+    are_closed: bool  # whether training refuses a validation label that it does not have
+    counts: dict[str, int] = field(default_factory=dict)  # in training, most frequent first
+    # Labels of "valid" and "test" that training does not have, with their counts.
+    unseen: dict[str, dict[str, int]] = field(default_factory=dict)
+    conflicts: Finding = field(default_factory=Finding)  # texts that occurred before with other labels
+
+    @property
+    def single(self) -> list[str]:
+        """The labels that occur once."""
+        return [label for label, count in self.counts.items() if count == 1]
+
+    def refuses(self, name: str) -> bool:
+        """Return whether training refuses the labels of a held-out set."""
+        return self.are_closed and name == "valid" and bool(self.unseen.get(name))
+
+
+@dataclass
 class CheckReport:
     files: list[str]
     pairs: int = 0
@@ -59,7 +79,7 @@ class CheckReport:
     lengths: Finding = field(default_factory=Finding)
     copies: Finding = field(default_factory=Finding)
     controls: Finding = field(default_factory=Finding)
-    length_ratio: float = 1.0  # median of target characters per source character
+    length_ratio: float | None = None  # median of target characters per source character, if compared
     length_correlation: float | None = None  # of source and target; None if lengths are not informative
     drift: Drift | None = None
     faults: Faults = field(default_factory=Faults)
@@ -67,6 +87,8 @@ class CheckReport:
     leakage: dict[str, Overlap] = field(default_factory=dict)  # of "valid" and "test"
     # Those of "valid" and "test" with source and target swapped.
     turned: list[str] = field(default_factory=list)
+    labels: LabelReport | None = None  # if the targets are labels
+    characters: int | None = None  # of a text without a source
 
     @property
     def is_shuffled(self) -> bool:
@@ -77,7 +99,8 @@ class CheckReport:
     def is_doubtful(self) -> bool:
         """Whether training would accept these files but learn little from them."""
         leaks = any(overlap.share > LEAKY for overlap in self.leakage.values())
-        return self.is_shuffled or self.drift is not None or bool(self.turned) or leaks
+        unseen = self.labels is not None and any(self.labels.unseen.values())
+        return self.is_shuffled or self.drift is not None or bool(self.turned) or leaks or unseen
 
     @property
     def kept(self) -> int:
@@ -86,12 +109,16 @@ class CheckReport:
     @property
     def usable(self) -> bool:
         """Whether training accepts these files as they are."""
-        return not self.faults.counts
+        refused = self.labels is not None and self.labels.refuses("valid")
+        return not self.faults.counts and not refused
 
     def to_json(self) -> dict[str, Any]:
         record = asdict(self) | {"faults": self.faults.to_json()}
         for name in ("duplicates", "empty", "lengths", "copies", "controls"):
             record[name]["examples"] = [pair._asdict() for pair in getattr(self, name).examples]
+        if self.labels:
+            found = self.labels.conflicts
+            record["labels"]["conflicts"]["examples"] = [pair._asdict() for pair in found.examples]
         if self.drift:
             record["drift"] = self.drift._asdict() | {"pair": self.drift.pair._asdict()}
         for name, overlap in self.leakage.items():

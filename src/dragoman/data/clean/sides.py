@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.data.pair import Pair
@@ -56,11 +56,6 @@ class Words:
             self._pairs += 1
             for counts, text in zip(self._counts, (pair.src, pair.tgt), strict=True):
                 counts.update(text.lower().split()[:100])
-
-    def through(self, pairs: Iterator[Pair]) -> Iterator[Pair]:
-        for pair in pairs:
-            self.add(pair)
-            yield pair
 
     def frequent(self, side: int) -> set[str]:
         return {word for word, _ in self._counts[side].most_common(FREQUENT)}
