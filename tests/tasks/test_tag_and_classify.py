@@ -103,6 +103,34 @@ def test_a_label_and_the_weight_of_each_word(home: Path, capsys: pytest.CaptureF
     assert sum(part["weight"] for part in answer["weights"]) == pytest.approx(1, abs=1e-5)
 
 
+def test_labels_that_the_model_does_not_know_are_counted_as_wrong_and_named(
+    home: Path, joint: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words, tags, labels = (home / f"other.{kind}" for kind in ("words", "tags", "labels"))
+    words.write_text("book 17 miles\nmeasure 5 mile\n", encoding="utf-8")
+    tags.write_text("O O B-unit\nO B-number B-unit\n", encoding="utf-8")
+    labels.write_text("Travel\nArea\n", encoding="utf-8")
+    command = ["score", str(joint), *map(str, (words, tags, labels))]
+    assert main([*command, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["unknown_labels"] == {"@Area": 1, "B-number": 1}
+    assert report["intent"] == 50
+    assert report["accuracy"] == pytest.approx(100 * 5 / 6)
+    assert main(command) == 0
+    assert 'unknown labels       2 counted as wrong: "@Area", "B-number"' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [["run", "MODEL", "book 5"], ["score", "MODEL", "FILES"]])
+def test_settings_of_a_search_are_refused_where_nothing_is_searched(
+    home: Path, joint: Path, command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    test = files(home, "test", "words", "tags", "labels")
+    places = {"MODEL": [str(joint)], "FILES": test}
+    words = [word for one in command for word in places.get(one, [one])]
+    assert main([*words, "search.size=2"]) == 2
+    assert "This needs no search" in capsys.readouterr().err
+
+
 def test_a_label_that_was_never_trained_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words, labels = (home / f"odd.{kind}" for kind in ("words", "labels"))
     words.write_text("book 5\nbook 6\n", encoding="utf-8")

@@ -107,6 +107,17 @@ def test_metrics_and_edits_can_be_asked_for(
     assert len(report["edits"]) <= 2
 
 
+def test_score_takes_settings_of_the_search(
+    model: Path, words: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["score", str(model), str(words / "valid.tsv")]
+    assert main([*command, "search.kind=greedy"]) == 0
+    assert main([*command, "search.kind=sample"]) == 2
+    assert "A transcription is not found by sample." in capsys.readouterr().err
+    assert main([*command, "training.updates=5"]) == 2
+    assert "Only search.… settings can be changed" in capsys.readouterr().err
+
+
 def test_one_alone_equals_one_in_a_batch(model: Path) -> None:
     loaded = dragoman.load(model)
     assert isinstance(loaded, TaskModel)

@@ -8,7 +8,7 @@ from functools import partial
 from inspect import signature
 from typing import TYPE_CHECKING, Any, TextIO
 
-from dragoman.cli.format import HEADINGS
+from dragoman.cli.format import HEADINGS, listed
 from dragoman.cli.options.overrides import split_texts
 from dragoman.cli.options.search import line as as_line
 from dragoman.cli.options.search import overrides as search_overrides
@@ -55,8 +55,7 @@ def write_answers(
     refuse_options(model, args, RUN | taken | (SEARCH if "search" in taken else set()))
     how: dict[str, Any] = {"details": args.details, "forbid": args.forbid or ()}
     how = {name: value for name, value in how.items() if name in taken}
-    if (own := getattr(model.answerer, "search", None)) is not None:
-        how["search"] = changed(own, args)
+    how |= search_option(model, split_texts(args.text)[1], args)
     number = 0
     for lines in batches:
         for input, answer in zip(lines, model([line.text for line in lines], **how), strict=True):
@@ -67,20 +66,39 @@ def write_answers(
         out.flush()
 
 
-def changed(own: SearchConfig, args: argparse.Namespace) -> SearchConfig:
-    """Return the search settings of a model with the changes of the command line."""
+def search_option(
+    model: TaskModel, overrides: Sequence[str], args: argparse.Namespace | None = None
+) -> dict[str, SearchConfig]:
+    """Return the search settings of a model, if it has any, with the changes of the command line.
+
+    `args` are those of `run`, which has options for them too.
+    """
     from dragoman.config.load import with_overrides
 
-    _, overrides = split_texts(args.text)
-    batch = [] if args.batch is None else [f"search.batch_sentences={args.batch}"]
-    return with_overrides(own, [*search_overrides(args, own), *overrides, *batch])
+    own: SearchConfig | None = getattr(model.answerer, "search", None)
+    if own is None:
+        refuse_overrides(model, overrides)
+        return {}
+    named = [] if args is None else search_overrides(args, own)
+    batch = [] if args is None or args.batch is None else [f"search.batch_sentences={args.batch}"]
+    return {"search": with_overrides(own, [*named, *overrides, *batch])}
+
+
+def refuse_overrides(model: TaskModel, overrides: Sequence[str]) -> None:
+    if overrides:
+        raise UsageError(
+            "This needs no search, so there are no settings to change.",
+            where=f'{overrides[0]}, for {model.folder}: task = "{model.config.task}"',
+            hint="Leave it out.",
+        )
 
 
 def score_answers(
-    model: TaskModel, files: Sequence[str], args: argparse.Namespace
+    model: TaskModel, files: Sequence[str], overrides: Sequence[str], args: argparse.Namespace
 ) -> tuple[ScoreReport, list[Section]]:
     """Return the scores of a model on files, or on its own test set, and what else is asked for."""
     if isinstance(model.task, ScoresText):
+        refuse_overrides(model, overrides)
         return score_text(model, model.task, files, args), []
     from dragoman.cli.score_sections import Section, TestSet, say_all, sections
     from dragoman.metrics.report import score
@@ -89,7 +107,7 @@ def score_answers(
     refuse_options(model, args, SCORE | MEASURED)
     pairs = list(examples(model, files, args))
     test = TestSet([pair.src for pair in pairs], [pair.tgt for pair in pairs])
-    answers = model(test.sources)
+    answers = model(test.sources, **search_option(model, overrides))
     outputs = [answer.text for answer in answers]
     if args.save:
         from dragoman.cli.verbs.run import opened_output
@@ -101,7 +119,7 @@ def score_answers(
         report = score(outputs, test.references, metrics=args.metrics, sources=test.sources, **how)
     else:
         report = model.task.score(outputs, test.references, **how)
-    said = remarks(model.config, model.examples, model.task, pairs, answers)
+    said = remarks(model, pairs, answers)
     more = [Section(said, partial(say_all, remark_lines(said)))] if said else []
     return report, [*sections(args, test, outputs, None), *more]
 
@@ -112,6 +130,9 @@ def remark_lines(said: dict[str, Any]) -> Iterator[str]:
     for name, values in said["baselines"].items():
         shown = "   ".join(f"{HEADINGS[metric]} {value:.2f}" for metric, value in values.items())
         yield f"{name:<21}{shown}"
+    if unknown := said.get("unknown_labels"):
+        wrong = f"{sum(unknown.values()):,} counted as wrong"
+        yield f"{'unknown labels':<21}{wrong}: {listed(list(unknown))}"
     if "calibration_error" in said:
         yield f"{'calibration error':<21}{said['calibration_error']:.2f} %"
     for wanted, found, count in said.get("most_confused", []):

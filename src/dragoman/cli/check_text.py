@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from dragoman.cli.format import plural
+from dragoman.cli.format import listed, plural
 from dragoman.data.clean.drift import Drift
 from dragoman.data.clean.leakage import Overlap
 from dragoman.data.clean.report import CheckReport, Finding, LabelReport
@@ -24,9 +24,6 @@ PASSED = {
     "fuzzy": "fuzzy",
     "heading": "a heading",
 }
-
-
-SHOWN_LABELS = 5
 
 
 def describe(report: CheckReport, languages: str, held: Mapping[str, Sequence[str]]) -> Iterator[str]:
@@ -106,11 +103,6 @@ def labels(report: CheckReport, found: LabelReport) -> Iterator[str]:
             mark, refused = ("✗", "; train refuses them") if found.refuses(name) else ("!", "")
             some = f"{plural(len(unseen), 'label')} that training does not have"
             yield f"  {mark} {name} has {some}{refused}: {listed(list(unseen))}"
-
-
-def listed(names: Sequence[str]) -> str:
-    more = ["…"] if len(names) > SHOWN_LABELS else []
-    return ", ".join([*(quote(name) for name in names[:SHOWN_LABELS]), *more])
 
 
 def drifted(drift: Drift, file: str) -> str:

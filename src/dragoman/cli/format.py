@@ -1,4 +1,4 @@
-"""Human-readable durations, sizes and counts, and curves in one line of text."""
+"""Human-readable durations, sizes, counts and lists, and curves in one line of text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
+from dragoman.data.pair import quote
+
 MINUTE, HOUR, DAY = 60, 3600, 86_400
+LISTED = 5  # names of a list that are shown
 BLOCKS = "▁▂▃▄▅▆▇█"
 HEADINGS = {
     "loss": "loss",
@@ -70,6 +73,12 @@ def format_count(count: int) -> str:
 
 def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the first few names, quoted."""
+    more = ["…"] if len(names) > LISTED else []
+    return ", ".join([*(quote(name) for name in names[:LISTED]), *more])
 
 
 def perplexity(loss: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import assert_never
 
@@ -9,12 +10,20 @@ from dragoman.config.parts.embedding import FramePart
 from dragoman.config.parts.head import FrameHeadPart
 from dragoman.config.parts.source import TextSource
 from dragoman.config.parts.transformer import TransformerPart
-from dragoman.config.root import Config
+from dragoman.config.root import Config, TaskName
 from dragoman.data.clean.survey import LabelSurvey
 from dragoman.data.examples import Examples, Files, Lines, RunningText
 from dragoman.data.readers.tagged import read_labelled, read_tagged, words_of
 from dragoman.data.signals.build import build_signals
 from dragoman.losses.ctc_frames import FrameCount
+
+
+def one_label(target: str) -> list[str]:
+    return [target]
+
+
+# The labels of a target, of the tasks that have some.
+LABELS_OF: dict[TaskName, Callable[[str], list[str]]] = {"tag": words_of, "classify": one_label}
 
 
 def build_examples(config: Config) -> Examples:
@@ -34,10 +43,6 @@ def build_examples(config: Config) -> Examples:
             return RunningText(size=config.data.block_size) if config.data.block_size else Lines()
         case _:
             assert_never(config.task)
-
-
-def one_label(target: str) -> list[str]:
-    return [target]
 
 
 def frame_count(config: Config) -> FrameCount | None:

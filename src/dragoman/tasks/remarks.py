@@ -1,4 +1,7 @@
-"""What `score` says beside the metrics of taggers and classifiers: baselines, calibration, confusions."""
+"""What `score` says beside the metrics of taggers and classifiers.
+
+These are baselines, labels that the model does not know, calibration and confusions.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,14 @@ from dragoman.data.readers.tagged import LABEL, words_of
 from dragoman.errors import DataError
 from dragoman.metrics.calibration import calibration_error
 from dragoman.metrics.confusion import macro_f1
+from dragoman.models.folder import TEXT, open_folder
 from dragoman.models.hmm import HMM, MostFrequentTag, first
+from dragoman.tasks.examples import LABELS_OF
+from dragoman.text.build import load as load_text
 
 if TYPE_CHECKING:
-    from dragoman.tasks.task import Answer, Task
+    from dragoman.tasks.load import TaskModel
+    from dragoman.tasks.task import Answer
 
 CONFUSED = 5  # pairs of labels that are shown
 
@@ -32,17 +39,18 @@ class Judged(Protocol):
         """Return the probability of each part, and whether it is right."""
 
 
-def remarks(
-    config: Config, examples: Examples, task: Task, pairs: Sequence[Pair], answers: Sequence[Answer]
-) -> dict[str, Any]:
+def remarks(model: TaskModel, pairs: Sequence[Pair], answers: Sequence[Answer]) -> dict[str, Any]:
     """Return them by name; none for other tasks. Baselines are learned from the training files, if any."""
+    config, task = model.config, model.task
     if config.task not in BASELINES:
         return {}
-    wanted = [pair.tgt for pair in pairs]
-    found = BASELINES[config.task](training(config, examples), [pair.src for pair in pairs], wanted)
+    sources, wanted = [pair.src for pair in pairs], [pair.tgt for pair in pairs]
+    found = BASELINES[config.task](training(config, model.examples), sources, wanted)
     said: dict[str, Any] = {
         "baselines": {name: dict(task.measure(outputs, wanted)) for name, outputs in found.items()}
     }
+    if unknown := unknown_labels(model, wanted):
+        said["unknown_labels"] = unknown
     facts = [
         fact
         for answer, reference in zip(answers, wanted, strict=True)
@@ -55,6 +63,14 @@ def remarks(
         confusion = macro_f1([answer.text for answer in answers], wanted)
         said["most_confused"] = [list(one) for one in confusion.most_confused()[:CONFUSED]]
     return said
+
+
+def unknown_labels(model: TaskModel, references: Sequence[str]) -> dict[str, int]:
+    """Return the labels that the model cannot answer with, and how many there are of each."""
+    tokenizer = load_text(model.folder / TEXT, open_folder(model.folder).read).tgt
+    known = {tokenizer.piece(id) for id in range(tokenizer.size)}
+    counts = Counter(label for line in references for label in LABELS_OF[model.config.task](line))
+    return {label: count for label, count in counts.most_common() if label not in known}
 
 
 def training(config: Config, examples: Examples) -> list[Pair]:

@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     metrics.check_arguments(args)
     if model and settings_of(model).task != "translate":
         loaded = open_model(model, device=args.device)
-        print_scores(args, *score_answers(cast("TaskModel", loaded), files, args))
+        print_scores(args, *score_answers(cast("TaskModel", loaded), files, overrides, args))
         talk(f"Next: dragoman run {model} TEXT")
         return 0
     args.metrics = args.metrics or USUAL
