@@ -13,10 +13,14 @@ import pytest
 
 from dragoman.cli.main import VERBS, main
 from dragoman.config.key_lookup import all_names
-from dragoman.config.presets import PRESETS
+from dragoman.config.load import validate
+from dragoman.config.presets import PRESETS, preset_of
 from dragoman.config.schema import described, schema
 from dragoman.data.recipes.build import RECIPES
-from support.tiny_bundle import tiny_folder
+from dragoman.models.builders.network import new_model
+from dragoman.models.bundle import Bundle
+from dragoman.text.build import learn
+from support.tiny_bundle import saved, tiny_folder
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +52,58 @@ def test_a_model_is_said_as_json(model: Path, capsys: pytest.CaptureFixture[str]
     facts = json.loads(capsys.readouterr().out)
     assert "trained" not in facts  # the events are of the run, which is not here
     assert facts["folder"] == str(model / "model")
+
+
+OTHERS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
+    "tag": (
+        {"model": {"head": {"kind": "crf", "label": True}}},
+        {
+            "model": "lstm, 1 layer × width 128, bidirectional → a conditional random field, "
+            "and a label by query pooling",
+            "text": "262 spelled source units, 7 word target units",
+        },
+    ),
+    "classify": (
+        {"model": {"pooling": {"kind": "mean"}}},
+        {"model": "lstm, 1 layer × width 128, bidirectional → mean pooling → a softmax over labels"},
+    ),
+    "transcribe": (
+        {"data": {"train": "train.tsv", "source": {"kind": "sound"}}},
+        {
+            "model": "lstm, 1 layer × width 256, bidirectional → CTC (rnn-small)",
+            "text": "sound sources, 6 char target units",
+            "search": "beam of 5",
+        },
+    ),
+    "lm": (
+        {"text": {"kind": "word"}, "model": {"decoder": {"kind": "rnn", "width": 32, "embedding": 32}}},
+        {"model": "lstm, 1 layer × width 32", "text": "7 word units", "search": "sample"},
+    ),
+}
+
+
+@pytest.mark.parametrize("task", OTHERS)
+def test_the_network_of_each_task_is_said_without_parts_that_it_does_not_have(
+    task: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings, expected = OTHERS[task]
+    config = validate({"data": {"train": "train.tsv"}, **settings, "task": task})
+    text = learn(config.text, [("a", "b"), ("b", "a")] if task != "lm" else [("a b", "a b")])
+    saved(tmp_path / "model", Bundle(config, text, new_model(config, text)))
+    assert main(["info", str(tmp_path), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["task"] == task
+    assert {name: facts[name] for name in expected} == expected
+    assert ("search" in facts) == ("search" in expected)
+
+
+def test_a_preset_is_named_if_the_network_has_its_size() -> None:
+    tables: dict[str, Any] = {"data": {"train": "a.tsv"}, "model": {"preset": "transformer-tiny"}}
+    assert preset_of(validate(tables).model) == "transformer-tiny"
+    tables["model"]["encoder"] = {"dropout": 0.2}
+    assert preset_of(validate(tables).model) == "transformer-tiny"
+    tables["model"]["encoder"] = {"layers": 2}
+    assert preset_of(validate(tables).model) is None
 
 
 def test_settings_are_listed_and_searched(capsys: pytest.CaptureFixture[str]) -> None:

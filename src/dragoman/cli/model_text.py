@@ -6,29 +6,50 @@ from collections.abc import Sequence
 
 from dragoman.cli.format import plural
 from dragoman.config.exportable import reasons
-from dragoman.config.model import ModelConfig
+from dragoman.config.model import ModelConfig, SizedPart
 from dragoman.config.parts.no_encoder import NoEncoderPart
 from dragoman.config.parts.recurrent import RNNDecoderPart
-from dragoman.config.text import TextConfig
+from dragoman.config.parts.source import TextSource
+from dragoman.config.root import Config
+
+HEADS = {
+    "tags": "a softmax for each word",
+    "crf": "a conditional random field",
+    "ctc": "CTC",
+    "label": "a softmax over labels",
+}
 
 
 def in_full(model: ModelConfig) -> str:
+    """Return the parts and their sizes: transformer, 3+3 layers × width 256, 4 heads"""
     encoder, decoder = model.encoder, model.decoder
-    if isinstance(encoder, NoEncoderPart):
-        shape = decoder.wide if isinstance(decoder, RNNDecoderPart) else decoder.shape
-        return f"{decoder.name}, {plural(decoder.layers, 'layer')} × {shape}"
-    if not model.head.reads_decoder:
-        return f"{encoder.name}, {plural(encoder.layers, 'layer')} × {encoder.shape} → {model.head.kind}"
-    if (encoder.name, encoder.shape) == (decoder.name, decoder.shape):
-        return f"{encoder.name}, {encoder.layers}+{decoder.layers} layers × {encoder.shape}"
-    sides = (f"{side.name}, {plural(side.layers, 'layer')} × {side.shape}" for side in (encoder, decoder))
-    return " → ".join(sides)
+    if len(model.parts) == 2 and (encoder.name, encoder.shape) == (decoder.name, decoder.shape):
+        return f"{encoder.name}, {encoder.layers}+{decoder.layers} layers × {encoder.shape}" + labels(model)
+    sides = [
+        f"{side.name}, {plural(side.layers, 'layer')} × {shape(model, side)}" for side in model.parts.values()
+    ]
+    return " → ".join(sides) + labels(model)
+
+
+def shape(model: ModelConfig, part: SizedPart) -> str:
+    # A recurrent decoder describes its attention, and a language model has no source to attend to.
+    if isinstance(part, RNNDecoderPart) and isinstance(model.encoder, NoEncoderPart):
+        return part.wide
+    return part.shape
+
+
+def labels(model: ModelConfig) -> str:
+    """Return how labels are made of the states of the encoder, if they are."""
+    if model.head.reads_decoder:
+        return ""
+    pooled = f" → {model.pooling.kind} pooling" if model.head.kind == "label" else ""
+    joint = f", and a label by {model.pooling.kind} pooling" if getattr(model.head, "label", False) else ""
+    return f"{pooled} → {HEADS[model.head.kind]}{joint}"
 
 
 def in_short(model: ModelConfig) -> str:
     """Return a short description: transformer 3+3 × 256"""
-    used = (model.encoder, model.decoder) if model.head.reads_decoder else (model.encoder,)
-    sides = [side for side in used if not isinstance(side, NoEncoderPart)]
+    sides = list(model.parts.values())
     kinds = dict.fromkeys(side.name for side in sides)
     widths = dict.fromkeys(str(widest(side.width)) for side in sides)
     return f"{' → '.join(kinds)} {'+'.join(str(side.layers) for side in sides)} × {'/'.join(widths)}"
@@ -46,7 +67,12 @@ def exports(model: ModelConfig) -> str:
     return ("" if reasons(model, "onnx") else "onnx; ") + f"not to ct2: {' · '.join(against)}"
 
 
-def units(text: TextConfig, vocabulary: Sequence[int]) -> str:
+def units(config: Config, vocabulary: Sequence[int]) -> str:
+    text, source = config.text, config.data.source
+    if not isinstance(source, TextSource):
+        return f"{source.kind} sources, {vocabulary[1]:,} {text.tgt_units.kind} target units"
+    if isinstance(config.model.encoder, NoEncoderPart):
+        return f"{vocabulary[1]:,} {text.tgt_units.kind} units"
     if text.is_joint:
         needed = f", more than text.size={text.size}: they need as many" if vocabulary[0] > text.size else ""
         return f"{vocabulary[0]:,} {text.kind} units for both sides{needed}"

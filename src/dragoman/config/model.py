@@ -37,6 +37,15 @@ EncoderPart = Annotated[
     | NoEncoderPart,
     Field(discriminator="kind"),
 ]
+SizedPart = (
+    TransformerPart
+    | RNNEncoderPart
+    | RNNDecoderPart
+    | ConvPart
+    | KalchbrennerPart
+    | DensePart
+    | MultiKernelPart
+)
 DecoderPart = Annotated[TransformerPart | RNNDecoderPart | ConvPart, Field(discriminator="kind")]
 
 SENTENCE_PARTS = (KalchbrennerPart, DensePart, MultiKernelPart)  # encoders of a line as one vector
@@ -73,6 +82,24 @@ class ModelConfig(Section):
         default=QueryPoolingPart(),
         description="How the states of a line become one vector, for heads that give a line a label.",
     )
+
+    @property
+    def parts(self) -> dict[str, SizedPart]:
+        """The encoder and the decoder, or the one that the network has."""
+        found: dict[str, SizedPart] = {}
+        if not isinstance(self.encoder, NoEncoderPart):
+            found["encoder"] = self.encoder
+        if self.head.reads_decoder:
+            found["decoder"] = self.decoder
+        return found
+
+    @property
+    def brief(self) -> str:
+        """The names of the parts: "transformer encoder, transformer decoder"."""
+        names = [f"{part.name} {kind}" for kind, part in self.parts.items()]
+        return ", ".join(
+            names if isinstance(self.head, SoftmaxHeadPart) else [*names, f"{self.head.kind} head"]
+        )
 
     @property
     def longest_source(self) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dragoman.config.model import ModelConfig, SizedPart
+
 Table = dict[str, Any]
 
 
@@ -131,3 +133,16 @@ PRESETS = {
     "conv-small": conv_small,
     "convs2s2017": convs2s2017,
 }
+
+
+def preset_of(model: ModelConfig) -> str | None:
+    """Return the preset of a model, or None if its encoder or its decoder is of another size."""
+    if model.preset not in PRESETS:
+        return None
+    named = ModelConfig.model_validate(PRESETS[model.preset]())
+    same = all(sizes(part) == sizes(named.parts[kind]) for kind, part in model.parts.items())
+    return model.preset if same else None
+
+
+def sizes(part: SizedPart) -> tuple[str, int, str]:
+    return part.name, part.layers, part.shape

@@ -46,7 +46,7 @@ def verify_model(path: str | Path) -> dict[str, str]:
     config, text = read_parts(manifest)
     found = {
         "manifest": counted(manifest),
-        "settings": f"{config.model.encoder.name} encoder, {config.model.decoder.name} decoder",
+        "settings": config.model.brief,
         "text": f"{text.src.size:,} {text.src.kind} units → {text.tgt.size:,} {text.tgt.kind} units",
     }
     if is_export(folder):

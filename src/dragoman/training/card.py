@@ -7,6 +7,7 @@ from importlib.metadata import version
 from typing import Any
 
 from dragoman.config.data import Corpus
+from dragoman.config.presets import preset_of
 from dragoman.config.root import Config
 from dragoman.metrics.report import signatures
 
@@ -33,10 +34,10 @@ def model_card(config: Config, facts: dict[str, Any]) -> str:
 def summary(config: Config, facts: dict[str, Any]) -> str:
     model, text = config.model, config.text
     units = text.kind if text.is_joint else f"{text.src_units.kind} → {text.tgt_units.kind}"
-    reader = f"{model.decoder.name} decoder" if model.head.reads_decoder else f"{model.head.kind} head"
+    preset = f" (preset {name})" if (name := preset_of(model)) else ""
     minutes = facts["seconds"] / 60
     lines = [
-        f"{model.encoder.name} encoder, {reader} (preset {model.preset}), {units} units,",
+        f"{model.brief}{preset}, {units} units,",
         f"{facts['parameters']:,} parameters. {facts['step']:,} updates in {minutes:.1f} minutes with "
         f"Dragoman {version('dragoman')};",
         f"the weights are the {facts['chosen']} of its checkpoints. All settings are in settings.toml.",

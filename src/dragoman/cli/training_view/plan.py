@@ -8,6 +8,7 @@ from pathlib import Path
 from dragoman.cli.format import duration, format_bytes, format_count, plural, span
 from dragoman.cli.model_text import exports, in_full, units
 from dragoman.cli.training_view.preparation import left_out
+from dragoman.config.presets import preset_of
 from dragoman.config.root import Config
 from dragoman.data.build import DataFacts
 from dragoman.durable import free_bytes
@@ -30,10 +31,10 @@ def describe(plan: Plan, config: Config, out: Path, prepared: DataFacts) -> Iter
     if plan.unused_gpu:
         yield "  No GPU is used: PyTorch needs the build for it, or training.device names another device."
     yield f"  model   {in_full(config.model)}"
-    if config.model.why:
-        yield f"          {config.model.preset}: {config.model.why}"
+    if config.model.why and (preset := preset_of(config.model)):
+        yield f"          {preset}: {config.model.why}"
     parameters = format_count(plan.parameters)
-    yield f"          {parameters} parameters · {units(config.text, prepared['vocabulary'])}"
+    yield f"          {parameters} parameters · {units(config, prepared['vocabulary'])}"
     yield f"  data    {plural(plan.pairs, 'pair')} · {format_count(prepared['tgt_tokens'])} target tokens"
     yield f"          {validation_data(config, prepared['watched'])}"
     if prepared["leaked"]:
@@ -52,7 +53,8 @@ def describe(plan: Plan, config: Config, out: Path, prepared: DataFacts) -> Iter
     yield f"  disk    {disk(largest(plan.parameters, config.training), free_bytes(out))}"
     yield f"  export  {exports(config.model)}"
     yield f"  files   {out / 'model'} · checkpoints, events.jsonl, settings.toml next to it"
-    yield f"{plural(plan.pairs, 'pair')} {judgement(plan.pairs)}"
+    if len(config.model.parts) == 2:  # how many examples labels or a text need is another question
+        yield f"{plural(plan.pairs, 'pair')} {judgement(plan.pairs)}"
 
 
 def disk(needed: int, free: int) -> str:

@@ -90,6 +90,7 @@ def facts_of(path: str) -> dict[str, Any]:
     """Return the facts about a model, without torch: from its settings, weights header and events."""
     from dragoman.cli.format import format_bytes, format_count
     from dragoman.cli.model_text import in_full, units
+    from dragoman.config.presets import preset_of
     from dragoman.data.clean.sides import language_names
     from dragoman.inference.find_model import find_model
     from dragoman.inference.verify import read_parts
@@ -98,13 +99,14 @@ def facts_of(path: str) -> dict[str, Any]:
     folder = find_model(path)
     manifest = open_folder(folder)
     config, text = read_parts(manifest)
-    facts: dict[str, Any] = {"model": f"{in_full(config.model)} ({config.model.preset})"}
+    preset = f" ({name})" if (name := preset_of(config.model)) else ""
+    facts: dict[str, Any] = {"task": config.task, "model": in_full(config.model) + preset}
     if numbers := parameters(folder):
         facts["parameters"] = format_count(numbers)
-    facts["text"] = units(config.text, (text.src.size, text.tgt.size))
+    facts["text"] = units(config, (text.src.size, text.tgt.size))
     if names := language_names(config.data.train[0].files if config.data.train else ()):
         facts["languages"] = " → ".join(names)
-    facts |= {"data": data(config), **trained(Path(path)), "search": search(config)}
+    facts |= {"data": data(config), **trained(Path(path)), **search(config)}
     facts["exports"] = ", ".join(exports(folder)) or "none; dragoman export creates them"
     facts["size"] = format_bytes(sum(fact.bytes for fact in manifest.files.values()))
     return facts | {"folder": str(folder)}
@@ -143,6 +145,11 @@ def trained(out: Path) -> dict[str, str]:
     }
 
 
-def search(config: Config) -> str:
+def search(config: Config) -> dict[str, str]:
+    """Return how answers are searched; nothing for heads whose answers are found without."""
+    from dragoman.config.parts.head import StateHeadPart
+
     found = config.search
-    return f"beam of {found.size}" if found.kind == "beam" else found.kind
+    if isinstance(config.model.head, StateHeadPart):
+        return {}
+    return {"search": f"beam of {found.size}" if found.kind == "beam" else found.kind}
