@@ -97,6 +97,18 @@ def test_the_network_of_each_task_is_said_without_parts_that_it_does_not_have(
     assert ("search" in facts) == ("search" in expected)
 
 
+@pytest.mark.parametrize(("task", "input"), [("lm", "--continue TEXT"), ("transcribe", "FILE.wav")])
+def test_the_next_command_suits_the_model(
+    task: str, input: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = validate({"data": {"train": "train.tsv"}, **OTHERS[task][0], "task": task})
+    text = learn(config.text, [("a b", "a b")])
+    saved(tmp_path / "model", Bundle(config, text, new_model(config, text)))
+    for verb in ("info", "check"):
+        assert main([verb, str(tmp_path)]) == 0
+        assert f"Next: dragoman run {tmp_path} {input}" in capsys.readouterr().err
+
+
 def test_a_preset_is_named_if_the_network_has_its_size() -> None:
     tables: dict[str, Any] = {"data": {"train": "a.tsv"}, "model": {"preset": "transformer-tiny"}}
     assert preset_of(validate(tables).model) == "transformer-tiny"

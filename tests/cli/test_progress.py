@@ -517,6 +517,18 @@ def test_end_of_a_run_that_got_no_better_says_so(tmp_path: Path) -> None:
     assert "'some text'" in text
 
 
+def test_what_to_type_suits_what_the_model_reads(tmp_path: Path) -> None:
+    text = config(task="lm", data={"train": "a.txt", "valid": "v.txt"})
+    said = "\n".join(ending.finished(finished(tmp_path, sample={}), 60.0, None, text, tmp_path))
+    assert f"Next: dragoman score {tmp_path} TEST.txt" in said
+    assert f"dragoman run {tmp_path} --continue 'some text'" in said
+    sounds = config(task="transcribe", data={"train": "a.tsv", "source": {"kind": "sound"}})
+    for source, shown in (("valid/0.wav", "valid/0.wav"), ("x" * 200, "FILE.wav")):
+        event = finished(tmp_path, sample={"src": source})
+        said = "\n".join(ending.finished(event, 60.0, None, sounds, tmp_path))
+        assert said.endswith(f"dragoman run {tmp_path} {shown}")
+
+
 def test_plan_says_when_the_disk_is_too_small() -> None:
     assert plan_text.disk(2_500_000, 12_000_000_000) == "2.5 MB for checkpoints and the model · 12 GB free"
     assert plan_text.disk(2_500_000, 1_000_000).endswith("1.0 MB free, which is too little")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -73,12 +74,20 @@ def test_slots_and_intent_are_learned_and_scored_beside_baselines(
     assert report["baselines"]["most frequent tag"]["intent"] == 50
     assert 0 <= report["calibration_error"] < 20
     assert main(["score", str(joint), *files(home, "test", "words", "tags", "labels")]) == 0
-    assert "HMM                  accuracy" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "HMM                  accuracy" in said.out
+    assert f"Next: dragoman run {joint} TEXT" in said.err
 
 
-def test_each_word_has_a_tag_and_the_line_a_label(joint: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_word_has_a_tag_and_the_line_a_label(
+    joint: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     assert main(["run", str(joint), "measure  17 miles to paris"]) == 0
-    assert capsys.readouterr().out == "@Length O O B-unit O B-city\n"
+    said = capsys.readouterr()
+    assert said.out == "@Length O O B-unit O B-city\n"
+    assert f"Next: dragoman score {joint} TEST.words TEST.tags TEST.labels" in said.err
+    monkeypatch.undo()
     assert main(["run", str(joint), "book 17 xyzzy", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["label"] == "Travel"

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from dragoman.allocator import keep_freed_memory
 from dragoman.cli.format import clock
+from dragoman.cli.next_commands import to_run
 from dragoman.cli.terminal import can_answer, countdown, give, typed
 from dragoman.cli.training_view.watcher import Watcher
 from dragoman.config.root import Config
@@ -57,7 +58,7 @@ class Session:
         (self.out / FINISH).touch()
         self._say(f"{in_use.who} was asked to finish: it will validate and write the model.")
         wait_until_free(self.out)
-        self._say(f"Next: dragoman run {shlex.quote(str(self.out))} TEXT")
+        self._say(f"Next: {to_run(self.config, str(self.out))}")
         return 0
 
     def confirm(self, plan: Plan) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from dragoman.cli.format import HEADINGS, clock, duration, format_bytes, measured, perplexity, plural
+from dragoman.cli.next_commands import to_run, to_score
 from dragoman.cli.training_view.learning_curve import NAME
+from dragoman.config.parts.source import TextSource
 from dragoman.config.root import Config
 from dragoman.metrics.validation import METRICS
 from dragoman.training.events import FinishedEvent, LossAndMetrics
@@ -28,9 +29,8 @@ def finished(
     folder = Path(event["folder"])
     size = format_bytes(folder_size(folder))
     yield f"  model   {shlex.quote(str(folder))}   {size}   learning curve: {NAME}"
-    name = shlex.quote(str(out))
-    yield f"Next: dragoman score {name} {shlex.join(files_to_score(config))}"
-    yield f"      dragoman run {name} {shlex.quote(to_try(event['sample'].get('src', '')))}"
+    yield f"Next: {to_score(config, str(out))}"
+    yield f"      {to_run(config, str(out), to_try(config, event['sample'].get('src', '')))}"
 
 
 def why(event: FinishedEvent, config: Config) -> str:
@@ -61,14 +61,8 @@ def folder_size(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
-def files_to_score(config: Config) -> Sequence[str]:
-    """Return the test files of the settings, or placeholder names."""
-    if config.data.test:
-        return [os.path.normpath(file) for file in config.data.test.files]
-    return [f"TEST{Path(file.removesuffix('.gz')).suffix}" for file in config.data.train[0].files]
-
-
-def to_try(source: str) -> str:
-    """Return an example sentence: the source, if it can be typed."""
+def to_try(config: Config, source: str) -> str:
+    """Return an example: the source, if it can be typed; or "" for a file, which is named otherwise."""
     fits = 0 < len(source) <= MAX_EXAMPLE_CHARACTERS and source.isprintable() and not source.startswith("-")
-    return source if fits else "some text"
+    is_text = isinstance(config.data.source, TextSource)
+    return source if fits else "some text" * is_text

@@ -181,6 +181,7 @@ def refuse_keys(args: argparse.Namespace) -> None:
 
 
 def show_model(args: argparse.Namespace) -> None:
+    from dragoman.cli.verbs.info import next_command
     from dragoman.inference.verify import verify_model
 
     path = args.files[0]
@@ -190,7 +191,7 @@ def show_model(args: argparse.Namespace) -> None:
     else:
         for name, facts in found.items():
             say(f"{name:<10} {facts}")
-    talk(f"Every file is intact. Next: dragoman run {path} TEXT")
+    talk(f"Every file is intact. Next: {next_command(path)}")
 
 
 def signature(path: str, args: argparse.Namespace) -> dict[str, str]:

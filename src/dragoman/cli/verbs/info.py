@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
         else:
             for name, fact in facts.items():
                 say(f"{name:<11} {fact}")
-            talk(f"Next: dragoman run {args.model} TEXT; dragoman check {args.model} verifies every file")
+            talk(f"Next: {next_command(args.model)}; dragoman check {args.model} verifies every file")
     else:
         raise UsageError(
             "No model was given.", where="the command line", expected="MODEL", hint="dragoman info --help"
@@ -110,6 +110,14 @@ def facts_of(path: str) -> dict[str, Any]:
     facts["exports"] = ", ".join(exports(folder)) or "none; dragoman export creates them"
     facts["size"] = format_bytes(sum(fact.bytes for fact in manifest.files.values()))
     return facts | {"folder": str(folder)}
+
+
+def next_command(path: str) -> str:
+    from dragoman.cli.next_commands import to_run
+    from dragoman.inference.find_model import find_model
+    from dragoman.tasks.load import settings_of
+
+    return to_run(settings_of(find_model(path)), path)
 
 
 def parameters(folder: Path) -> int:

@@ -18,6 +18,7 @@ from dragoman.cli import document
 from dragoman.cli.answers import write_answers
 from dragoman.cli.counting import ProgressCount, decoded, total_of_files
 from dragoman.cli.flagged import CutOutputs, report_flagged
+from dragoman.cli.next_commands import to_run, to_score
 from dragoman.cli.options import search as choosing
 from dragoman.cli.options import steering
 from dragoman.cli.options.overrides import add_languages, is_file, split_texts
@@ -89,6 +90,7 @@ def run(args: argparse.Namespace) -> int:
     if isinstance(model, TaskModel):
         with opened_output(args.output) as out:
             write_answers(model, inputs(with_signals(model, given), args.model), args, out)
+        suggest(to_score(model.config, args.model))
         return 0
     search = search_of(model, args, overrides)
     if to_fill:
@@ -129,9 +131,13 @@ def translate(
     report_flagged(flagged)
     for message in report.lines:
         talk(message)
-    if sys.stdout is not None and sys.stdout.isatty():  # in a pipe it would appear at every call
-        talk(f"Next: dragoman score {args.model} test.src test.tgt")
+    suggest(f"dragoman score {args.model} test.src test.tgt")
     return 0
+
+
+def suggest(command: str) -> None:
+    if sys.stdout is not None and sys.stdout.isatty():  # in a pipe it would appear at every call
+        talk(f"Next: {command}")
 
 
 def written(number: int, line: InputLine, result: Result, args: argparse.Namespace) -> str:
@@ -167,7 +173,7 @@ def load_model(path: str, runtime: RuntimeName | None = None, device: str = "cpu
     raise UsageError(
         "This works for models that translate only.",
         where=f'{path}: task = "{model.config.task}"',
-        hint=f"dragoman run {path} TEXT",
+        hint=to_run(model.config, path),
     )
 
 

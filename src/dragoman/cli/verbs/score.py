@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from dragoman.cli.answers import score_answers
 from dragoman.cli.counting import ProgressCount, decoded, total_of
 from dragoman.cli.flagged import CutOutputs
+from dragoman.cli.next_commands import to_run
 from dragoman.cli.options import metrics
 from dragoman.cli.options import search as choosing
 from dragoman.cli.options.overrides import add_languages, split_overrides
@@ -82,9 +83,9 @@ def run(args: argparse.Namespace) -> int:
     check_arguments(args, files, overrides)
     metrics.check_arguments(args)
     if model and settings_of(model).task != "translate":
-        loaded = open_model(model, device=args.device)
-        print_scores(args, *score_answers(cast("TaskModel", loaded), files, overrides, args))
-        talk(f"Next: dragoman run {model} TEXT")
+        loaded = cast("TaskModel", open_model(model, device=args.device))
+        print_scores(args, *score_answers(loaded, files, overrides, args))
+        talk(f"Next: {to_run(loaded.config, model)}")
         return 0
     args.metrics = args.metrics or USUAL
     if model and files:

@@ -5,13 +5,12 @@ Sources that are not text are files. A corpus gives their paths, relative to its
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from dragoman.config.section import Section
 
-SUFFIXES = (".png", ".wav", ".npy")  # of sources that are not text
 MaxFrames = Annotated[int, Field(ge=1, le=1 << 20)]
 
 
@@ -25,6 +24,7 @@ class PictureSource(Section):
     """PNG pictures, each of a line of text, as columns of grey values from left to right."""
 
     kind: Literal["picture"] = "picture"
+    suffix: ClassVar[str] = ".png"
     height: int = Field(
         default=32, ge=8, le=512, description="Pixels of a column; pictures are scaled to this height."
     )
@@ -41,6 +41,7 @@ class SoundSource(Section):
     """WAV sounds, as log-mel frames of 25 ms every 10 ms."""
 
     kind: Literal["sound"] = "sound"
+    suffix: ClassVar[str] = ".wav"
     sample_rate: int = Field(
         default=16000, ge=1000, le=384_000, description="Samples per second that every sound must have."
     )
@@ -58,6 +59,7 @@ class NumberSource(Section):
     """Series of numbers in .npy files, as they are."""
 
     kind: Literal["numbers"] = "numbers"
+    suffix: ClassVar[str] = ".npy"
     features: int = Field(default=1, ge=1, le=65_535, description="Numbers in each step of a series.")
     max_frames: MaxFrames = Field(
         default=3000, description="Series with more steps than this are not used for training."
@@ -69,4 +71,5 @@ class NumberSource(Section):
 
 
 SignalSource = PictureSource | SoundSource | NumberSource
+SUFFIXES = tuple(source.suffix for source in (PictureSource, SoundSource, NumberSource))
 SourcePart = Annotated[TextSource | PictureSource | SoundSource | NumberSource, Field(discriminator="kind")]
