@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
@@ -100,6 +101,11 @@ def test_po(tmp_path: Path) -> None:
         )
     )
     assert filled.document.decode() == expected
+
+
+def test_a_compressed_document_is_read(tmp_path: Path) -> None:
+    plain = translated(tmp_path, "app.po", PO)
+    assert translated(tmp_path, "app.po.gz", gzip.compress(PO.encode())).document == plain.document
 
 
 def test_po_with_dos_line_ends(tmp_path: Path) -> None:

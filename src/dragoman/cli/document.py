@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def find(inputs: Sequence[str | Path], args: argparse.Namespace) -> Path | None:
     """Return the PO, XLIFF, TMX or SRT file to translate, if any; refuse options unsupported for these."""
-    from dragoman.documents.build import is_document
+    from dragoman.documents.build import is_document, suffix
 
     files = [one for one in inputs if isinstance(one, Path) and is_document(one)]
     if not files:
@@ -34,7 +34,7 @@ def find(inputs: Sequence[str | Path], args: argparse.Namespace) -> Path | None:
             f"{files[0]} is a document: it cannot be combined with {conflict}.",
             where="the command line",
             expected="one document, without --json, --nbest or --trace",
-            hint=f"dragoman run {args.model} {files[0]} -o OUT{files[0].suffix}",
+            hint=f"dragoman run {args.model} {files[0]} -o OUT{suffix(files[0])}",
         )
     return files[0]
 

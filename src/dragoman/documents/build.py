@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.data.readers.lines import other_encoding, recode, refuse_other_formats
-from dragoman.data.readers.open_file import opened
+from dragoman.data.readers.open_file import open_bytes
 from dragoman.documents import po, srt, tmx, xliff
 from dragoman.documents.slots import Filled, Found, Translate, fill
 from dragoman.errors import DataError
@@ -36,7 +36,12 @@ class Document(NamedTuple):
 
 
 def is_document(file: Path) -> bool:
-    return file.suffix.lower() in KINDS
+    """Tell whether this is a document; it may be compressed (.po.gz)."""
+    return suffix(file) in KINDS
+
+
+def suffix(file: Path) -> str:
+    return Path(file.name.lower().removesuffix(".gz")).suffix
 
 
 def translate_document(file: Path, translate: Translate, languages: Languages | None = None) -> Filled:
@@ -45,7 +50,7 @@ def translate_document(file: Path, translate: Translate, languages: Languages | 
 
 def read_document(file: Path, languages: Languages | None = None) -> Document:
     """Read a document. Faults raise here, before anything is translated."""
-    with opened(file) as stream:
+    with open_bytes(file) as stream:
         content = stream.read(LARGEST + 1)
     if len(content) > LARGEST:
         raise DataError(
@@ -58,7 +63,7 @@ def read_document(file: Path, languages: Languages | None = None) -> Document:
 
 
 def find(document: bytes, file: Path, languages: Languages | None) -> Found:
-    kind = KINDS[file.suffix.lower()]
+    kind = KINDS[suffix(file)]
     refuse_other_encodings(document, file, kind)
     match kind:
         case "xliff":
