@@ -13,6 +13,7 @@ from dragoman.losses.cross_entropy import output_loss
 from dragoman.models.build import build_model
 from dragoman.models.heads.adaptive import AdaptiveHead
 from dragoman.models.heads.sampled import SampledHead, batch_vocabulary
+from dragoman.models.heads.tags import CRFTags, SoftmaxTags
 from dragoman.models.heads.token import TokenHead
 from dragoman.nn.dropout import draw, noise
 from dragoman.nn.embedding import embedding_matrix
@@ -197,3 +198,24 @@ def test_vocabulary_that_turns_out_small_is_refused() -> None:
     with pytest.raises(ConfigError, match="reaches 40, and the target vocabulary has 40 entries") as caught:
         build_model(config, V, V, smoothing=0.1, seed=1)
     assert "numbers below 40" in str(caught.value)
+
+
+def test_a_chain_of_tags_begins_as_the_softmax_of_each_tag() -> None:
+    """With transitions of 0, a CRF is a softmax. Weights as large as its weights are learned as fast."""
+    torch.manual_seed(1)
+    never = torch.zeros(V, dtype=torch.bool)
+    chain = CRFTags(D, V, never)
+    assert float(chain.P.weight.detach().std()) == pytest.approx(
+        float(embedding_matrix(V, D).detach().std()), rel=0.1
+    )
+    single = SoftmaxTags(TokenHead(chain.P.weight, smoothing=0.0), never)
+    h, y = rows(12)
+    shape = (
+        h.view(3, 4, D).requires_grad_(),
+        y.view(3, 4),
+        torch.tensor([[1] * 4, [1] * 3 + [0], [1] * 4]) > 0,
+    )
+    losses = [head.loss(*shape).loss for head in (chain, single)]
+    assert value(losses[0]) == pytest.approx(value(losses[1]), rel=1e-5)
+    slopes = [torch.autograd.grad(loss, shape[0])[0] for loss in losses]
+    assert relative(*slopes) < 1e-5

@@ -9,6 +9,7 @@ from torch import nn
 
 from dragoman.models.heads.token import TokenHead
 from dragoman.nn.crf import CRF, NEVER
+from dragoman.nn.embedding import embedding_matrix
 from dragoman.protocols import LossSum
 from dragoman.shapes import Bool, Float, Int, Tensor
 
@@ -54,6 +55,9 @@ class CRFTags(nn.Module):
     def __init__(self, size: int, tags: int, never: Bool[Tensor, " V"]) -> None:
         super().__init__()
         self.P = nn.Linear(size, tags)
+        # As large as in the other heads; the values of nn.Linear are √3 times smaller and learn later.
+        self.P.weight = embedding_matrix(tags, size)
+        nn.init.zeros_(self.P.bias)
         self.crf = CRF(tags)
         self.register_buffer("never", never, persistent=False)
 
