@@ -15,6 +15,7 @@ from dragoman.config.load import load
 from dragoman.errors import DataError
 from dragoman.tasks.load import TaskModel
 from dragoman.training.run import Run
+from support import runs
 from support.runs import record
 from support.signals import write_pictures, write_series, write_tones
 
@@ -25,12 +26,19 @@ SOURCES: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
+READERS: dict[str, dict[str, Any]] = {
+    "rnn": {"kind": "rnn", "layers": 1, "width": 24, "embedding": 24, "dropout": 0.1},
+    "transformer": {"kind": "transformer", "layers": 1, "width": 24, "heads": 2, "ffn": 32, "dropout": 0.1},
+    "conv": {"kind": "conv", "layers": 2, "width": 24, "embedding": 24, "dropout": 0.1},
+}
+
+
 def texts(count: int, seed: int) -> list[str]:
     draw = random.Random(seed)
     return ["".join(draw.choices("abcdef", k=draw.randint(2, 6))) for _ in range(count)]
 
 
-def settings(folder: Path, kind: str, **training: Any) -> dict[str, Any]:
+def settings(folder: Path, kind: str, reader: str = "rnn", **training: Any) -> dict[str, Any]:
     write, source = SOURCES[kind]
     train, valid = (
         write(folder, texts(count, count), name=name) for name, count in (("train", 200), ("valid", 20))
@@ -40,7 +48,7 @@ def settings(folder: Path, kind: str, **training: Any) -> dict[str, Any]:
         "task": "transcribe",
         "data": {"train": [{"files": [str(train)]}], "valid": {"files": [str(valid)]}, "source": source},
         "model": {
-            "encoder": {"kind": "rnn", "layers": 1, "width": 24, "embedding": 24, "dropout": 0.1},
+            "encoder": READERS[reader],
             "src_embedding": halvings,
         },
         "training": {
@@ -84,10 +92,17 @@ def test_pictures_are_learned_and_the_commands_run_the_model(tmp_path: Path, dra
 
 
 @pytest.mark.parametrize(
-    "kind", ["picture", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("sound", "numbers"))]
+    ("kind", "reader"),
+    [
+        ("picture", "rnn"),
+        pytest.param("picture", "transformer", marks=pytest.mark.slow),
+        pytest.param("picture", "conv", marks=pytest.mark.slow),
+        pytest.param("sound", "rnn", marks=pytest.mark.slow),
+        pytest.param("numbers", "rnn", marks=pytest.mark.slow),
+    ],
 )
-def test_resumed_equals_uninterrupted_and_one_equals_a_batch(tmp_path: Path, kind: str) -> None:
-    tables = settings(tmp_path, kind)
+def test_resumed_equals_uninterrupted_and_one_equals_a_batch(tmp_path: Path, kind: str, reader: str) -> None:
+    tables = settings(tmp_path, kind, reader)
 
     def stop(event: Any) -> None:
         if event["event"] == "step" and event["step"] == 5:
@@ -101,6 +116,14 @@ def test_resumed_equals_uninterrupted_and_one_equals_a_batch(tmp_path: Path, kin
     assert isinstance(model, TaskModel)
     files = sorted(str(file) for file in (tmp_path / "valid").iterdir())[:6]
     assert [model(file) for file in files] == model(files)
+
+
+@pytest.mark.slow
+def test_two_ranks_equal_one(tmp_path: Path) -> None:
+    tables = settings(tmp_path, "picture", micro_batches=2)
+    for ranks in (1, 2):
+        runs.train(tables, tmp_path / str(ranks), ranks)
+    assert record(tmp_path / "1") == record(tmp_path / "2")
 
 
 def test_a_text_that_is_too_long_for_its_picture_is_refused_by_its_line(tmp_path: Path) -> None:

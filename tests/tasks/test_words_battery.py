@@ -27,6 +27,7 @@ from dragoman.training.state.checkpoint import TrainingState
 from dragoman.training.state.resume import facts, find, resume
 from models.test_battery_disk import STOP, TRAINING, UPDATES, go_on
 from support.pairs import ENCODERS
+from support.runs import record, train
 
 ALONE = ["", "eins zwei", "drei", "  vier   fünf sechs acht neun zehn elf zwölf dreizehn  ", "Eins zwei eins"]
 CRF, JOINT = {"kind": "crf"}, {"kind": "crf", "label": True, "constraints": False}
@@ -87,12 +88,16 @@ def home() -> Path:
 
 
 def settings(name: str) -> Config:
+    return validate(tables(name))
+
+
+def tables(name: str) -> dict[str, Any]:
     table = SETTINGS[name]
     is_joint = table["model"].get("head", {}).get("label", False)
     sides = ["words", *(["tags"] if table["task"] == "tag" else []), *(["labels"] if is_joint else [])]
     files = [str(home() / side) for side in (sides if len(sides) > 1 else ["words", "labels"])]
     limit = {} if "kalchbrenner" in name or "conv" in name else {"max_length": 4096}
-    return validate({**table, "data": {"train": [files], "valid": files, **limit}, "training": TRAINING})
+    return {**table, "data": {"train": [files], "valid": files, **limit}, "training": TRAINING}
 
 
 @cache
@@ -185,3 +190,13 @@ def test_stopped_and_resumed_equals_uninterrupted(name: str, tmp_path: Path) -> 
     assert saved is not None
     go_on(run, data(name), resumed, resume(saved, run.config, resumed, data(name).identity)[0], UPDATES)
     assert torch.equal(resumed.flat.master, whole.flat.master)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["tags transformer", "crf and label", "label 0", "label multi-kernel"])
+def test_two_ranks_equal_one(name: str, tmp_path: Path) -> None:
+    table = tables(name)
+    table["training"] = {**TRAINING, "micro_batches": 2}
+    for ranks in (1, 2):
+        train(table, tmp_path / str(ranks), ranks)
+    assert record(tmp_path / "1") == record(tmp_path / "2")
