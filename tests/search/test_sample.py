@@ -11,8 +11,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dragoman.protocols import real_ids
 from dragoman.search.greedy import greedy_search
-from dragoman.search.sample import SampleSearch, keys, uniform_at
+from dragoman.search.sample import SampleSearch
+from dragoman.search.sample_keys import keys, uniform_at
 from dragoman.search.topk import keep_top_k, keep_top_p
 from support.exhaustive import exhaustive_search
 from support.steppers import Bigram, Prefixes, Script, Table, rescore, sentences
@@ -106,13 +108,13 @@ def test_a_sample_alone_is_the_sample_in_any_batch(
 
 def test_padding_does_not_change_what_is_drawn() -> None:
     src, keep = torch.tensor([[5, 7, 3], [5, 3, 0]]), torch.tensor([[1, 1, 1], [1, 1, 0]]).bool()
-    together = keys(1, src, keep, 2)
+    together = keys(1, real_ids(src, keep), 2)
     assert together.tolist() == [
-        *keys(1, src[:1], keep[:1], 2).tolist(),
-        *keys(1, src[1:, :2], keep[1:, :2], 2).tolist(),
+        *keys(1, real_ids(src[:1], keep[:1]), 2).tolist(),
+        *keys(1, real_ids(src[1:, :2], keep[1:, :2]), 2).tolist(),
     ]
     assert len(set(together.tolist())) == 4
-    assert not set(together.tolist()) & set(keys(2, src, keep, 2).tolist())
+    assert not set(together.tolist()) & set(keys(2, real_ids(src, keep), 2).tolist())
 
 
 def test_another_seed_draws_others() -> None:
@@ -132,7 +134,7 @@ def test_scores_of_samples_are_the_models_whatever_they_are_drawn_from() -> None
 
 def test_numbers_are_even_and_independent_of_the_step() -> None:
     many = np.arange(50_000, dtype=np.uint64)
-    u = torch.stack([uniform_at(many, step) for step in range(2)])
+    u = torch.stack([torch.from_numpy(uniform_at(many, step)) for step in range(2)])
     assert float(u.min()) >= 0.0
     assert float(u.max()) < 1.0
     for row in u:

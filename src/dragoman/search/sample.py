@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from dragoman.device import widest_float
 from dragoman.nn.dropout import uniform
 from dragoman.protocols import Stepper, real_ids, send
 from dragoman.search.batch_invariance import rows_to_keep
 from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.sample_keys import Keys, keys, uniform_at
 from dragoman.search.scores import Normalise, length_normalised, refuse_nan
 from dragoman.search.topk import keep_top_k, keep_top_p, mask_never_written, sample_index
 from dragoman.shapes import Bool, Float, Int, Tensor
@@ -24,7 +22,6 @@ from dragoman.text.specials import BOS, EOS, PAD
 
 # (log p with <pad> and <s> masked, sample index of each row on the CPU, step) → one token per row
 Choose = Callable[[Tensor, Tensor, int], Tensor]
-Keys = NDArray[np.uint64]
 COLDEST = torch.finfo(torch.float32).tiny  # lower temperatures underflow to 0, and 0 / 0 is NaN
 
 
@@ -106,7 +103,7 @@ class SampleSearch:
     def __call__(
         self, stepper: Stepper, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]
     ) -> list[list[Hypothesis]]:
-        choose = partial(self.choose, keys=keys(self.seed, src, keep, self.size))
+        choose = partial(self.choose, keys=keys(self.seed, real_ids(src, keep), self.size))
         found = sample(stepper, src, keep, size=self.size, max_length=self.max_length, choose=choose)
         lengths = (found.tokens != PAD).sum(dim=1).tolist()
         rows = zip(found.tokens.tolist(), lengths, found.log_p.tolist(), strict=True)
@@ -116,7 +113,7 @@ class SampleSearch:
     def choose(
         self, log_p: Float[Tensor, "N V"], rows: Int[Tensor, " N"], step: int, *, keys: Keys
     ) -> Int[Tensor, " N"]:
-        u = uniform_at(keys[rows.numpy()], step).to(widest_float(log_p.device))
+        u = torch.from_numpy(uniform_at(keys[rows.numpy()], step)).to(widest_float(log_p.device))
         return sample_index(self.shaped(log_p), send(u, log_p.device))
 
     def shaped(self, log_p: Float[Tensor, "N V"]) -> Float[Tensor, "N V"]:
@@ -131,24 +128,3 @@ class SampleSearch:
         finished = tokens[-1:] == [EOS]
         score = self.normalise(log_p, len(tokens))
         return Hypothesis(tuple(tokens[:-1] if finished else tokens), score, log_p, finished)
-
-
-def keys(seed: int, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], size: int) -> Keys:
-    """Return a key per sample: a hash of the seed, the sentence and the index of the sample."""
-    found = []
-    for ids in real_ids(src, keep):
-        sentence = hashlib.blake2b(f"{seed} ".encode() + np.array(ids, "<i8").tobytes(), digest_size=8)
-        for number in range(size):
-            mine = sentence.copy()
-            mine.update(number.to_bytes(8, "little"))
-            found.append(int.from_bytes(mine.digest(), "little"))
-    return np.array(found, np.uint64)
-
-
-def uniform_at(keys: Keys, step: int) -> Float[Tensor, " N"]:
-    """Return u ∈ [0, 1) for each key at this step: the step-th number of SplitMix64 (Steele et al. 2014)."""
-    z = keys + np.uint64((step + 1) * 0x9E3779B97F4A7C15 % 2**64)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> np.uint64(31))
-    return torch.from_numpy((z >> np.uint64(11)).astype(np.float64) * 2.0**-53)

@@ -70,10 +70,10 @@ def greedy(
         for sentence, token, value in zip(sentences.tolist(), y.tolist(), p.tolist(), strict=True):
             tokens[sentence].append(token)
             log_p[sentence] += value
-    return [[_ended(t, p, normalise)] for t, p in zip(tokens, log_p, strict=True)]
+    return [[ended(t, p, normalise)] for t, p in zip(tokens, log_p, strict=True)]
 
 
-def _ended(tokens: list[int], log_p: float, normalise: Normalise) -> Hypothesis:
+def ended(tokens: list[int], log_p: float, normalise: Normalise) -> Hypothesis:
     finished = tokens[-1] == EOS
     return Hypothesis(tuple(tokens[: len(tokens) - finished]), normalise(log_p, len(tokens)), log_p, finished)
 
