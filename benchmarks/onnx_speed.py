@@ -23,6 +23,7 @@ import torch
 
 from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.export.onnx.export import export_onnx
+from dragoman.export.verify import Proof
 from dragoman.inference.model import Model, load
 from results_page import stamp
 
@@ -44,6 +45,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as home:
         folder = Path(home) / "onnx"
         proof = export_onnx(args.model, folder).proof
+        assert isinstance(proof, Proof)
         models = {"torch": load(args.model, runtime="torch"), "onnx": load(folder, runtime="onnx")}
         found = {
             f"{name}, batch {batch}": timed(

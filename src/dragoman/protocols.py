@@ -93,6 +93,7 @@ class Step(NamedTuple):
 
 
 Network = nn.Module  # of any task: called with a Batch, it returns a LossSum
+Outputs = dict[str, Tensor]  # what a network without a decoder says about a batch, by name
 
 
 @runtime_checkable

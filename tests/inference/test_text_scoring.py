@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.config.model import ModelConfig
+from dragoman.inference.runtimes.torch_scorers import TorchTokenLogP
 from dragoman.inference.text_scoring import Sliding, TextScorer
 from dragoman.metrics.text_score import TextScore, report, total
 from dragoman.models.builders.network import build_language_model
@@ -30,7 +31,12 @@ def model_of(part: dict[str, object], size: int = Byte.size) -> LanguageModel:
 
 
 def scorer(context: int, stride: int, part: dict[str, object] = RELATIVE) -> TextScorer:
-    return TextScorer(model_of(part), Byte(), Sliding(context, stride))
+    return TextScorer(TorchTokenLogP(model_of(part)), Byte(), Sliding(context, stride))
+
+
+def model_in(scorer: TextScorer) -> LanguageModel:
+    assert isinstance(scorer.token_log_p, TorchTokenLogP)
+    return scorer.token_log_p.model
 
 
 @settings(max_examples=200, deadline=None)
@@ -58,7 +64,7 @@ def test_a_window_as_long_as_the_text_is_forced_decoding(part: dict[str, object]
             assert found == []
             continue
         ids = [*Byte().encode(line), EOS]
-        expected = forced(one.model, nothing, nothing == 0, [ids]).log_p[0].tolist()
+        expected = forced(model_in(one), nothing, nothing == 0, [ids]).log_p[0].tolist()
         assert [token for token, _ in found] == ids
         assert [p for _, p in found] == pytest.approx(expected, abs=1e-5)
 
@@ -68,7 +74,7 @@ def test_a_stride_of_one_gives_every_token_the_whole_context() -> None:
     nothing = torch.zeros(1, 1, dtype=torch.long)
     for at, (token, p) in enumerate(one.tokens(ids)):
         before = ids[max(0, at - 3) : at]
-        expected = forced(one.model, nothing, nothing == 0, [[*before, token]]).log_p[0, -1]
+        expected = forced(model_in(one), nothing, nothing == 0, [[*before, token]]).log_p[0, -1]
         assert p == pytest.approx(float(expected), abs=1e-5)
 
 
@@ -104,14 +110,14 @@ def test_the_figures_are_the_same_sum_divided_by_other_units() -> None:
 def test_a_uniform_model_has_the_size_of_its_vocabulary_as_perplexity() -> None:
     one = scorer(16, 16)
     with torch.no_grad():
-        for p in one.model.parameters():
+        for p in model_in(one).parameters():
             p.zero_()
     assert total(one.score_running(LINES)).perplexity == pytest.approx(Byte.size, rel=1e-4)
 
 
 def test_unknown_tokens_are_counted() -> None:
     words = Word.learn(["to be"], 20)
-    one = TextScorer(model_of(LSTM, words.size), words, Sliding(8, 8))
+    one = TextScorer(TorchTokenLogP(model_of(LSTM, words.size)), words, Sliding(8, 8))
     score = total(one.score_lines(["to see"]))
     assert (score.tokens, score.unknown) == (3, 1)
     assert [token for token, _ in next(one.lines(["see"]))[1]] == [UNK, EOS]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from itertools import product
 
+import numpy as np
 import pytest
 import torch
 
 from dragoman.nn.crf import CRF, iob_forbidden
+from dragoman.search.tags import Chain, Floats, Ints, forward, logsumexp, marginals, viterbi
 from dragoman.shapes import Tensor
 
 NAMES = ["O", "B-a", "I-a", "B-b", "I-b"]
@@ -35,10 +37,24 @@ def enumerated(crf: CRF, P: Tensor, length: int) -> tuple[Tensor, Tensor]:
     return y, s
 
 
+def chain(crf: CRF) -> Chain:
+    start, steps = crf.allowed()
+    return Chain(*(x.detach().numpy() for x in (start, steps, crf.end)))
+
+
+def best_of(crf: CRF, P: Tensor, keep: Tensor) -> tuple[Ints, Floats]:
+    return viterbi(P.detach().numpy(), keep.numpy(), chain(crf))
+
+
+def marginals_of(crf: CRF, P: Tensor, keep: Tensor) -> Tensor:
+    return torch.from_numpy(marginals(P.detach().numpy(), keep.numpy(), chain(crf)))
+
+
 @pytest.mark.parametrize(("tags", "words"), SIZES)
 def test_partition_viterbi_and_marginals_equal_enumeration(tags: int, words: int) -> None:
     crf, P, keep = case(tags, words)
-    log_Z, (best, score), marginals = crf.log_Z(P, keep), crf.viterbi(P, keep), crf.marginals(P, keep)
+    log_Z, marginals = crf.log_Z(P, keep), marginals_of(crf, P, keep)
+    best, score = map(torch.from_numpy, best_of(crf, P, keep))
     for row, length in enumerate(keep.sum(dim=1).tolist()):
         y, s = enumerated(crf, P[row], length)
         torch.testing.assert_close(log_Z[row], s.logsumexp(dim=0), rtol=1e-12, atol=1e-12)
@@ -63,7 +79,7 @@ def test_gradient_is_what_is_expected_less_what_is_seen() -> None:
     crf.nll(P, y, keep).sum().backward()
     seen = torch.nn.functional.one_hot(y, 4)
     assert P.grad is not None
-    expected = (crf.marginals(P, keep) - seen) * keep.unsqueeze(2)
+    expected = (marginals_of(crf, P, keep) - seen) * keep.unsqueeze(2)
     torch.testing.assert_close(P.grad, expected, rtol=0.0, atol=1e-12)
 
 
@@ -76,24 +92,33 @@ def test_gradients_by_finite_differences() -> None:
 
 def test_one_sentence_alone_equals_in_a_batch() -> None:
     crf, P, keep = case(5, 4)
-    tags, scores = crf.viterbi(P, keep)
+    tags, scores = best_of(crf, P, keep)
+    p = marginals_of(crf, P, keep)
     for row, length in enumerate(keep.sum(dim=1).tolist()):
-        alone, score = crf.viterbi(P[row : row + 1, :length], keep[row : row + 1, :length])
-        assert torch.equal(alone[0], tags[row, :length])
-        assert torch.equal(score[0], scores[row])
+        one = P[row : row + 1, :length], keep[row : row + 1, :length]
+        alone, score = best_of(crf, *one)
+        assert (alone[0] == tags[row, :length]).all()
+        assert score[0] == scores[row]
+        assert torch.equal(marginals_of(crf, *one)[0], p[row, :length])
+
+
+def test_the_forward_algorithm_of_answers_is_that_of_the_loss() -> None:
+    crf, P, keep = case(5, 4)
+    alpha = forward(P.numpy(), keep.numpy(), chain(crf))
+    log_Z = logsumexp(alpha[-1] + chain(crf).end, axis=1)
+    np.testing.assert_allclose(log_Z, crf.log_Z(P, keep).detach().numpy(), rtol=1e-12)
 
 
 def test_answers_are_well_formed_however_the_scores_are() -> None:
     crf, P, keep = case(len(NAMES), 4, rows=300)
     crf.forbid(*iob_forbidden(NAMES))
-    for row, path in enumerate(crf.viterbi(P, keep)[0].tolist()):
+    for row, path in enumerate(best_of(crf, P, keep)[0].tolist()):
         before = "O"
         for id in path[: int(keep[row].sum())]:
             kind = NAMES[id]
             assert not kind.startswith("I-") or before[1:] == kind[1:], (row, path)
             before = kind
-    marginals = crf.marginals(P, keep)
-    assert marginals[:, 0, [2, 4]].max() == 0.0
+    assert marginals_of(crf, P, keep)[:, 0, [2, 4]].max() == 0.0
 
 
 def test_no_gradient_is_lost_where_a_tag_is_forbidden() -> None:

@@ -23,7 +23,7 @@ def pooled(made: nn.Module) -> Check:
 def tagged() -> Check:
     made = CRF(3)
     y = torch.tensor([[0, 2, 1], [1, 1, 0]])
-    return check(made, lambda P: (made.nll(P, y, KEEP), made.marginals(P, KEEP)[KEEP]), drawn(2, 3, 3))
+    return check(made, lambda P: made.nll(P, y, KEEP), drawn(2, 3, 3))
 
 
 def spelling() -> SpellingCNN:

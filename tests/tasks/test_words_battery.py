@@ -18,7 +18,8 @@ from dragoman.data.build import TrainingData
 from dragoman.models.builders.network import new_model
 from dragoman.models.bundle import Bundle, load_bundle, save_bundle
 from dragoman.nn.dropout import noise
-from dragoman.tasks.build import build_task
+from dragoman.tasks.answerers import build_answerer
+from dragoman.tasks.collate import build_collate
 from dragoman.training.distributed.ranks import Ranks
 from dragoman.training.events import Events
 from dragoman.training.run import Run
@@ -129,7 +130,7 @@ def test_every_kind_of_part_is_in_the_battery() -> None:
 @pytest.mark.parametrize("name", SETTINGS)
 def test_one_line_alone_equals_in_a_batch(name: str) -> None:
     bundle = model(name)
-    answerer = build_task(bundle.config).answerer(bundle)
+    answerer = build_answerer(bundle)
     together = answerer(ALONE)
     assert [answerer([line])[0] for line in ALONE] == list(together)
     assert together[0].text == ""
@@ -151,7 +152,7 @@ def test_a_saved_model_answers_the_same(name: str, tmp_path: Path) -> None:
     save_bundle(tmp_path / "model", bundle.config, bundle.text, weights, "")
     again = load_bundle(tmp_path / "model")
     assert again.config.model == bundle.config.model
-    answers = [build_task(one.config).answerer(one)(ALONE) for one in (bundle, again)]
+    answers = [build_answerer(one)(ALONE) for one in (bundle, again)]
     assert answers[0] == answers[1]
     assert [answer.asdict() for answer in answers[0]] == [answer.asdict() for answer in answers[1]]
 
@@ -159,10 +160,10 @@ def test_a_saved_model_answers_the_same(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", SETTINGS)
 def test_padding_changes_no_loss(name: str) -> None:
     bundle = model(name)
-    task, made = build_task(bundle.config), bundle.model.double()
+    collate, made = build_collate(bundle.config), bundle.model.double()
     rows = data(name).stores[0].read(np.arange(6))
-    whole = made(task.collate(rows))
-    alone = [made(task.collate([row])) for row in rows]
+    whole = made(collate(rows))
+    alone = [made(collate([row])) for row in rows]
     for sums, parts in zip(whole, zip(*alone, strict=True), strict=True):
         assert torch.allclose(sums, torch.stack(parts).sum(), rtol=1e-5)  # the loss is in fp32
 
@@ -172,7 +173,7 @@ def test_every_weight_is_trained(name: str) -> None:
     bundle = model(name)
     made = bundle.model.train()
     with noise(1):
-        made(build_task(bundle.config).collate(data(name).stores[0].read(np.arange(40)))).loss.backward()
+        made(build_collate(bundle.config)(data(name).stores[0].read(np.arange(40)))).loss.backward()
     unused = [n for n, p in made.named_parameters() if p.grad is None or not p.grad.any()]
     assert not [n for n in unused if "places" not in n and "shrink" not in n and "positions" not in n]
 

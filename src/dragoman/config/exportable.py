@@ -14,8 +14,6 @@ from dragoman.config.parts.head import AdaptiveHeadPart, FrameHeadPart, StateHea
 from dragoman.config.parts.no_encoder import NoEncoderPart
 from dragoman.config.parts.transformer import TransformerPart
 
-NO_FRAMES = "{} head (it runs with PyTorch)"
-
 
 def reasons(model: ModelConfig, target: str) -> list[str]:
     """Return why this model cannot be exported to `target`, one clause per option; empty if it can."""
@@ -23,10 +21,13 @@ def reasons(model: ModelConfig, target: str) -> list[str]:
 
 
 def _ct2(model: ModelConfig) -> Iterator[str]:
-    if isinstance(model.head, FrameHeadPart | StateHeadPart):
-        yield NO_FRAMES.format(model.head.kind)
-        return
     elsewhere = "" if any(_onnx(model)) else "; use ONNX"
+    if isinstance(model.head, FrameHeadPart | StateHeadPart):
+        yield f"{model.head.kind} head (ct2 runs only models that translate{elsewhere})"
+        return
+    if isinstance(model.encoder, NoEncoderPart):
+        yield f"no encoder (ct2 runs only models that translate{elsewhere})"
+        return
     for side, part in (("encoder", model.encoder), ("decoder", model.decoder)):
         if not isinstance(part, TransformerPart):
             yield f"{part.name} {side} (ct2 runs only Transformers{elsewhere})"
@@ -40,11 +41,15 @@ def _ct2(model: ModelConfig) -> Iterator[str]:
 
 
 def _onnx(model: ModelConfig) -> Iterator[str]:
-    if isinstance(model.head, FrameHeadPart | StateHeadPart):
-        yield NO_FRAMES.format(model.head.kind)
+    if not model.head.reads_decoder:  # taggers, classifiers and CTC, with any encoder
         return
-    if isinstance(model.encoder, NoEncoderPart):
-        yield "no encoder (only models with a source are exported)"
+    if isinstance(model.head, FrameHeadPart):
+        yield f"{model.head.kind} head (its decoder ranks what CTC reads, which runs with PyTorch)"
+        return
+    if isinstance(model.encoder, NoEncoderPart):  # language models
+        if isinstance(model.decoder, TransformerPart) and model.decoder.window is not None:
+            yield f"window of {model.decoder.window} (the steps of an export see all tokens)"
+        return
     for side, part in (("encoder", model.encoder), ("decoder", model.decoder)):
         if isinstance(part, TransformerPart):
             yield f"{part.name} {side} (use ct2 for a Transformer on both sides)"

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from dragoman.data.padding import IdRow, pad, pad_frames
+from dragoman.data.padding import IdRow, SourceRow, pad, pad_sources
 from dragoman.protocols import Batch
 from dragoman.shapes import Bool, Shaped, Tensor
 from dragoman.text.specials import BOS, PAD
 
-SourceRow = IdRow | NDArray[Any]  # ids, or frames (S, F)
 IdPair = tuple[SourceRow, IdRow]
 Collate = Callable[[Sequence[IdPair]], Batch]
 
@@ -43,10 +40,6 @@ def collate_blocks(pairs: Sequence[IdPair]) -> Batch:
 def collate_sources(
     rows: Sequence[SourceRow], length: int | None = None
 ) -> tuple[Shaped[Tensor, "B S *f"], Bool[Tensor, "B S"]]:
-    """Return padded sources and their mask, as long as the longest row with its </s>, or `length`.
-
-    Frames have no </s>.
-    """
-    frames = [row for row in rows if isinstance(row, np.ndarray) and row.ndim == 2]
-    src, keep = pad_frames(frames, length) if frames else pad(rows, length)
+    """Return padded sources and their mask."""
+    src, keep = pad_sources(rows, length)
     return torch.from_numpy(src), torch.from_numpy(keep)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dragoman.text.specials import EOS, PAD
 
 IdRow = Sequence[int] | NDArray[np.integer]
+SourceRow = IdRow | NDArray[Any]  # ids, or frames (S, F)
 
 
 def pad(rows: Sequence[IdRow], length: int | None = None) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -33,3 +34,14 @@ def pad_frames(
     if rows[0].dtype == np.uint8:
         out /= 255
     return out, np.arange(out.shape[1]) < np.array([len(row) for row in rows])[:, None]
+
+
+def pad_sources(
+    rows: Sequence[SourceRow], length: int | None = None
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return padded ids or frames and their mask, as long as the longest row with its </s>, or `length`.
+
+    Frames have no </s>.
+    """
+    frames = [row for row in rows if isinstance(row, np.ndarray) and row.ndim == 2]
+    return pad_frames(frames, length) if frames else pad(rows, length)

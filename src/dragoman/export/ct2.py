@@ -15,23 +15,33 @@ from dragoman.errors import ModelError, UsageError
 from dragoman.export.ct2_spec import Quantization, refuse, write
 from dragoman.export.probe_sentences import sentences
 from dragoman.export.verify import GREEDY, Agreement, Proof, compare, needs_bars, prove
+from dragoman.export.verify_answers import AnswerProof
 from dragoman.inference.find_model import find_model
 from dragoman.inference.runtimes.ct2 import CTranslate2Engine
 from dragoman.manifest import MANIFEST, Manifest
 from dragoman.models.bundle import Bundle, load_bundle
 from dragoman.models.calibration import FILE as CALIBRATION
-from dragoman.models.folder import CARD, EXPORTS, MADE_FROM, PROOF, SETTINGS, TEXT, open_folder
+from dragoman.models.folder import (
+    CARD,
+    EXPORTS,
+    MADE_FROM,
+    PROOF,
+    SETTINGS,
+    TEXT,
+    holds_export,
+    open_folder,
+)
 from dragoman.models.folder import WEIGHTS as MODEL_WEIGHTS
 
 NAME = "ct2"
-WEIGHTS = EXPORTS[NAME]
+(WEIGHTS,) = EXPORTS[NAME]
 KEPT = (SETTINGS, CARD, TEXT, CALIBRATION)  # copied from the model, so that the directory is self-contained
 LEAST = 0.1  # smallest share of outputs that must be equal after quantization
 
 
 class Exported(NamedTuple):
     path: Path
-    proof: Proof  # of the float32 weights
+    proof: Proof | AnswerProof  # of the float32 weights
     rounded: Agreement | None  # greedy outputs with quantized weights, compared with PyTorch
 
 
@@ -95,9 +105,9 @@ def copy_kept(model: Manifest, new: Path) -> None:
             (new / name).write_bytes(model.read(model.folder / name))
 
 
-def refuse_foreign(folder: Path, weights: str = WEIGHTS) -> None:
+def refuse_foreign(folder: Path, name: str = NAME) -> None:
     """Raise UsageError if the folder contains anything but an earlier export."""
-    is_ours = (folder / MANIFEST).is_file() and (folder / weights).is_file()
+    is_ours = (folder / MANIFEST).is_file() and holds_export(folder, name)
     if folder.exists() and not is_ours and not (folder.is_dir() and not any(folder.iterdir())):
         raise UsageError(
             "The folder exists and is not an export.",

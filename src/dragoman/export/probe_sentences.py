@@ -52,12 +52,13 @@ def _read(bundle: Bundle, corpus: Corpus) -> list[Row]:
 def every_token(bundle: Bundle) -> list[tuple[Row, Row]]:
     """Return random pairs that contain every source and target token, so that every weight is tested."""
     length = min(ROW, _longest(bundle.config), bundle.config.model.longest_target)
-    sources, targets = (_all(size, length) for size in (bundle.text.src.size, bundle.text.tgt.size))
+    sources, targets = (every_entry(size, length) for size in (bundle.text.src.size, bundle.text.tgt.size))
     count = max(len(sources), len(targets))
     return [(sources[k % len(sources)], targets[k % len(targets)]) for k in range(count)]
 
 
-def _all(size: int, length: int) -> list[Row]:
+def every_entry(size: int, length: int) -> list[Row]:
+    """Return rows that contain every token of a vocabulary once, in a random order."""
     tokens = [UNK, *range(EOS + 1, size)]
     random.Random(SEED).shuffle(tokens)
     return [tokens[k : k + length] for k in range(0, len(tokens), length)]

@@ -19,7 +19,7 @@ from dragoman.inference.runtimes.capabilities import Request, unsupported
 from dragoman.inference.runtimes.exports import is_installed, open_export_runtime, pick_runtime
 from dragoman.inference.runtimes.reproducibility import is_batch_invariant, request_reproducible_mkl
 from dragoman.inference.runtimes.runtime import Runtime, RuntimeName
-from dragoman.models.folder import WEIGHTS, open_folder
+from dragoman.models.folder import WEIGHTS, is_export, open_folder
 from dragoman.steering.options import SteeringOptions
 
 if TYPE_CHECKING:
@@ -217,6 +217,17 @@ def no_workers(what: str, workers: int) -> UsageError:
     )
 
 
+def refuse_without_weights(folder: Path) -> None:
+    """Raise UsageError if only an export is in the folder."""
+    if is_export(folder):
+        raise UsageError(
+            "This folder is an export: it does not contain the weights that PyTorch reads.",
+            where=str(folder),
+            expected=WEIGHTS,
+            hint="Give the folder that dragoman train -o wrote, or install the engine of the export.",
+        )
+
+
 def open_torch(
     folder: Path,
     ensemble: Sequence[Path] = (),
@@ -234,13 +245,7 @@ def open_torch(
             expected="an export in the folder, such as ct2/, or PyTorch",
             hint='pip install "dragoman[train]"; or, where PyTorch is: dragoman export MODEL --to ct2',
         )
-    if not (folder / WEIGHTS).exists() and pick_runtime(folder):
-        raise UsageError(
-            "This folder is an export: it does not contain the weights that PyTorch reads.",
-            where=str(folder),
-            expected=WEIGHTS,
-            hint="Give the folder that dragoman train -o wrote.",
-        )
+    refuse_without_weights(folder)
     if same_bits:
         request_reproducible_mkl()
     both = (None if path is None else find_model(path) for path in (reverse, lm))

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-import torch
+import numpy as np
 
-from dragoman.data.collate import collate_blocks
+from dragoman.data.padding import pad
 from dragoman.data.pair import Pair
 from dragoman.data.prepare import running_text
+from dragoman.inference.continuation import TokenLogP
 from dragoman.metrics.text_score import TextScore, units
-from dragoman.models.language_model import LanguageModel
-from dragoman.text.specials import EOS, UNK
+from dragoman.text.specials import BOS, EOS, PAD, UNK
 from dragoman.text.tokenizer import Tokenizer
 
 BATCH_TOKENS = 4096  # of the windows that are scored together
@@ -48,10 +48,10 @@ class Window(NamedTuple):
 
 
 class TextScorer:
-    """Scores by a language model on the device where it is."""
+    """Scores by a language model, whose every window begins with <s>, as every search does."""
 
-    def __init__(self, model: LanguageModel, tokenizer: Tokenizer, sliding: Sliding) -> None:
-        self.model = model
+    def __init__(self, token_log_p: TokenLogP, tokenizer: Tokenizer, sliding: Sliding) -> None:
+        self.token_log_p = token_log_p
         self.tokenizer = tokenizer
         self.sliding = sliding
 
@@ -104,15 +104,14 @@ class TextScorer:
             characters, words = (count * part.tokens / tokens for count in counted)
             yield part._replace(characters=characters, words=words)
 
-    @torch.no_grad()
     def log_p(self, windows: Sequence[Window]) -> list[list[float]]:
         """Return log p of the scored tokens of each window."""
-        device = next(self.model.parameters()).device
-        batch = collate_blocks([((), window.ids) for window in windows]).to(device)
-        log_p = self.model.log_p(batch).gather(2, batch.tgt_out.unsqueeze(2)).squeeze(2).tolist()
+        y, keep = pad([window.ids for window in windows])
+        y = np.where(keep[:, 1:], y[:, :-1], PAD)  # without </s>
+        before = np.concatenate((np.full((len(y), 1), BOS), y[:, :-1]), axis=1)
         return [
             row[len(window.ids) - window.scored : len(window.ids)]
-            for row, window in zip(log_p, windows, strict=True)
+            for row, window in zip(self.token_log_p(before, y).tolist(), windows, strict=True)
         ]
 
 

@@ -17,14 +17,21 @@ from dragoman.errors import ModelError
 from dragoman.inference.find_model import find_model
 from dragoman.inference.runtimes.ct2_file import read_ct2
 from dragoman.inference.runtimes.exports import is_installed
-from dragoman.inference.runtimes.onnx_file import read_onnx
+from dragoman.inference.runtimes.onnx_file import (
+    NETWORK,
+    SCORE,
+    STEP,
+    read_network,
+    read_onnx,
+    read_score,
+)
 from dragoman.manifest import Manifest
 from dragoman.models.folder import (
-    EXPORTS,
     SETTINGS,
     TEXT,
     WEIGHTS,
     exports,
+    holds_export,
     is_export,
     open_export,
     open_folder,
@@ -63,11 +70,15 @@ def verify_model(path: str | Path) -> dict[str, str]:
 def verify_export(manifest: Manifest) -> None:
     """Verify an export, including that it is safe to pass its files to the engine."""
     config, text = read_parts(manifest)
-    for name, file in EXPORTS.items():
-        if file in manifest and name == "ct2":
-            read_ct2(manifest.folder, manifest.read, config.model, text)
-        elif file in manifest:
-            read_onnx(manifest.folder, manifest.read, text.tgt.size)
+    folder, read = manifest.folder, manifest.read
+    if holds_export(folder, "ct2"):
+        read_ct2(folder, read, config.model, text)
+    if STEP in manifest:
+        read_onnx(folder, read, text.tgt.size)
+    if SCORE in manifest:
+        read_score(folder, read)
+    if NETWORK in manifest:
+        read_network(folder, read, config.task, text.tgt.size)
     manifest.verify()
 
 

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
 
 from dragoman.models.heads.token import TokenHead
 from dragoman.nn.attention.pooling import LearnedQuery, MaxPooling, MeanPooling
-from dragoman.protocols import Batch, Encoder, LossSum, Memory
+from dragoman.protocols import Batch, Encoder, LossSum, Memory, Outputs
 from dragoman.shapes import Bool, Float, Int, Tensor
 
 Pooling = LearnedQuery | MeanPooling | MaxPooling
-
-
-class Labels(NamedTuple):
-    """The answers of a batch. `weights` say how much each token counts, where the pooling has weights."""
-
-    p: Float[Tensor, "B V"]
-    weights: Float[Tensor, "B S"] | None
 
 
 class LabelHead(nn.Module):
@@ -42,9 +35,11 @@ class LabelHead(nn.Module):
     def loss(self, memory: Memory, y: Int[Tensor, " B"]) -> LossSum:
         return self.head.loss(self.pooled(memory)[0], y)
 
-    def labels(self, memory: Memory) -> Labels:
+    def labels(self, memory: Memory) -> Outputs:
+        """Return `p` of the labels, (B, V), and how much each token counts, if the pooling has `weights`."""
         c, weights = self.pooled(memory)
-        return Labels(torch.softmax(self.head(c).masked_fill(self.never, float("-inf")), dim=1), weights)
+        p = torch.softmax(self.head(c).masked_fill(self.never, float("-inf")), dim=1)
+        return {"p": p} if weights is None else {"p": p, "weights": weights}
 
 
 class Classifier(nn.Module):
@@ -58,7 +53,8 @@ class Classifier(nn.Module):
     def forward(self, batch: Batch) -> LossSum:
         return self.head.loss(self.encoder(batch.src, batch.src_keep), batch.tgt_out[:, 0])
 
-    def labels(self, src: Int[Tensor, "B S *n"], keep: Bool[Tensor, "B S"]) -> Labels:
+    def outputs(self, src: Int[Tensor, "B S *n"], keep: Bool[Tensor, "B S"]) -> Outputs:
+        """Return the probabilities of the labels."""
         return self.head.labels(self.encoder(src, keep))
 
     if TYPE_CHECKING:

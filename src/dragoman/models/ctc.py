@@ -11,7 +11,7 @@ from torch import nn
 
 from dragoman.models.heads.ctc import CTCHead, Frames
 from dragoman.models.seq2seq import Seq2Seq
-from dragoman.protocols import Batch, Decoder, Encoder, Head, LossSum
+from dragoman.protocols import Batch, Decoder, Encoder, Head, LossSum, Outputs
 from dragoman.shapes import Bool, Float, Int, Tensor
 
 Source = Int[Tensor, "B S"] | Float[Tensor, "B S X"]  # tokens, or frames of a picture or a sound
@@ -29,6 +29,9 @@ class CTC(nn.Module):
     def frames(self, src: Source, keep: Bool[Tensor, "B S"]) -> Frames:
         """Return log y^t at every frame, which a search reads."""
         return self.head(self.encoder(src, keep))
+
+    def outputs(self, src: Source, keep: Bool[Tensor, "B S"]) -> Outputs:
+        return self.frames(src, keep).outputs()
 
     def log_p(self, batch: Batch) -> Float[Tensor, " B"]:
         """Return log p(l | x) of each row."""
@@ -60,6 +63,9 @@ class JointCTC(Seq2Seq):
 
     def frames(self, src: Source, keep: Bool[Tensor, "B S"]) -> Frames:
         return self.ctc(self.encoder(src, keep))
+
+    def outputs(self, src: Source, keep: Bool[Tensor, "B S"]) -> Outputs:
+        return self.frames(src, keep).outputs()
 
     def log_p_attention(self, batch: Batch) -> Float[Tensor, " B"]:
         """Return log p_att(y | x) of each row, for re-ranking."""

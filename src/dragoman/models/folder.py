@@ -17,7 +17,8 @@ from dragoman.manifest import MANIFEST, Manifest
 from dragoman.models.header import MAX_HEADER_BYTES
 
 WEIGHTS, SETTINGS, TEXT, CARD, PROOF = "weights.safetensors", "settings.toml", "text", "card.md", "proof.json"
-EXPORTS = {"ct2": "model.bin", "onnx": "step.onnx"}  # folders next to the weights, and a file of each
+# Folders next to the weights, and files of which each has one.
+EXPORTS = {"ct2": ("model.bin",), "onnx": ("step.onnx", "network.onnx")}
 PACKAGE = ".argosmodel"  # read by Argos only, never by Dragoman
 MADE_FROM = "weights_sha256"  # a key in the proof of an export
 # Elements: the position tables of a tiny model may be larger than its weights.
@@ -58,7 +59,12 @@ def open_export(home: Path, model: Manifest | None = None) -> Manifest:
 
 
 def is_export(folder: Path) -> bool:
-    return not (folder / WEIGHTS).exists() and any((folder / file).exists() for file in EXPORTS.values())
+    return not (folder / WEIGHTS).exists() and any(holds_export(folder, name) for name in EXPORTS)
+
+
+def holds_export(folder: Path, name: str) -> bool:
+    """Return whether this is the folder of such an export."""
+    return any((folder / file).is_file() for file in EXPORTS[name])
 
 
 def exports(folder: Path) -> list[str]:

@@ -23,8 +23,15 @@ class LanguageModel(Network):
 
     def log_p(self, batch: Batch) -> Float[Tensor, "B T V"]:
         """Return log p of every vocabulary entry at each position, under teacher forcing."""
-        h = self.decoder(nothing(batch.tgt_in), batch.tgt_in)
-        return self.head(h.flatten(0, 1)).unflatten(0, batch.tgt_in.shape)
+        return self.next_log_p(batch.tgt_in)
+
+    def token_log_p(self, before: Int[Tensor, "B T"], y: Int[Tensor, "B T"]) -> Float[Tensor, "B T"]:
+        """Return log p(y_t | y_<t), where `before` is <s> y₁ … y_{T−1}."""
+        return self.next_log_p(before).gather(2, y.unsqueeze(2)).squeeze(2)
+
+    def next_log_p(self, before: Int[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
+        h = self.decoder(nothing(before), before)
+        return self.head(h.flatten(0, 1)).unflatten(0, before.shape)
 
     def start(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], width: int) -> State:
         return self.decoder.start(nothing(src), width)
@@ -39,5 +46,5 @@ class LanguageModel(Network):
 
 def nothing(rows: Int[Tensor, "B T"]) -> Memory:
     """Return the memory of sources without tokens, which are as many as `rows`."""
-    empty = rows.new_zeros(len(rows), 0).float()
+    empty = rows.new_zeros(rows.shape[0], 0).float()
     return Memory(empty.unsqueeze(1)[:, :0], empty.bool(), empty)

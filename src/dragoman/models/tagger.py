@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from torch import nn
 
-from dragoman.models.classifier import LabelHead, Labels
-from dragoman.models.heads.tags import TagHead, Tags
-from dragoman.protocols import Batch, Encoder, LossSum
+from dragoman.models.classifier import LabelHead
+from dragoman.models.heads.tags import TagHead
+from dragoman.protocols import Batch, Encoder, LossSum, Outputs
 from dragoman.shapes import Bool, Int, Tensor
 
 
@@ -26,10 +26,9 @@ class Tagger(nn.Module):
         memory = self.encoder(batch.src, batch.src_keep)
         return self.head.loss(memory.states[:, :-1], batch.tgt_out, batch.tgt_keep)
 
-    def tags(self, src: Int[Tensor, "B S *n"], keep: Bool[Tensor, "B S"]) -> tuple[Tags, Labels | None]:
-        """Return the tag of each word, (B, S − 1), and its probability."""
-        memory = self.encoder(src, keep)
-        return self.head.tags(memory.states[:, :-1], keep[:, 1:]), None
+    def outputs(self, src: Int[Tensor, "B S *n"], keep: Bool[Tensor, "B S"]) -> Outputs:
+        """Return the scores of the tags of each word, (B, S − 1, V)."""
+        return self.head.scores(self.encoder(src, keep).states[:, :-1])
 
     if TYPE_CHECKING:
         __call__ = forward
@@ -50,9 +49,10 @@ class JointTagger(nn.Module):
         label = self.label_head.loss(memory, batch.tgt_out[:, 0])
         return LossSum(tags.loss + label.loss, tags.nll + label.nll)
 
-    def tags(self, src: Int[Tensor, "B S *n"], keep: Bool[Tensor, "B S"]) -> tuple[Tags, Labels | None]:
+    def outputs(self, src: Int[Tensor, "B S *n"], keep: Bool[Tensor, "B S"]) -> Outputs:
+        """Return the scores of the tags, and the probabilities of the labels."""
         memory = self.encoder(src, keep)
-        return self.head.tags(memory.states[:, :-1], keep[:, 1:]), self.label_head.labels(memory)
+        return {**self.head.scores(memory.states[:, :-1]), **self.label_head.labels(memory)}
 
     if TYPE_CHECKING:
         __call__ = forward

@@ -80,7 +80,11 @@ class SpellingCNN(nn.Module):
     def forward(self, spelt: Int[Tensor, "N A"]) -> Float[Tensor, "N E"]:
         lengths = (spelt > 0).sum(dim=1)
         spelt = F.pad(spelt, (0, max(self.shortest - spelt.shape[1], 0)))
-        c = embedding(spelt[:, : max(int(lengths.max()), self.shortest)], self.characters.weight, NONE)
+        return self.read(spelt[:, : max(int(lengths.max()), self.shortest)], lengths)
+
+    def read(self, spelt: Int[Tensor, "N A"], lengths: Int[Tensor, " N"]) -> Float[Tensor, "N E"]:
+        """Return x. The rows may be longer than any word; each filter must fit into them."""
+        c = embedding(spelt, self.characters.weight, NONE)
         z = torch.cat([filters(c, lengths) for filters in self.filters], dim=1)
         for highway in self.highways:
             z = highway(z)

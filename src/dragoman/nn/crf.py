@@ -19,8 +19,8 @@ NEVER = -1e4  # added to a forbidden score: exp of it is 0, and its gradient is 
 class CRF(nn.Module):
     """Transitions between V tags. P are the scores of the tags, one row per word; words come before padding.
 
-    Forbidden tags and transitions are left out of answers (`viterbi` and `marginals`), not of the loss: a
-    corpus with such a sequence can still be learned.
+    `search/tags.py` finds the answers. Forbidden tags and transitions are left out of them, not of the loss:
+    a corpus with such a sequence can still be learned.
     """
 
     no_start: Tensor
@@ -59,32 +59,8 @@ class CRF(nn.Module):
         return self.log_Z(P, keep) - self.score(P, y, keep)
 
     def allowed(self) -> tuple[Float[Tensor, " V"], Float[Tensor, "V V"]]:
-        """Return start and A with the scores of what is forbidden."""
+        """Return start and A of the answers, with the scores of what is forbidden."""
         return self.start + NEVER * self.no_start, self.A + NEVER * self.no_step
-
-    def marginals(self, P: Float[Tensor, "B T V"], keep: Bool[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
-        """Return p(y_t | P) of each word, by the forward–backward algorithm; padding is not specified."""
-        start, A = self.allowed()
-        alpha = torch.stack(forward_scores(P, keep, start, A), dim=1)
-        beta = torch.stack(backward_scores(P, keep, A, self.end), dim=1)
-        return torch.softmax(alpha + beta, dim=2)
-
-    def viterbi(
-        self, P: Float[Tensor, "B T V"], keep: Bool[Tensor, "B T"]
-    ) -> tuple[Int[Tensor, "B T"], Float[Tensor, " B"]]:
-        """Return the best sequence, with tag 0 as padding, and its score."""
-        start, A = self.allowed()
-        best, origins = start + P[:, 0], []
-        for t in range(1, P.shape[1]):
-            reached, origin = (best.unsqueeze(2) + A).max(dim=1)
-            # After the last word, each tag stays itself.
-            origins.append(torch.where(keep[:, t, None], origin, torch.arange(len(A), device=P.device)))
-            best = torch.where(keep[:, t, None], reached + P[:, t], best)
-        score, y = (best + self.end).max(dim=1)
-        path = [y]
-        for origin in reversed(origins):
-            path.append(origin.gather(1, path[-1].unsqueeze(1)).squeeze(1))
-        return torch.stack(path[::-1], dim=1) * keep, score
 
 
 def forward_scores(
@@ -99,20 +75,6 @@ def forward_scores(
         new = torch.logsumexp(alpha[-1].unsqueeze(2) + A, dim=1) + P[:, t]
         alpha.append(torch.where(keep[:, t, None], new, alpha[-1]))
     return alpha
-
-
-def backward_scores(
-    P: Float[Tensor, "B T V"],
-    keep: Bool[Tensor, "B T"],
-    A: Float[Tensor, "V V"],
-    end: Float[Tensor, " V"],
-) -> list[Float[Tensor, "B V"]]:
-    """Return β_t(i) = log Σ_j exp(A_ij + P_{t+1, j} + β_{t+1}(j)); β of the last word is `end`."""
-    beta = [end.expand(len(P), -1)]
-    for t in range(P.shape[1] - 1, 0, -1):
-        new = torch.logsumexp(A + (P[:, t] + beta[-1]).unsqueeze(1), dim=2)
-        beta.append(torch.where(keep[:, t, None], new, beta[-1]))
-    return beta[::-1]
 
 
 def iob_forbidden(names: Sequence[str]) -> tuple[Bool[Tensor, " V"], Bool[Tensor, "V V"]]:

@@ -23,7 +23,7 @@ class SplitStates(nn.Module):
     def forward(
         self, h: Float[Tensor, "B S D"], keep: Bool[Tensor, "B S"]
     ) -> tuple[Float[Tensor, "B L D"], Bool[Tensor, "B L"]]:
-        return self.spl(h).reshape(len(h), -1, h.shape[2]), keep.repeat_interleave(self.k, dim=1)
+        return self.spl(h).reshape(h.shape[0], -1, h.shape[2]), keep.repeat_interleave(self.k, dim=1)
 
     if TYPE_CHECKING:
         __call__ = forward

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
-import torch
+import numpy as np
+from numpy.typing import NDArray
 
 from dragoman.config.root import Config
-from dragoman.data.collate import IdPair
-from dragoman.data.examples import TokenIds
-from dragoman.data.pair import Pair
 from dragoman.data.readers.tagged import words_of
+from dragoman.inference.array_network import ArrayNetwork
 from dragoman.metrics.confusion import macro_f1, macro_f1_of
 from dragoman.metrics.exact_match import exact_match
 from dragoman.metrics.report import ScoreReport, check
 from dragoman.metrics.validation import Metrics
-from dragoman.models.bundle import Bundle
-from dragoman.models.calibration import Calibration
-from dragoman.models.classifier import Classifier
-from dragoman.protocols import Batch
-from dragoman.tasks import words
-from dragoman.tasks.task import Answerer
+from dragoman.tasks.lines import LineBatches
 from dragoman.text.specials import EOS
+from dragoman.text.tokenizer_pair import TokenizerPair
 
 SHOWN = 5  # most likely labels
 
@@ -53,42 +48,37 @@ class Label:
 
 
 class LabelAnswerer:
-    def __init__(self, bundle: Bundle) -> None:
-        self.model = cast(Classifier, bundle.model)
-        self.text = bundle.text
-        self.is_word = bundle.config.text.src_units.kind in ("word", "spelled")
-        self.lines = words.LineBatches(bundle)
+    """A classifier, ready to answer."""
 
-    @torch.no_grad()
+    def __init__(self, network: ArrayNetwork, config: Config, text: TokenizerPair) -> None:
+        self.network = network
+        self.text = text
+        self.is_word = config.text.src_units.kind in ("word", "spelled")
+        self.lines = LineBatches(config, text)
+
     def __call__(self, texts: Sequence[str]) -> list[Label]:
         found = [Label() for _ in texts]
         for batch in self.lines(texts):
-            p, weights = self.model.labels(batch.src, batch.keep)
-            best, ids = p.topk(min(SHOWN, p.shape[1]), dim=1)
+            outputs = self.network(batch.src, batch.keep)
+            best = np.argsort(-outputs["p"], axis=1, kind="stable")[:, :SHOWN]
             for row, index in enumerate(batch.indices):
-                names = [self.text.tgt.piece(id) for id in ids[row].tolist()]
-                labels = zip(names, best[row].tolist(), strict=True)
-                each = () if weights is None else self.weighted(texts[index], weights[row].tolist())
+                p = outputs["p"][row, best[row]].tolist()
+                labels = zip(map(self.text.tgt.piece, best[row].tolist()), p, strict=True)
+                each = self.weighted(texts[index], outputs["weights"][row]) if "weights" in outputs else ()
                 found[index] = Label(tuple(pair for pair in labels if pair[1] > 0), tuple(each))
         return found
 
-    def weighted(self, text: str, weights: Sequence[float]) -> list[tuple[str, float]]:
+    def weighted(self, text: str, weights: NDArray[np.floating]) -> list[tuple[str, float]]:
         """Return the weight of each token, the last of which is </s>."""
         line = words_of(text)
         if not self.is_word:
             line = [self.text.src.piece(id) for id in self.text.src.encode(" ".join(line))]
-        return list(zip([*line, self.text.src.piece(EOS)], weights, strict=False))
+        return list(zip([*line, self.text.src.piece(EOS)], weights.tolist(), strict=False))
 
 
 @dataclass(frozen=True)
 class Classify:
     config: Config
-
-    def collate(self, rows: Sequence[IdPair]) -> Batch:
-        return words.collate(self.config, rows)
-
-    def answerer(self, bundle: Bundle, valid: Sequence[TokenIds] = ()) -> LabelAnswerer:
-        return LabelAnswerer(bundle)
 
     def measure(self, outputs: Sequence[str], references: Sequence[str]) -> Metrics:
         return {
@@ -105,6 +95,3 @@ class Classify:
             "macro_f1": macro_f1(outputs, references).score(),
         }
         return ScoreReport(scores, len(references))
-
-    def calibrate(self, answerer: Answerer, pairs: Sequence[Pair]) -> Calibration | None:
-        return None

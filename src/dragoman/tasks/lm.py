@@ -7,31 +7,18 @@ from dataclasses import dataclass
 from typing import cast
 
 from dragoman.config.root import Config
-from dragoman.data.collate import IdPair, collate, collate_blocks
-from dragoman.data.examples import TokenIds
 from dragoman.data.pair import Pair
 from dragoman.inference.continuation import ContinuationRuntime
 from dragoman.inference.text_scoring import Sliding, TextScorer
 from dragoman.metrics.report import ScoreReport, score
 from dragoman.metrics.text_score import report
 from dragoman.metrics.validation import Metrics
-from dragoman.models.bundle import Bundle
-from dragoman.models.calibration import Calibration
-from dragoman.models.language_model import LanguageModel
-from dragoman.protocols import Batch
 from dragoman.tasks.task import Answerer
 
 
 @dataclass(frozen=True)
 class LanguageModelling:
     config: Config
-
-    def collate(self, rows: Sequence[IdPair]) -> Batch:
-        targets: list[IdPair] = [((), tgt) for _, tgt in rows]
-        return collate_blocks(targets) if self.config.data.block_size else collate(targets)
-
-    def answerer(self, bundle: Bundle, valid: Sequence[TokenIds] = ()) -> ContinuationRuntime:
-        return ContinuationRuntime(bundle)
 
     def measure(self, outputs: Sequence[str], references: Sequence[str]) -> Metrics:
         """Return nothing: a continuation is not right or wrong, and the loss says how likely a text is."""
@@ -41,9 +28,6 @@ class LanguageModelling:
         self, outputs: Sequence[str], references: Sequence[str], *, lowercase: bool = False
     ) -> ScoreReport:
         return score(outputs, references, lowercase=lowercase)
-
-    def calibrate(self, answerer: Answerer, pairs: Sequence[Pair]) -> Calibration | None:
-        return None
 
     def score_text(
         self,
@@ -75,4 +59,4 @@ class LanguageModelling:
         most = self.config.data.block_size or self.config.model.longest_target
         size = min(context or most, self.config.model.longest_target)
         sliding = Sliding(size, min(stride or -(-size // 2), size))
-        return TextScorer(cast(LanguageModel, runtime.model), runtime.text.tgt, sliding)
+        return TextScorer(runtime.log_p, runtime.text.tgt, sliding)

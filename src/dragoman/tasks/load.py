@@ -14,18 +14,20 @@ from dragoman.data.examples import Examples
 from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.errors import UsageError, needs_extra
 from dragoman.inference.find_model import find_model
-from dragoman.inference.model import Model, read_ahead
+from dragoman.inference.model import Model, read_ahead, refuse_without_weights, torch_only
 from dragoman.inference.model import load as load_translation
+from dragoman.inference.runtimes.exports import pick_runtime
 from dragoman.metrics.names import USUAL, known_metrics
 from dragoman.metrics.report import ScoreReport
 from dragoman.metrics.report import score as measure
 from dragoman.models.folder import SETTINGS, open_folder
+from dragoman.tasks.build import build_task
 from dragoman.tasks.examples import build_examples
 from dragoman.tasks.scores_text import ScoresText
+from dragoman.tasks.task import Answer, Answerer, Task
 
 if TYPE_CHECKING:
     from dragoman.inference.runtimes.runtime import RuntimeName
-    from dragoman.tasks.task import Answer, Answerer, Task
 
 
 class TaskModel:
@@ -92,19 +94,38 @@ def load(
         more: dict[str, Any] = {"ensemble": ensemble, "reverse": reverse, "lm": lm, "workers": workers}
         return load_translation(folder, runtime=runtime, device=device, same_bits=same_bits, **more)
     takes_lm = config.task == "transcribe"
-    if runtime not in (None, "torch") or ensemble or reverse or workers != 1 or (lm and not takes_lm):
+    if runtime == "ct2" or ensemble or reverse or workers != 1 or (lm and not takes_lm):
         raise not_for(config, folder)
+    if runtime is None and lm is None and pick_runtime(folder) == "onnx":
+        runtime = "onnx"
+    fused = None if lm is None else find_model(path_of(lm, "lm"))
+    opened = (
+        open_with_torch(folder, device, fused) if runtime != "onnx" else open_export(folder, device, fused)
+    )
+    return TaskModel(folder, config, build_task(config), opened)
+
+
+def open_export(folder: Path, device: str, lm: Path | None) -> Answerer:
+    if lm is not None:
+        raise torch_only("onnx")
+    with needs_extra("This export needs ONNX Runtime, which is not installed.", "onnx", "onnxruntime"):
+        answerer: Answerer = import_module("dragoman.tasks.exported").open_exported(folder, device)
+    return answerer
+
+
+def open_with_torch(folder: Path, device: str, lm: Path | None) -> Answerer:
+    refuse_without_weights(folder)
     with needs_extra("This model needs PyTorch, which is not installed.", "train", "torch", "jaxtyping"):
-        fused = None if lm is None else find_model(path_of(lm, "lm"))
-        task, answerer = import_module("dragoman.tasks.build").open_answerer(folder, device, fused)
-    return TaskModel(folder, config, task, answerer)
+        answerer: Answerer = import_module("dragoman.tasks.answerers").open_answerer(folder, device, lm)
+    return answerer
 
 
 def not_for(config: Config, folder: Path) -> UsageError:
     return UsageError(
-        "Runtimes, ensembles, reverse models and workers are for models that translate.",
+        "CTranslate2, ensembles, reverse models and workers are for models that translate.",
         where=str(folder),
-        expected=f'nothing but a device for task = "{config.task}", and a language model for transcribe',
+        expected=f'a runtime (onnx or torch) and a device for task = "{config.task}", '
+        "and a language model for transcribe",
         hint=f'dragoman.load("{folder}")',
     )
 

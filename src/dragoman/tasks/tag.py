@@ -6,25 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-import torch
+import numpy as np
+from numpy.typing import NDArray
 
 from dragoman.config.root import Config
-from dragoman.data.collate import IdPair
-from dragoman.data.examples import TokenIds
-from dragoman.data.pair import Pair
 from dragoman.data.readers.tagged import LABEL, words_of
+from dragoman.inference.array_network import ArrayNetwork
 from dragoman.metrics.exact_match import exact_match
 from dragoman.metrics.ratio_metric import RatioMetric
 from dragoman.metrics.report import ScoreReport, check
 from dragoman.metrics.span_f1 import PREFIXES, span_f1
 from dragoman.metrics.tags import tag_accuracy
 from dragoman.metrics.validation import Metrics
-from dragoman.models.bundle import Bundle
-from dragoman.models.calibration import Calibration
-from dragoman.models.tagger import JointTagger, Tagger
-from dragoman.protocols import Batch
-from dragoman.tasks import words
-from dragoman.tasks.task import Answerer
+from dragoman.search.tags import Chain, best_tags
+from dragoman.tasks.lines import LineBatches
+from dragoman.text.tokenizer_pair import TokenizerPair
 
 
 @dataclass(frozen=True)
@@ -59,42 +55,36 @@ class TaggedLine:
 
 
 class TagAnswerer:
-    def __init__(self, bundle: Bundle) -> None:
-        self.model = cast("Tagger | JointTagger", bundle.model)
-        self.tokenizer = bundle.text.tgt
-        self.lines = words.LineBatches(bundle)
+    """A tagger, ready to answer."""
 
-    @torch.no_grad()
+    def __init__(self, network: ArrayNetwork, config: Config, text: TokenizerPair) -> None:
+        self.network = network
+        self.tokenizer = text.tgt
+        self.lines = LineBatches(config, text)
+
     def __call__(self, texts: Sequence[str]) -> list[TaggedLine]:
         found = [TaggedLine() for _ in texts]
         for batch in self.lines(texts):
-            (ids, p), labels = self.model.tags(batch.src, batch.keep)
-            best = (
-                [] if labels is None else list(zip(*(x.tolist() for x in labels.p.max(dim=1)), strict=True))
-            )
-            weights = None if labels is None or labels.weights is None else labels.weights.tolist()
+            outputs = self.network(batch.src, batch.keep)
+            chain = Chain(*(outputs[name] for name in Chain._fields)) if "start" in outputs else None
+            ids, p = best_tags(outputs["scores"], batch.keep[:, 1:], chain)
             for row, index in enumerate(batch.indices):
                 line = words_of(texts[index])
-                each = weights[row] if weights else [None] * len(line)
-                tags = [self.tokenizer.piece(id) for id in ids[row].tolist()]
-                tagged = map(TaggedWord, line, tags, p[row].tolist(), each)
-                found[index] = TaggedLine(tuple(tagged))
-                if best:
-                    label_p, id = best[row]
-                    label = self.tokenizer.piece(int(id)).removeprefix(LABEL)
-                    found[index] = TaggedLine(found[index].words, label, label_p)
+                weights = outputs["weights"][row].tolist() if "weights" in outputs else [None] * len(line)
+                tags = map(self.tokenizer.piece, ids[row].tolist())
+                words = tuple(map(TaggedWord, line, tags, p[row].tolist(), weights))
+                found[index] = TaggedLine(words, *self.label(outputs["p"][row]) if "p" in outputs else ())
         return found
+
+    def label(self, p: NDArray[np.floating]) -> tuple[str, float]:
+        """Return the best label of a line, and its probability."""
+        id = int(p.argmax())
+        return self.tokenizer.piece(id).removeprefix(LABEL), float(p[id])
 
 
 @dataclass(frozen=True)
 class Tag:
     config: Config
-
-    def collate(self, rows: Sequence[IdPair]) -> Batch:
-        return words.collate(self.config, rows)
-
-    def answerer(self, bundle: Bundle, valid: Sequence[TokenIds] = ()) -> TagAnswerer:
-        return TagAnswerer(bundle)
 
     def metrics(self, outputs: Sequence[str], references: Sequence[str]) -> dict[str, RatioMetric]:
         """Return accuracy, span F₁ if the tags are those of spans, and the accuracy of labels."""
@@ -118,9 +108,6 @@ class Tag:
         scores = {name: metric.score() for name, metric in self.metrics(outputs, references).items()}
         scores["exact_match"] = exact_match(outputs, references).score()
         return ScoreReport(scores, len(references))
-
-    def calibrate(self, answerer: Answerer, pairs: Sequence[Pair]) -> Calibration | None:
-        return None
 
 
 def are_spans(references: Sequence[str]) -> bool:

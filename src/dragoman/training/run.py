@@ -26,7 +26,7 @@ from dragoman.device import choose_device
 from dragoman.durable import make_parents, recover, remove_folder, sweep, write_file
 from dragoman.errors import CheckpointError, UsageError
 from dragoman.models.builders.network import new_model
-from dragoman.tasks.build import build_task
+from dragoman.tasks.collate import build_collate
 from dragoman.tasks.examples import build_examples
 from dragoman.training.build import build_objective, build_schedule, build_updater
 from dragoman.training.distributed.ranks import Ranks, connect
@@ -346,7 +346,7 @@ class Run:
             rank=ranks.rank,
             ranks=ranks.count,
             resegment=data.text if self.config.text.sampling else None,
-            collate=build_task(self.config).collate,
+            collate=build_collate(self.config),
         )
 
     def _write_settings(self, events: Events) -> None:

@@ -15,6 +15,7 @@ from dragoman.data.build import TrainingData
 from dragoman.durable import verify_folder
 from dragoman.models.bundle import save_bundle
 from dragoman.models.calibration import Calibration
+from dragoman.tasks.answerers import learn_calibration
 from dragoman.training.card import model_card
 from dragoman.training.events import FinishedEvent
 from dragoman.training.loop import Loop
@@ -97,4 +98,4 @@ def calibrated(config: Config, loop: Loop, weights: Mapping[str, Tensor]) -> Cal
     with torch.no_grad():
         for name, p in validator.model.named_parameters():
             p.copy_(weights[name])
-    return validator.task.calibrate(validator.answerer, validator.decoded)
+    return learn_calibration(validator.answerer, validator.decoded)

@@ -17,7 +17,9 @@ from dragoman.errors import DataError
 from dragoman.metrics.validation import LOWER_IS_BETTER, Metric, Metrics
 from dragoman.models.builders.network import new_model
 from dragoman.models.bundle import Bundle
+from dragoman.tasks.answerers import build_answerer
 from dragoman.tasks.build import build_task
+from dragoman.tasks.collate import build_collate
 from dragoman.tasks.examples import build_examples
 from dragoman.text.tokenizer_pair import TokenizerPair
 
@@ -61,13 +63,13 @@ class Validator:
         if not usable:
             raise unusable(config.data, limit)
         in_order = sorted(usable, key=lambda item: (len(item[1][1]), len(item[1][0])))
+        collate = build_collate(config)
         rows = VALID_BATCH_FILES if isinstance(examples, Files) else VALID_BATCH_ROWS
         self.batches = [
-            self.task.collate([i for _, i in in_order[k : k + rows]]).to(device)
-            for k in range(0, len(in_order), rows)
+            collate([i for _, i in in_order[k : k + rows]]).to(device) for k in range(0, len(in_order), rows)
         ]
         self.decoded = [p for p, _ in usable[: config.training.valid_decode]]
-        self.answerer = self.task.answerer(Bundle(config, text, self.model), [i for _, i in usable])
+        self.answerer = build_answerer(Bundle(config, text, self.model), [i for _, i in usable])
 
     def __call__(self, weights: Mapping[str, torch.Tensor]) -> ValidationResult:
         start = time.perf_counter()

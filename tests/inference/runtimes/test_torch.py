@@ -16,9 +16,9 @@ from dragoman.config.search import SearchConfig
 from dragoman.errors import ModelError
 from dragoman.inference.model import load
 from dragoman.inference.result import Result
-from dragoman.inference.runtimes.torch import TorchRuntime, invariant_batches
+from dragoman.inference.runtimes.torch import TorchRuntime
 from dragoman.protocols import State, Step
-from dragoman.search.batch_invariance import longest_with_same_padding
+from dragoman.search.batch_invariance import invariant_batches, longest_with_same_padding
 from dragoman.search.beam import BeamSearch
 from dragoman.search.repetition import OutputBounds
 from dragoman.text.specials import EOS

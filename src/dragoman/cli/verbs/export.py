@@ -17,7 +17,8 @@ from dragoman.manifest import SIGNATURE
 
 if TYPE_CHECKING:
     from dragoman.export.ct2 import Exported
-    from dragoman.export.verify import Agreement
+    from dragoman.export.verify import Agreement, Proof
+    from dragoman.export.verify_answers import AnswerProof
 
 HELP = """\
 Write a model for another engine. It is written only if its outputs match those of the model.
@@ -26,6 +27,7 @@ Write a model for another engine. It is written only if its outputs match those 
   dragoman export en-de --to ct2 --quantization int8    a quarter of the size, and faster
   dragoman export en-de --to ct2 -o en-de-ct2
   dragoman export en-de --to onnx                       a recurrent or convolutional model, for ONNX Runtime
+  dragoman export slots --to onnx                       a tagger, a classifier, CTC or a language model
   dragoman export en-de --to argos --languages en de    an .argosmodel for Argos and LibreTranslate"""
 
 TARGETS = ("ct2", "onnx", "argos")
@@ -119,9 +121,19 @@ def as_json(exported: Exported) -> dict[str, object]:
 
 
 def lines(exported: Exported, quantization: str) -> list[str]:
+    from dragoman.export.verify import Proof
+
     proof = exported.proof
+    found = [f"wrote   {exported.path}   {format_bytes(size_of(exported.path))}, {quantization}"]
+    found += proof_lines(proof) if isinstance(proof, Proof) else answer_lines(proof)
+    if exported.rounded:
+        rounded = exported.rounded
+        found.append(f"{quantization:<8}{rounded.same} of {rounded.sentences} greedy outputs stay the same")
+    return found
+
+
+def proof_lines(proof: Proof) -> list[str]:
     found = [
-        f"wrote   {exported.path}   {format_bytes(size_of(exported.path))}, {quantization}",
         f"proven  on {proof.greedy.sentences} sentences {proof.origin}",
         f"        greedy  {agreement(proof.greedy)}",
         f"        beam 5  {agreement(proof.beam)}",
@@ -134,9 +146,15 @@ def lines(exported: Exported, quantization: str) -> list[str]:
     for difference in [*proof.beam.differences, *of_run][:SHOWN]:
         found.append(f'          torch  {difference.our_score:.5f}  "{difference.ours}"')
         found.append(f'          here   {difference.their_score:.5f}  "{difference.theirs}"')
-    if exported.rounded:
-        rounded = exported.rounded
-        found.append(f"{quantization:<8}{rounded.same} of {rounded.sentences} greedy outputs stay the same")
+    return found
+
+
+def answer_lines(proof: AnswerProof) -> list[str]:
+    count = max(each.sentences for each in proof.searches.values())
+    found = [f"proven  on {count} examples {proof.origin}"]
+    found += [f"        {name}  {agreement(each)}" for name, each in proof.searches.items()]
+    if proof.worst_token is not None:
+        found.append(f"        every token of the vocabulary, log p within {proof.worst_token:.1g}")
     return found
 
 

@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     check_arguments(args, files, overrides)
     metrics.check_arguments(args)
     if model and settings_of(model).task != "translate":
-        loaded = cast("TaskModel", open_model(model, device=args.device))
+        loaded = cast("TaskModel", open_model(model, args.runtime, args.device))
         print_scores(args, *score_answers(loaded, files, overrides, args))
         talk(f"Next: {to_run(loaded.config, model)}")
         return 0

@@ -1,16 +1,12 @@
 """The two ONNX graphs of a model: source → initial decoder state; token and state → log p and next state.
 
-`state.json` names the tensors of a state. An axis stays dynamic in a graph only if its size is read from
-`shape`, not by `len`, and if the example inputs are contiguous, so that it is not compared with a stride.
+`state.json` names the tensors of a state.
 """
 
 from __future__ import annotations
 
 import json
-import logging
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,18 +16,20 @@ from torch import nn
 from torch.export import Dim
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 
+from dragoman.export.onnx.trace import trace
 from dragoman.export.onnx.traceable import traceable
 from dragoman.inference.runtimes.onnx_file import ENCODER, FORMAT, STATE, STEP
+from dragoman.models.language_model import LanguageModel
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.protocols import State
 from dragoman.shapes import Bool, Int, Tensor
 from dragoman.text.specials import EOS
 
-OPSET = 20
 B, S, W = "B", "S", "W"  # dynamic axes
 ROWS, WIDTH, LENGTHS = 3, 2, (5, 7)  # of the example inputs: different sizes, none of them 1
 
 Tensors = tuple[Tensor, ...]
+Steps = Seq2Seq | LanguageModel  # networks that are searched step by step
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ class Half:
 class Encoding(nn.Module):
     """A graph from a source to the initial state with one hypothesis per sentence."""
 
-    def __init__(self, model: Seq2Seq, fixed: Half, moving: Half) -> None:
+    def __init__(self, model: Steps, fixed: Half, moving: Half) -> None:
         super().__init__()
         self.model, self.fixed, self.moving = model, fixed, moving
 
@@ -94,7 +92,7 @@ class Stepping(nn.Module):
     Hypotheses have their own axis: moving tensors are B × W × …, so that both sizes are dynamic.
     """
 
-    def __init__(self, model: Seq2Seq, fixed: Half, moving: Half) -> None:
+    def __init__(self, model: Steps, fixed: Half, moving: Half) -> None:
         super().__init__()
         self.model, self.fixed, self.moving = model, fixed, moving
 
@@ -113,7 +111,7 @@ class Stepping(nn.Module):
 
 
 @torch.no_grad()
-def write(model: Seq2Seq, longest: int, folder: Path) -> None:
+def write(model: Steps, longest: int, folder: Path) -> None:
     """Write both graphs, for sources of at most `longest` tokens, and the names of their states."""
     source = torch.full((ROWS, LENGTHS[1]), EOS)
     keep = torch.ones_like(source, dtype=torch.bool)
@@ -137,43 +135,9 @@ def write(model: Seq2Seq, longest: int, folder: Path) -> None:
         (["y", *fixed.names, *moving.names], ["log_p", *nexts, *looks]),
         folder / STEP,
     )
-    facts = {"format": FORMAT, "fixed": fixed.names, "moving": dict(zip(moving.names, nexts, strict=True))}
-    (folder / STATE).write_text(json.dumps({**facts, "attention": bool(looks)}, indent=1) + "\n", "utf-8")
+    write_state(folder, fixed.names, dict(zip(moving.names, nexts, strict=True)), attends=bool(looks))
 
 
-def trace(
-    module: nn.Module,
-    inputs: tuple[Any, ...],
-    axes: tuple[Any, ...],
-    names: tuple[list[str], list[str]],
-    file: Path,
-) -> None:
-    with quiet():
-        program = torch.onnx.export(
-            module.eval(),
-            inputs,
-            dynamo=True,
-            dynamic_shapes=axes,
-            input_names=names[0],
-            output_names=names[1],
-            opset_version=OPSET,
-            verbose=False,
-        )
-    assert program is not None
-    program.save(file, external_data=False)
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Suppress the warnings of torch about optional packages and shared axis names."""
-    loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
+def write_state(folder: Path, fixed: Sequence[str], moving: dict[str, str], *, attends: bool) -> None:
+    facts = {"format": FORMAT, "fixed": fixed, "moving": moving, "attention": attends}
+    (folder / STATE).write_text(json.dumps(facts, indent=1) + "\n", "utf-8")

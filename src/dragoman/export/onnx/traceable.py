@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
 from dragoman.export.onnx.operators import Recurrence
+from dragoman.export.onnx.traceable_attention import OneProductAttention
 from dragoman.models.encoders.conv import ConvEncoder
-from dragoman.models.seq2seq import Seq2Seq
+from dragoman.models.encoders.sentence import MultiKernelEncoder
+from dragoman.nn.attention.multi_head import SelfAttention
 from dragoman.nn.cells.cell import CellState
-from dragoman.nn.characters import CharacterCNN
+from dragoman.nn.characters import CharacterCNN, SpellingCNN
+from dragoman.nn.conv.frames import PooledConvolution, real
 from dragoman.nn.conv.gated import GatedConvolution, glu
 from dragoman.nn.conv.sentence_model import SentenceModel, convolve_features, first
 from dragoman.nn.conv.weight_norm import WeightNormed
@@ -27,27 +30,44 @@ from dragoman.nn.recurrent.layer import RecurrentLayer
 from dragoman.protocols import Memory
 from dragoman.shapes import Bool, Float, Int, Tensor
 
+Model = TypeVar("Model", bound=nn.Module)
 
-def traceable(model: Seq2Seq) -> Seq2Seq:
+
+def traceable(model: Model) -> Model:
     """Return a copy of the model that can be traced."""
     model = deepcopy(model).eval().requires_grad_(False)
-    replace(model, lambda module: MultipliedOut(module) if isinstance(module, WeightNormed) else None)
     for module in model.modules():
         if isinstance(getattr(module, "matrix", None), CharacterCNN):
             spell_out(module)
-    assert isinstance(model.encoder, nn.Module)
-    replace(model.encoder, counterpart_in_encoder)
-    if isinstance(model.encoder, ConvEncoder):
-        model.encoder = MaskedConvEncoder(model.encoder)
+    replace(model, counterpart)
+    encoder = getattr(model, "encoder", None)
+    if isinstance(encoder, nn.Module):
+        replace(encoder, counterpart_in_encoder)
+        model.encoder = counterpart_in_encoder(encoder) or encoder
     return model
 
 
 def replace(module: nn.Module, counterpart: Callable[[nn.Module], nn.Module | None]) -> None:
-    for name, child in module.named_children():
+    """Replace all modules within this one that have a counterpart, from the inside out."""
+    for name, child in list(module.named_children()):
+        replace(child, counterpart)
         if (new := counterpart(child)) is not None:
             setattr(module, name, new)
-        else:
-            replace(child, counterpart)
+
+
+def counterpart(module: nn.Module) -> nn.Module | None:
+    match module:
+        case WeightNormed():
+            return MultipliedOut(module)
+        case SelfAttention():
+            return OneProductAttention(module)
+        case SpellingCNN():
+            return PaddedSpelling(module)
+        case MultiKernelEncoder():
+            return PaddedKernels(module)
+        case PooledConvolution():
+            return PaddedPooling(module)
+    return None
 
 
 def counterpart_in_encoder(module: nn.Module) -> nn.Module | None:
@@ -60,6 +80,8 @@ def counterpart_in_encoder(module: nn.Module) -> nn.Module | None:
             return SideBySide(module)
         case SentenceModel():
             return AllColumns(module)
+        case ConvEncoder():
+            return MaskedConvEncoder(module)
     return None
 
 
@@ -120,6 +142,69 @@ class OneWay(nn.Module):
     ) -> tuple[Float[Tensor, "B S D"], CellState]:
         (h,), (end,) = self.cells(x, keep)
         return self.around(x, h), end
+
+
+class FromZero(nn.Module):
+    """The counterpart of RecurrentLayer in a language model, which reads a whole text from a zero state."""
+
+    def __init__(self, layer: RecurrentLayer) -> None:
+        super().__init__()
+        self.cells = Recurrence((layer.cell,))
+        self.cell, self.around = layer.cell, layer.around
+
+    def forward(
+        self, x: Float[Tensor, "B T X"], state: CellState, extra_input: None
+    ) -> Float[Tensor, "B T D"]:
+        (h,), _ = self.cells(x, torch.ones(x.shape[:2], dtype=torch.bool))
+        return self.around(x, h)
+
+    if TYPE_CHECKING:
+        __call__ = forward
+
+
+class PaddedSpelling(nn.Module):
+    """The counterpart of SpellingCNN, which never cuts off padding."""
+
+    def __init__(self, spell: SpellingCNN) -> None:
+        super().__init__()
+        self.spell = spell
+
+    def forward(self, spelt: Int[Tensor, "N A"]) -> Float[Tensor, "N E"]:
+        return self.spell.read(F.pad(spelt, (0, self.spell.shortest)), (spelt > 0).sum(dim=1))
+
+    if TYPE_CHECKING:
+        __call__ = forward
+
+
+class PaddedKernels(nn.Module):
+    """The counterpart of MultiKernelEncoder, which pads every source."""
+
+    def __init__(self, encoder: MultiKernelEncoder) -> None:
+        super().__init__()
+        self.encoder = encoder
+
+    def forward(self, src: Int[Tensor, "B S *n"], keep: Bool[Tensor, "B S"]) -> Memory:
+        return self.encoder.read(src, keep, self.encoder.shortest)
+
+    if TYPE_CHECKING:
+        __call__ = forward
+
+
+class PaddedPooling(nn.Module):
+    """The counterpart of PooledConvolution: a zero after the last place has the effect of rounding up."""
+
+    def __init__(self, layer: PooledConvolution) -> None:
+        super().__init__()
+        self.K, self.stride = layer.K, layer.stride
+
+    def forward(
+        self, x: Float[Tensor, "B X S F"], keep: Bool[Tensor, "B S"]
+    ) -> tuple[Float[Tensor, "B C M K"], Bool[Tensor, "B M"]]:
+        x = F.pad(real(F.relu(self.K(real(x, keep))), keep), (0, 1, 0, self.stride - 1))
+        return F.max_pool2d(x, (self.stride, 2)), keep[:, :: self.stride]
+
+    if TYPE_CHECKING:
+        __call__ = forward
 
 
 class MaskedConvEncoder(nn.Module):

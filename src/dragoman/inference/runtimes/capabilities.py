@@ -33,7 +33,12 @@ class Capability(NamedTuple):
 
 
 CAPABILITIES = (
-    Capability("seeded samples (search.kind)", lambda call: call.search.kind in ("sample", "mbr")),
+    Capability("minimum Bayes risk (search.kind)", lambda call: call.search.kind == "mbr"),
+    Capability("seeded samples (search.kind)", lambda call: call.search.kind == "sample", STEPWISE),
+    Capability(
+        "seeded samples with the guard (search.guard)",
+        lambda call: call.search.kind == "sample" and call.search.guard,
+    ),
     Capability("diverse beam groups (search.groups)", lambda call: call.beam.groups > 1),
     Capability(
         "this stopping rule of a beam (search.stop)",

@@ -1,19 +1,16 @@
-"""Transcription with PyTorch: log y of every frame by the network, and a search on the host."""
+"""Transcription: log y of every frame by a network, and a search over them, without torch."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from dragoman.config.search import SearchConfig
-from dragoman.data.collate import IdPair, collate, collate_sources
+from dragoman.data.padding import SourceRow, pad_sources
 from dragoman.errors import UsageError
-from dragoman.inference.reranking import refuse_other_language
-from dragoman.inference.runtimes.torch import invariant_batches, pad_batch
+from dragoman.inference.array_network import ArrayNetwork
 from dragoman.inference.transcription import (
     EMPTY,
     Character,
@@ -22,35 +19,41 @@ from dragoman.inference.transcription import (
     aligned,
     transcription,
 )
-from dragoman.models.bundle import Bundle
-from dragoman.models.ctc import CTC, JointCTC
-from dragoman.protocols import send
-from dragoman.search.batch_invariance import padded_length
+from dragoman.search.batch_invariance import invariant_batches, pad_batch, padded_length
 from dragoman.search.ctc.prefix_beam import Fusion, Scorer
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.prefix_scorer import PrefixScorer
+from dragoman.text.tokenizer_pair import TokenizerPair
 
-Row = NDArray[Any]  # ids, or frames (S, F)
-Read = Callable[[Sequence[str]], Sequence[Row]]  # inputs to what the network reads
+ReadRows = Callable[[Sequence[str]], Sequence[SourceRow]]  # inputs to what the network reads
+# log p_att of each hypothesis of a row, by the decoder of a joint model
+AttentionScorer = Callable[[SourceRow, Sequence[Hypothesis]], Sequence[float]]
 
 
 class CTCRuntime:
-    """A model that transcribes. An answer does not depend on the other inputs of a call."""
+    """A model that transcribes. An answer does not depend on the other inputs of a call.
 
-    def __init__(self, bundle: Bundle, read: Read) -> None:
-        assert isinstance(bundle.model, CTC | JointCTC)
-        self.bundle, self.model = bundle, bundle.model
-        self.device = next(bundle.model.parameters()).device
-        self.text = bundle.text
-        self.search = bundle.config.search
+    `scorer` is a language model that is fused into prefix beam search, with search.lm_weight; `attention` is
+    the decoder of a joint model, which re-ranks with the weight 1 − `ctc_weight`.
+    """
+
+    def __init__(
+        self,
+        network: ArrayNetwork,
+        text: TokenizerPair,
+        search: SearchConfig,
+        read: ReadRows,
+        *,
+        scorer: Scorer | None = None,
+        attention: AttentionScorer | None = None,
+        ctc_weight: float = 1.0,
+    ) -> None:
+        self.network = network
+        self.text = text
+        self.search = search
         self.read = read
-        self.scorer: Scorer | None = None
-
-    def fuse(self, lm: Bundle) -> None:
-        """Fuse a language model into prefix beam search, with search.lm_weight."""
-        refuse_other_language(self.bundle, lm)
-        lm.model.to(self.device)
-        self.scorer = PrefixScorer(lm.stepper, self.device)
+        self.scorer = scorer
+        self.attention = attention
+        self.ctc_weight = ctc_weight
 
     def __call__(
         self,
@@ -68,46 +71,44 @@ class CTCRuntime:
             raise UsageError(
                 "Words cannot be forbidden in a transcription.", where="--forbid", hint="Leave it out."
             )
-        config = search or self.search
-        ctc_search, found = build_search(config, self.scorer), [EMPTY for _ in inputs]
-        for index, row, log_y in self._frames(inputs, config.batch_sentences):
+        return self.transcribe(self.read(inputs), search or self.search)
+
+    def transcribe(self, rows: Sequence[SourceRow], config: SearchConfig) -> list[Transcription]:
+        ctc_search, found = build_search(config, self.scorer), [EMPTY for _ in rows]
+        for index, log_y in self._frames(rows, config.batch_sentences):
             hypotheses = ctc_search(log_y)
-            if isinstance(self.model, JointCTC):
-                hypotheses = self._reranked(self.model, row, hypotheses)
+            if self.attention:
+                hypotheses = joint_ranking(
+                    hypotheses, self.attention(rows[index], hypotheses), self.ctc_weight
+                )
             found[index] = transcription(log_y, self.text.tgt, hypotheses[: config.n_best])
         return found
 
     def align(self, inputs: Sequence[str], texts: Sequence[str]) -> list[list[Character]]:
         """Return where the characters of a given text are in each input (forced alignment)."""
         found: list[list[Character]] = [[] for _ in inputs]
-        for index, _, log_y in self._frames(inputs, self.search.batch_sentences):
+        for index, log_y in self._frames(self.read(inputs), self.search.batch_sentences):
             tokens = self.text.tgt.encode(texts[index])
             found[index] = aligned(log_y, self.text.tgt, tokens, texts[index])
         return found
 
-    def _frames(self, inputs: Sequence[str], size: int) -> Iterator[tuple[int, Row, NDArray[np.float32]]]:
-        """Yield the index, the row and log y [S V] of each input that is not empty."""
-        rows = self.read(inputs)
+    def _frames(self, rows: Sequence[SourceRow], size: int) -> Iterator[tuple[int, NDArray[np.float32]]]:
+        """Yield the index and log y [S V] of each row that is not empty."""
         lengths = [len(row) for row in rows]
         for indices in invariant_batches(lengths, size):
             some = pad_batch([rows[index] for index in indices])
-            src, keep = collate_sources(some, padded_length(lengths[indices[0]]))
-            with torch.no_grad():
-                log_y, keep = self.model.frames(send(src, self.device), send(keep, self.device))
-            for index, y, mask in zip(indices, log_y.cpu().numpy(), keep.cpu().numpy(), strict=False):
-                yield index, rows[index], y[mask]
+            outputs = self.network(*pad_sources(some, padded_length(lengths[indices[0]])))
+            for index, y, real in zip(indices, outputs["log_y"], outputs["frames"], strict=False):
+                yield index, y[real]
 
-    @torch.no_grad()
-    def _reranked(self, model: JointCTC, row: Row, found: Sequence[Hypothesis]) -> list[Hypothesis]:
-        """Return the hypotheses by λ log p_ctc + (1 − λ) log p_att (Watanabe et al. 2017, eq. 13)."""
-        pairs: list[IdPair] = [(row, h.tokens) for h in found]
-        log_p = model.log_p_attention(collate(pad_batch(pairs)).to(self.device)).tolist()
-        weight = model.ctc_weight
-        scored = [
-            h._replace(score=weight * h.score + (1.0 - weight) * p)
-            for h, p in zip(found, log_p, strict=False)
-        ]
-        return sorted(scored, key=lambda h: -h.score)
+
+def joint_ranking(found: Sequence[Hypothesis], log_p: Sequence[float], ctc_weight: float) -> list[Hypothesis]:
+    """Return the hypotheses by λ log p_ctc + (1 − λ) log p_att (Watanabe et al. 2017, eq. 13)."""
+    scored = [
+        h._replace(score=ctc_weight * h.score + (1.0 - ctc_weight) * p)
+        for h, p in zip(found, log_p, strict=True)
+    ]
+    return sorted(scored, key=lambda h: -h.score)
 
 
 def build_search(config: SearchConfig, scorer: Scorer | None = None) -> CTCSearch:

@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.config.load import load_written
+from dragoman.config.root import Config
 from dragoman.errors import MissingExtra, UsageError
 from dragoman.inference.runtimes.exported import ExportRuntime
 from dragoman.inference.runtimes.runtime import Engine, RuntimeName
-from dragoman.manifest import Manifest
+from dragoman.manifest import Manifest, Read
 from dragoman.models.calibration import FILE as CALIBRATION
 from dragoman.models.calibration import Calibration, read_calibration
-from dragoman.models.folder import EXPORTS, SETTINGS, TEXT, open_export, open_folder
+from dragoman.models.folder import EXPORTS, SETTINGS, TEXT, holds_export, open_export, open_folder
 from dragoman.text.build import load as load_text
+from dragoman.text.tokenizer_pair import TokenizerPair
 
 
 class RuntimePackage(NamedTuple):
@@ -33,7 +35,7 @@ PACKAGES: dict[RuntimeName, RuntimePackage] = {
 
 def find_export(folder: Path, name: RuntimeName) -> Path | None:
     """Return the folder of an export: in the model folder, or `folder` itself, if it is an export."""
-    return next((p for p in (folder / name, folder) if (p / EXPORTS[name]).is_file()), None)
+    return next((p for p in (folder / name, folder) if holds_export(p, name)), None)
 
 
 def pick_runtime(folder: Path) -> RuntimeName | None:
@@ -47,7 +49,18 @@ def is_installed(package: str) -> bool:
     return find_spec(package) is not None
 
 
-def open_export_runtime(folder: Path, name: RuntimeName, device: str = "cpu") -> ExportRuntime:
+class ExportParts(NamedTuple):
+    """The parts of an export, whose graphs or weights are read by `read`."""
+
+    folder: Path
+    read: Read
+    config: Config
+    text: TokenizerPair
+    calibration: Calibration | None
+
+
+def open_parts(folder: Path, name: RuntimeName) -> tuple[ExportParts, Manifest]:
+    """Return the export for an engine and its manifest; raise UsageError or MissingExtra if there is none."""
     if name not in PACKAGES:
         raise UsageError(
             f'There is no runtime "{name}".',
@@ -60,7 +73,7 @@ def open_export_runtime(folder: Path, name: RuntimeName, device: str = "cpu") ->
         raise UsageError(
             f"This folder has no export for {name}.",
             where=str(folder),
-            expected=str(folder / name / EXPORTS[name]),
+            expected=" or ".join(str(folder / name / file) for file in EXPORTS[name]),
             hint=f"dragoman export {folder} --to {name}",
         )
     if not is_installed(package.name):
@@ -71,12 +84,16 @@ def open_export_runtime(folder: Path, name: RuntimeName, device: str = "cpu") ->
         )
     model = open_folder(folder)
     export = model if home == folder else open_export(home, model)
-    config = load_written(home / SETTINGS, export.read)
-    text = load_text(home / TEXT, export.read)
-    engine: Engine = import_module(package.module).open_engine(home, export.read, config.model, text, device)
     # The model's own calibration may be newer than the one in its export.
     calibration = load_calibration(model) or load_calibration(export)
-    export.verify()
+    config, text = load_written(home / SETTINGS, export.read), load_text(home / TEXT, export.read)
+    return ExportParts(home, export.read, config, text, calibration), export
+
+
+def open_export_runtime(folder: Path, name: RuntimeName, device: str = "cpu") -> ExportRuntime:
+    (home, read, config, text, calibration), manifest = open_parts(folder, name)
+    engine: Engine = import_module(PACKAGES[name].module).open_engine(home, read, config.model, text, device)
+    manifest.verify()
     return ExportRuntime(engine, config, text, calibration)
 
 

@@ -22,6 +22,7 @@ from dragoman.manifest import Read
 from dragoman.search.batch_invariance import length_batches
 from dragoman.search.hypothesis import Hypothesis, best_of
 from dragoman.search.numpy.processors import force_prefix, min_length, no_repeat_ngram
+from dragoman.search.numpy.sample import ArraySampleSearch
 from dragoman.search.numpy.search import (
     ArrayState,
     Bools,
@@ -33,7 +34,7 @@ from dragoman.search.numpy.search import (
     greedy_steps,
     of_one,
 )
-from dragoman.search.scores import length_normalised
+from dragoman.search.scores import Normalise, length_normalised
 from dragoman.search.stopping import StopRule
 from dragoman.text.specials import BOS, PAD
 from dragoman.text.tokenizer_pair import TokenizerPair
@@ -121,12 +122,14 @@ class OnnxEngine:
         normalise = partial(length_normalised, alpha=config.length_penalty)
         found: dict[int, list[Hypothesis]] = {}
         batches, every = partial(self._batches, sources, config, prefixes), range(len(sources))
-        if config.kind == "greedy" or config.size == 1:
+        if config.kind != "beam" or config.size == 1:
+            search = (
+                build_samples(config, normalise)
+                if config.kind == "sample"
+                else partial(greedy, max_length=config.max_length, normalise=normalise)
+            )
             for indices, batch, rules in batches(every):
-                best = greedy(
-                    self.graphs, *batch, max_length=config.max_length, normalise=normalise, rules=rules
-                )
-                found.update(zip(indices, best, strict=True))
+                found.update(zip(indices, search(self.graphs, *batch, rules=rules), strict=True))
             return [found[index] for index in every]
         rule = StopRule(config.stop, config.size, config.n_best, config.max_length, normalise)
         lost: list[int] = []
@@ -219,6 +222,18 @@ def session(graph: bytes, file: Path, threads: int, providers: Sequence[Any]) ->
             where=str(file),
             hint="Export the model again: dragoman export MODEL --to onnx",
         ) from None
+
+
+def build_samples(config: SearchConfig, normalise: Normalise) -> ArraySampleSearch:
+    return ArraySampleSearch(
+        size=config.n_best,
+        max_length=config.max_length,
+        temperature=config.temperature,
+        top_k=config.top_k,
+        top_p=config.top_p,
+        seed=config.seed,
+        normalise=normalise,
+    )
 
 
 def processors_of(config: SearchConfig, prefixes: Sequence[IdSequence] | None) -> list[Processor]:

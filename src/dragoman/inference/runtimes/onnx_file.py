@@ -1,14 +1,16 @@
 """Checks of the graphs of an ONNX directory, before ONNX Runtime loads them.
 
 Each graph must contain all its weights, use only standard ONNX operators, have no subgraphs, and have the
-inputs and outputs that state.json and the vocabulary require. What its operators compute is not checked.
+inputs and outputs that its task, state.json and the vocabulary require. What its operators compute is not
+checked.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,13 +19,27 @@ from dragoman.manifest import Read
 from dragoman.protobuf import Field, fields, varints
 
 ENCODER, STEP, STATE = "encoder.onnx", "step.onnx", "state.json"
+NETWORK = "network.onnx"  # of a model without a decoder
+SCORE = "score.onnx"  # of a language model
 FORMAT = 1
+# The outputs of a network of each task, with and without a chain of tags, a label, and weights of words.
+OUTPUTS = {
+    "classify": [("p",), ("p", "weights")],
+    "tag": [
+        ("scores", *chain, *label)
+        for chain in ((), ("start", "steps", "end"))
+        for label in ((), ("p",), ("p", "weights"))
+    ],
+    "transcribe": [("log_y", "frames")],
+}
 MOST_NODES, DEEPEST = 100_000, 8
 # Field numbers of onnx.proto, and the bytes per number of its data types.
 GRAPH, OPSET, FUNCTIONS, TRAINING = 7, 8, 25, 20
 NODE, TENSOR, INPUT, OUTPUT, SPARSE = 1, 5, 11, 12, 15
 SIZES = {1: 4, 2: 1, 3: 1, 6: 4, 7: 8, 9: 1, 10: 2, 11: 8, 16: 2}
 OWN = ("", "ai.onnx")  # domains of the standard ONNX operators
+
+Shapes = dict[str, list[int | None]]  # by name; None is a dynamic size
 
 
 class State(NamedTuple):
@@ -40,25 +56,54 @@ def read_onnx(folder: Path, read: Read, entries: int | None) -> tuple[State, dic
     `entries` is the size of the target vocabulary, if it is known.
     """
     files = {name: read(folder / name) for name in (STATE, ENCODER, STEP)}
-    try:
-        name = STATE
+    with as_exported(folder / STATE):
         state = state_of(json.loads(files[STATE].decode("utf-8")))
-        tensors = [*state.fixed, *state.moving]
-        outputs = ["log_p", *state.moving.values(), *["attention"] * state.attends]
-        name = ENCODER
+    tensors = [*state.fixed, *state.moving]
+    outputs = ["log_p", *state.moving.values(), *["attention"] * state.attends]
+    with as_exported(folder / ENCODER):
         refuse_other_graph(files[ENCODER], ["src", "keep"], tensors)
-        name = STEP
+    with as_exported(folder / STEP):
         found = refuse_other_graph(files[STEP], ["y", *tensors], outputs)
-        if entries is not None and found["log_p"][-1:] != [entries]:
-            raise ValueError(f"log_p has the shape {found['log_p']}, but the vocabulary {entries:,} entries")
+        refuse_other_vocabulary("log_p", found, entries)
+    return state, {name: files[name] for name in (ENCODER, STEP)}
+
+
+def read_network(folder: Path, read: Read, task: str, entries: int) -> tuple[list[str], bytes]:
+    """Return the names of the outputs of network.onnx, and the graph; `entries` is the target vocabulary."""
+    raw = read(folder / NETWORK)
+    with as_exported(folder / NETWORK):
+        found = refuse_other_graph(raw, ["src", "keep"], *OUTPUTS[task])
+        names = [*found]
+        has_blank = task == "transcribe"
+        refuse_other_vocabulary(names[0], found, entries + has_blank)
+    return names, raw
+
+
+def read_score(folder: Path, read: Read) -> bytes:
+    """Return score.onnx of a language model."""
+    raw = read(folder / SCORE)
+    with as_exported(folder / SCORE):
+        refuse_other_graph(raw, ["before", "y"], ["log_p"])
+    return raw
+
+
+@contextmanager
+def as_exported(file: Path) -> Iterator[None]:
+    """Raise a ModelError about this file if it is not as the exporter writes it."""
+    try:
+        yield
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ModelError(
-            f"{name} is not as dragoman export writes it: {error}.",
-            where=str(folder / name),
+            f"{file.name} is not as dragoman export writes it: {error}.",
+            where=str(file),
             expected="a graph of this model; ONNX Runtime has not loaded it",
             hint="Export the model again: dragoman export MODEL --to onnx",
         ) from None
-    return state, {name: files[name] for name in (ENCODER, STEP)}
+
+
+def refuse_other_vocabulary(name: str, shapes: Shapes, entries: int | None) -> None:
+    if entries is not None and shapes[name][-1:] != [entries]:
+        raise ValueError(f"{name} has the shape {shapes[name]}, but the vocabulary {entries:,} entries")
 
 
 def state_of(facts: Any) -> State:
@@ -71,10 +116,16 @@ def state_of(facts: Any) -> State:
     return State(fixed, moving, facts["attention"])
 
 
-def refuse_other_graph(
-    raw: bytes, inputs: Iterable[str], outputs: Iterable[str]
-) -> dict[str, list[int | None]]:
-    """Return the shape of each input and output; None is a dynamic size."""
+def refuse_other_graph(raw: bytes, inputs: Sequence[str], *outputs: Sequence[str]) -> Shapes:
+    """Return the shapes of the outputs, which must have one of these sequences of names."""
+    given, found = shapes_of(raw)
+    if [*given] != [*inputs] or [*found] not in [[*names] for names in outputs]:
+        raise ValueError(f"its inputs are {', '.join(given)[:80]}, its outputs {', '.join(found)[:80]}")
+    return found
+
+
+def shapes_of(raw: bytes) -> tuple[Shapes, Shapes]:
+    """Return the shapes of the inputs and of the outputs of a graph; raise ValueError if it is not safe."""
     graphs = []
     for field in fields(raw):
         match field.number:
@@ -85,8 +136,7 @@ def refuse_other_graph(
             case number if number == GRAPH:
                 graphs.append(field.inner)
     (graph,) = graphs
-    given: dict[str, list[int | None]] = {}
-    names: dict[int, list[str]] = {INPUT: [], OUTPUT: []}
+    shapes: dict[int, Shapes] = {INPUT: {}, OUTPUT: {}}
     nodes = 0
     for field in fields(graph):
         if field.number == NODE:
@@ -96,15 +146,12 @@ def refuse_other_graph(
             refuse_other_tensor(field)
         elif field.number == SPARSE or nodes > MOST_NODES:
             raise ValueError("it has sparse weights or too many nodes")
-        elif field.number in names:
+        elif field.number in shapes:
             name, shape = value_of(field)
-            names[field.number].append(name)
-            given[name] = shape
-    if (names[INPUT], names[OUTPUT]) != ([*inputs], [*outputs]):
-        raise ValueError(
-            f"its inputs are {', '.join(names[INPUT])[:80]}, its outputs {', '.join(names[OUTPUT])[:80]}"
-        )
-    return given
+            if name in shapes[field.number]:
+                raise ValueError(f"{name[:80]} appears twice")
+            shapes[field.number][name] = shape
+    return shapes[INPUT], shapes[OUTPUT]
 
 
 def domain(field: Field, number: int) -> str:

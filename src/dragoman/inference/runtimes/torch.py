@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple, TypeVar, Unpack
+from typing import NamedTuple, Unpack
 
 from dragoman.config.search import SearchConfig
 from dragoman.data.collate import collate_sources
@@ -26,7 +25,7 @@ from dragoman.inference.runtimes.prefix_tokens import PrefixForcer
 from dragoman.inference.runtimes.runtime import IdSequence, RuntimeName, TextRuntime, TokenScores, text_deltas
 from dragoman.models.bundle import Bundle, load_bundle
 from dragoman.protocols import Stepper, send
-from dragoman.search.batch_invariance import MIN_ROWS, padded_length
+from dragoman.search.batch_invariance import invariant_batches, pad_batch, padded_length
 from dragoman.search.build import Search, build, build_greedy, build_normalise, build_rules, is_beam
 from dragoman.search.forced import Forced, forced
 from dragoman.search.greedy import greedy_tokens
@@ -37,10 +36,6 @@ from dragoman.shapes import Bool, Int, Tensor
 from dragoman.steering.options import SteeringOptions
 from dragoman.steering.plan import SteeringPlan
 from dragoman.text.specials import EOS
-
-T = TypeVar("T")
-
-BATCH_TOKENS = 8192  # of source at most: the memory of attention grows with the square of the length
 
 
 class SearchJob(NamedTuple):
@@ -310,25 +305,9 @@ def token_scores(seen: Forced, row: int, S: int, T: int) -> TokenScores:
     return TokenScores(seen.log_p[row, :T].tolist(), seen.entropy[row, :T].tolist(), attention)
 
 
-def pad_batch(rows: Sequence[T]) -> list[T]:
-    """Extend a batch to MIN_ROWS by repeating its last row."""
-    return [*rows, *[rows[-1]] * max(MIN_ROWS - len(rows), 0)]
-
-
 def no_trace(kind: str) -> UsageError:
     return UsageError(
         "Only greedy and beam search have a trace: samples have no candidates.",
         where=f'search.kind = "{kind}"',
         hint="search.kind=beam",
     )
-
-
-def invariant_batches(lengths: Sequence[int], size: int) -> Iterator[list[int]]:
-    """Yield the indices of sentences with the same padded length, `size` at most, without empty ones.
-
-    They are sorted by length, so that sentences that end early are in the same batch.
-    """
-    order = sorted((index for index, length in enumerate(lengths) if length), key=lengths.__getitem__)
-    for length, group in groupby(order, lambda index: padded_length(lengths[index])):
-        alike, most = list(group), min(size, max(BATCH_TOKENS // length, MIN_ROWS))
-        yield from (alike[i : i + most] for i in range(0, len(alike), most))

@@ -20,8 +20,9 @@ from dragoman.allocator import keep_freed_memory
 from dragoman.config.search import SearchConfig
 from dragoman.cores import threads
 from dragoman.inference.result import EMPTY, Result
-from dragoman.inference.runtimes.torch import TorchRuntime, invariant_batches, load_torch_runtime
+from dragoman.inference.runtimes.torch import TorchRuntime, load_torch_runtime
 from dragoman.models.bundle import Bundle
+from dragoman.search.batch_invariance import invariant_batches
 from dragoman.steering.options import SteeringOptions
 from dragoman.worker import begin_worker
 

@@ -45,7 +45,7 @@ class CausalTransformer(nn.Module):
     def start(self, memory: Memory, width: int) -> State:
         attention = self.layers[0].attention
         features = attention.W_o.in_features // attention.heads
-        empty = attention.W_o.weight.new_empty(len(memory.keep) * width, attention.kv_heads, 0, features)
+        empty = attention.W_o.weight.new_empty(memory.keep.shape[0] * width, attention.kv_heads, 0, features)
         return State((), TransformerDecoderCache(0, [KeyValue(empty, empty) for _ in self.layers]))
 
     def step(self, y: Int[Tensor, " N"], state: State) -> tuple[Float[Tensor, "N D"], State, None]:

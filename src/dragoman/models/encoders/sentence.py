@@ -65,8 +65,12 @@ class MultiKernelEncoder(nn.Module):
         self.shortest = max(kernels)
 
     def forward(self, src: Int[Tensor, "B S *n"], keep: Bool[Tensor, "B S"]) -> Memory:
+        return self.read(src, keep, max(self.shortest - src.shape[1], 0))
+
+    def read(self, src: Int[Tensor, "B S *n"], keep: Bool[Tensor, "B S"], more: int) -> Memory:
+        """Return the memory, of a source with `more` tokens of padding, so that each filter fits into it."""
         x = self.embed(src)
-        padded = F.pad(x * keep.unsqueeze(2), (0, 0, 0, max(self.shortest - x.shape[1], 0)))
+        padded = F.pad(x * keep.unsqueeze(2), (0, 0, 0, more))
         z = torch.cat([filters(padded, keep.sum(dim=1)) for filters in self.filters], dim=1)
         return Memory(x, keep, self.dropout(z))
 

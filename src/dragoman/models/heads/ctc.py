@@ -9,7 +9,7 @@ from torch import nn
 
 from dragoman.losses.fast.ctc import ctc
 from dragoman.nn.split_states import SplitStates
-from dragoman.protocols import Batch, LossSum, Memory
+from dragoman.protocols import Batch, LossSum, Memory, Outputs
 from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import BOS, EOS, PAD
 
@@ -21,6 +21,9 @@ class Frames(NamedTuple):
 
     log_y: Float[Tensor, "B S V"]
     keep: Bool[Tensor, "B S"]
+
+    def outputs(self) -> Outputs:
+        return {"log_y": self.log_y, "frames": self.keep}
 
 
 class CTCHead(nn.Module):

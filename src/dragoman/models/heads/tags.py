@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-import torch
 from torch import nn
 
 from dragoman.models.heads.token import TokenHead
 from dragoman.nn.crf import CRF, NEVER
 from dragoman.nn.embedding import embedding_matrix
-from dragoman.protocols import LossSum
+from dragoman.protocols import LossSum, Outputs
 from dragoman.shapes import Bool, Float, Int, Tensor
-
-Tags = tuple[Int[Tensor, "B T"], Float[Tensor, "B T"]]
 
 
 @runtime_checkable
@@ -22,8 +19,11 @@ class TagHead(Protocol):
         self, h: Float[Tensor, "B T D"], y: Int[Tensor, "B T"], keep: Bool[Tensor, "B T"]
     ) -> LossSum: ...
 
-    def tags(self, h: Float[Tensor, "B T D"], keep: Bool[Tensor, "B T"]) -> Tags:
-        """Return the best tag of each word and its probability; padding is not specified."""
+    def scores(self, h: Float[Tensor, "B T D"]) -> Outputs:
+        """Return `scores` of the tags, (B, T, V), and those of a `Chain` if the tags depend on each other.
+
+        `search/tags.py` finds the best tags.
+        """
 
 
 class SoftmaxTags(nn.Module):
@@ -42,9 +42,9 @@ class SoftmaxTags(nn.Module):
     def loss(self, h: Float[Tensor, "B T D"], y: Int[Tensor, "B T"], keep: Bool[Tensor, "B T"]) -> LossSum:
         return self.head.loss(h[keep], y[keep])
 
-    def tags(self, h: Float[Tensor, "B T D"], keep: Bool[Tensor, "B T"]) -> Tags:
-        p, y = best(self.head(h.flatten(0, 1)), self.never)
-        return y.view(keep.shape), p.view(keep.shape)
+    def scores(self, h: Float[Tensor, "B T D"]) -> Outputs:
+        log_p = self.head(h.flatten(0, 1)).unflatten(0, h.shape[:2])
+        return {"scores": log_p.masked_fill(self.never, float("-inf"))}
 
 
 class CRFTags(nn.Module):
@@ -65,14 +65,7 @@ class CRFTags(nn.Module):
         nll = self.crf.nll(self.P(h).float(), y, keep).sum()
         return LossSum(nll, nll.detach())
 
-    def tags(self, h: Float[Tensor, "B T D"], keep: Bool[Tensor, "B T"]) -> Tags:
+    def scores(self, h: Float[Tensor, "B T D"]) -> Outputs:
+        start, steps = self.crf.allowed()
         P = self.P(h).float() + NEVER * self.never
-        y, _ = self.crf.viterbi(P, keep)
-        return y, self.crf.marginals(P, keep).gather(2, y.unsqueeze(2)).squeeze(2)
-
-
-def best(
-    log_p: Float[Tensor, "N V"], never: Bool[Tensor, " V"]
-) -> tuple[Float[Tensor, " N"], Int[Tensor, " N"]]:
-    """Return the probability and the id of the best entry, among those that are answers."""
-    return torch.softmax(log_p.masked_fill(never, float("-inf")), dim=1).max(dim=1)
+        return {"scores": P, "start": start, "steps": steps, "end": self.crf.end}

@@ -28,7 +28,7 @@ class LearnedQuery(nn.Module):
 
     def forward(self, h: Float[Tensor, "B S D"], keep: Bool[Tensor, "B S"]) -> Pooled:
         """Return c and α."""
-        e = self.score.score(self.q.expand(len(h), 1, -1), self.score.keys(h))
+        e = self.score.score(self.q.expand(h.shape[0], 1, -1), self.score.keys(h))
         return pool(e, self.values(h), keep)
 
     if TYPE_CHECKING:

@@ -1,0 +1,55 @@
+"""What tagging and classification have in common: lines of words become padded arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.config.root import Config
+from dragoman.data.padding import IdRow, pad
+from dragoman.data.readers.tagged import words_of
+from dragoman.search.batch_invariance import invariant_batches, pad_batch, padded_length
+from dragoman.text.tokenizer_pair import TokenizerPair
+from dragoman.text.tokenizers.spelled import is_word, spelled_rows
+
+BATCH_LINES = 64
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+def pad_lines(config: Config, rows: Sequence[IdRow], length: int | None = None) -> tuple[Ints, Bools]:
+    """Return x₁ … x_n </s> and its mask; a spelled word is a row of its own."""
+    return spelled_rows(rows, length) if is_spelled(config) else pad(rows, length)
+
+
+def is_spelled(config: Config) -> bool:
+    return config.text.src_units.kind == "spelled"
+
+
+class Lines(NamedTuple):
+    """Lines that are answered together. `src` may have more rows, which repeat the last line."""
+
+    indices: list[int]
+    src: Ints  # [B S], or [B S C] if words are spelled
+    keep: Bools  # [B S]
+
+
+class LineBatches:
+    """The lines of a call as batches, in which the answer to a line does not depend on the others."""
+
+    def __init__(self, config: Config, text: TokenizerPair) -> None:
+        self.config = config
+        self.text = text
+
+    def __call__(self, texts: Sequence[str]) -> Iterator[Lines]:
+        """Yield all lines with words, by their length."""
+        most = self.config.model.longest_source
+        rows = [row[:most] for row in self.text.read([" ".join(words_of(text)) for text in texts])]
+        lengths = [int(is_word(row).sum()) if is_spelled(self.config) else len(row) for row in rows]
+        for indices in invariant_batches(lengths, BATCH_LINES):
+            length = min(padded_length(lengths[indices[0]]), most + 1)  # the positions of the model
+            yield Lines(indices, *pad_lines(self.config, pad_batch([rows[i] for i in indices]), length))
