@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from dragoman.config.model import ModelConfig
+from dragoman.config.parts.embedding import FramePart
 from dragoman.config.parts.head import AdaptiveHeadPart, FrameHeadPart, StateHeadPart
 from dragoman.config.parts.no_encoder import NoEncoderPart
 from dragoman.config.parts.transformer import TransformerPart
+
+NO_FILES = "{} of pictures, sounds or numbers (it runs with PyTorch)"
 
 
 def reasons(model: ModelConfig, target: str) -> list[str]:
@@ -27,6 +30,9 @@ def _ct2(model: ModelConfig) -> Iterator[str]:
         return
     if isinstance(model.encoder, NoEncoderPart):
         yield f"no encoder (ct2 runs only models that translate{elsewhere})"
+        return
+    if isinstance(model.src_embedding, FramePart):
+        yield NO_FILES.format(model.src_embedding.kind)
         return
     for side, part in (("encoder", model.encoder), ("decoder", model.decoder)):
         if not isinstance(part, TransformerPart):
@@ -49,6 +55,9 @@ def _onnx(model: ModelConfig) -> Iterator[str]:
     if isinstance(model.encoder, NoEncoderPart):  # language models
         if isinstance(model.decoder, TransformerPart) and model.decoder.window is not None:
             yield f"window of {model.decoder.window} (the steps of an export see all tokens)"
+        return
+    if isinstance(model.src_embedding, FramePart):
+        yield NO_FILES.format(model.src_embedding.kind)
         return
     for side, part in (("encoder", model.encoder), ("decoder", model.decoder)):
         if isinstance(part, TransformerPart):

@@ -90,6 +90,19 @@ class Config(Section):
         return min([self.data.max_length, *(limit - 1 for limit in limits if limit is not None)])
 
     @property
+    def longest_source(self) -> int:
+        """The maximum length of a source of the model: tokens, excluding </s>, or frames."""
+        source = self.data_of_run.source
+        # Frames have no </s>, but a batch of them is padded as if they had.
+        return self.model.longest_source if isinstance(source, TextSource) else source.max_frames - 1
+
+    @property
+    def is_text_to_text(self) -> bool:
+        """Whether a text becomes another one, token by token, by an encoder and a decoder."""
+        is_decoded = len(self.model.parts) == 2 and not isinstance(self.model.head, FrameHeadPart)
+        return is_decoded and isinstance(self.data.source, TextSource)
+
+    @property
     def data_of_run(self) -> DataConfig:
         """The data settings with these limits, from which the token store is built."""
         source, part, positions = self.data.source, self.model.src_embedding, self.model.encoder.longest

@@ -19,7 +19,7 @@ from dragoman.errors import DragomanError
 from dragoman.export.probe_sentences import ROW, SEED, every_entry
 from dragoman.models.bundle import Bundle
 from dragoman.tasks.examples import build_examples
-from dragoman.tasks.transcribe import build_reader
+from dragoman.tasks.sources import build_reader
 
 EXAMPLES = 64
 FRAMES = (4, 150)  # of a random signal

@@ -65,8 +65,8 @@ class Bundle:
 
     @property
     def longest_source(self) -> int:
-        """Return the maximum number of source tokens, excluding </s>."""
-        return self.config.model.longest_source
+        """Return the maximum number of source tokens, excluding </s>, or of frames."""
+        return self.config.longest_source
 
     @property
     def longest_target(self) -> int:

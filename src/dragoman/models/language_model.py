@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dragoman.protocols import Batch, Decoder, Head, LossSum, Memory, Network, State, Step
-from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.shapes import Bool, Float, Int, Shaped, Tensor
 
 
 class LanguageModel(Network):
@@ -33,7 +33,7 @@ class LanguageModel(Network):
         h = self.decoder(nothing(before), before)
         return self.head(h.flatten(0, 1)).unflatten(0, before.shape)
 
-    def start(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], width: int) -> State:
+    def start(self, src: Shaped[Tensor, "B S *f"], keep: Bool[Tensor, "B S"], width: int) -> State:
         return self.decoder.start(nothing(src), width)
 
     def step(self, y: Int[Tensor, " N"], state: State) -> Step:

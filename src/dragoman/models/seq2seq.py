@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dragoman.protocols import Batch, Decoder, Encoder, Head, LossSum, Network, State, Step
-from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.shapes import Bool, Float, Int, Shaped, Tensor
 
 
 class Seq2Seq(Network):
@@ -26,7 +26,7 @@ class Seq2Seq(Network):
         h = self.decoder(self.encoder(batch.src, batch.src_keep), batch.tgt_in)
         return self.head(h.flatten(0, 1)).unflatten(0, batch.tgt_in.shape)
 
-    def start(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], width: int) -> State:
+    def start(self, src: Shaped[Tensor, "B S *f"], keep: Bool[Tensor, "B S"], width: int) -> State:
         return self.decoder.start(self.encoder(src, keep), width)
 
     def step(self, y: Int[Tensor, " N"], state: State) -> Step:

@@ -30,7 +30,7 @@ from dragoman.search.repetition import LoopBounds
 from dragoman.search.scores import Normalise, length_normalised, refuse_nan
 from dragoman.search.stopping import Stop, StopRule
 from dragoman.search.trace import CandidateRow, Recorder
-from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.shapes import Bool, Float, Int, Shaped, Tensor
 from dragoman.text.specials import BOS, EOS
 
 
@@ -84,7 +84,7 @@ class BeamSearch:
 
     @torch.inference_mode()
     def __call__(
-        self, stepper: Stepper, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]
+        self, stepper: Stepper, src: Shaped[Tensor, "B S *f"], keep: Bool[Tensor, "B S"]
     ) -> list[list[Hypothesis]]:
         start = self.begin(stepper, src, keep)
         groups = [[Group() for _ in range(self.groups)] for _ in src]
@@ -133,7 +133,7 @@ class BeamSearch:
                 break
             beam = advance(beam, chosen, step.state, rows_to_keep(still))
 
-    def begin(self, stepper: Stepper, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]) -> BeamState:
+    def begin(self, stepper: Stepper, src: Shaped[Tensor, "B S *f"], keep: Bool[Tensor, "B S"]) -> BeamState:
         B, W = len(src), self.size
         log_p = torch.full((B, W), -torch.inf)
         log_p[:, :: W // self.groups] = 0.0  # all hypotheses begin alike, so one per group is enough
@@ -303,7 +303,7 @@ class BeamSearch:
 
 def beam_search(
     stepper: Stepper,
-    src: Int[Tensor, "B S"],
+    src: Shaped[Tensor, "B S *f"],
     keep: Bool[Tensor, "B S"],
     *,
     size: int,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from dragoman.protocols import State, Step, Stepper
-from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.shapes import Bool, Float, Int, Shaped, Tensor
 
 Average = Callable[[Tensor], Tensor]  # log p of M models [M N V] → [N V]
 
@@ -28,7 +28,7 @@ class Ensemble:
         self.steppers = tuple(steppers)
         self.average = average
 
-    def start(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], width: int) -> State:
+    def start(self, src: Shaped[Tensor, "B S *f"], keep: Bool[Tensor, "B S"], width: int) -> State:
         return join_states([stepper.start(src, keep, width) for stepper in self.steppers])
 
     def step(self, y: Int[Tensor, " N"], state: State) -> Step:

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from dragoman.protocols import Step, Stepper, send
-from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.shapes import Bool, Float, Int, Shaped, Tensor
 from dragoman.text.specials import BOS
 
 # Sources, the mask of their real tokens, and one reference per source, including </s>
@@ -36,7 +36,7 @@ class Forced(NamedTuple):
 @torch.no_grad()
 def forced(
     stepper: Stepper,
-    src: Int[Tensor, "B S"],
+    src: Shaped[Tensor, "B S *f"],
     keep: Bool[Tensor, "B S"],
     outputs: Sequence[Sequence[int]],
 ) -> Forced:
@@ -57,7 +57,7 @@ def forced(
 
 
 def forced_steps(
-    stepper: Stepper, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], y: Int[Tensor, "N T"]
+    stepper: Stepper, src: Shaped[Tensor, "B S *f"], keep: Bool[Tensor, "B S"], y: Int[Tensor, "N T"]
 ) -> Iterator[Step]:
     """Yield the step that predicts each column of y."""
     previous = torch.full((len(y),), BOS, device=y.device)

@@ -12,7 +12,7 @@ from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.scores import Normalise, length_normalised, refuse_nan
 from dragoman.search.topk import argmax, mask_never_written, topk
 from dragoman.search.trace import CandidateRow, Recorder
-from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.shapes import Bool, Float, Int, Shaped, Tensor
 from dragoman.text.specials import BOS, EOS
 
 RECORDED = 2  # candidates recorded per step: the chosen token and the runner-up
@@ -21,7 +21,7 @@ RECORDED = 2  # candidates recorded per step: the chosen token and the runner-up
 @torch.inference_mode()
 def greedy_search(
     stepper: Stepper,
-    src: Int[Tensor, "B S"],
+    src: Shaped[Tensor, "B S *f"],
     keep: Bool[Tensor, "B S"],
     *,
     max_length: int,
@@ -66,7 +66,7 @@ def to_host(y: Int[Tensor, " N"], p: Float[Tensor, " N"]) -> Iterator[tuple[int,
 
 @torch.inference_mode()
 def greedy_tokens(
-    stepper: Stepper, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], max_length: int
+    stepper: Stepper, src: Shaped[Tensor, "B S *f"], keep: Bool[Tensor, "B S"], max_length: int
 ) -> Iterator[int]:
     """Yield the greedy output of the first sentence, token by token, including </s> if it ends."""
     y, state = torch.full((len(src),), BOS, device=src.device), stepper.start(src, keep, 1)

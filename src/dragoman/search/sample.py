@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
+from numpy.typing import NDArray
 
 from dragoman.device import widest_float
 from dragoman.nn.dropout import uniform
@@ -17,7 +18,7 @@ from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.sample_keys import Keys, keys, uniform_at
 from dragoman.search.scores import Normalise, length_normalised, refuse_nan
 from dragoman.search.topk import keep_top_k, keep_top_p, mask_never_written, sample_index
-from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.shapes import Bool, Float, Int, Shaped, Tensor
 from dragoman.text.specials import BOS, EOS, PAD
 
 # (log p with <pad> and <s> masked, sample index of each row on the CPU, step) → one token per row
@@ -40,7 +41,7 @@ def by_rank_stream(log_p: Float[Tensor, "N V"], rows: Int[Tensor, " N"], step: i
 @torch.inference_mode()
 def sample(
     stepper: Stepper,
-    src: Int[Tensor, "B S"],
+    src: Shaped[Tensor, "B S *f"],
     keep: Bool[Tensor, "B S"],
     *,
     size: int,
@@ -101,9 +102,10 @@ class SampleSearch:
     normalise: Normalise = length_normalised
 
     def __call__(
-        self, stepper: Stepper, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"]
+        self, stepper: Stepper, src: Shaped[Tensor, "B S *f"], keep: Bool[Tensor, "B S"]
     ) -> list[list[Hypothesis]]:
-        choose = partial(self.choose, keys=keys(self.seed, real_ids(src, keep), self.size))
+        sources = real_frames(src, keep) if src.dim() == 3 else real_ids(src, keep)
+        choose = partial(self.choose, keys=keys(self.seed, sources, self.size))
         found = sample(stepper, src, keep, size=self.size, max_length=self.max_length, choose=choose)
         lengths = (found.tokens != PAD).sum(dim=1).tolist()
         rows = zip(found.tokens.tolist(), lengths, found.log_p.tolist(), strict=True)
@@ -128,3 +130,7 @@ class SampleSearch:
         finished = tokens[-1:] == [EOS]
         score = self.normalise(log_p, len(tokens))
         return Hypothesis(tuple(tokens[:-1] if finished else tokens), score, log_p, finished)
+
+
+def real_frames(src: Float[Tensor, "B S F"], keep: Bool[Tensor, "B S"]) -> list[NDArray[Any]]:
+    return [frames[mask] for frames, mask in zip(src.cpu().numpy(), keep.cpu().numpy(), strict=True)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +12,12 @@ from numpy.typing import NDArray
 Keys = NDArray[np.uint64]
 
 
-def keys(seed: int, sources: Iterable[Sequence[int]], size: int) -> Keys:
-    """Return a key per sample: a hash of the seed, the sentence and the index of the sample."""
+def keys(seed: int, sources: Iterable[Sequence[int] | NDArray[Any]], size: int) -> Keys:
+    """Return a key per sample: a hash of the seed, the tokens or frames, and the index of the sample."""
     found = []
-    for ids in sources:
-        sentence = hashlib.blake2b(f"{seed} ".encode() + np.array(ids, "<i8").tobytes(), digest_size=8)
+    for source in sources:
+        numbers = np.asarray(source).astype("<i8" if np.ndim(source) == 1 else "<f4")
+        sentence = hashlib.blake2b(f"{seed} ".encode() + numbers.tobytes(), digest_size=8)
         for number in range(size):
             mine = sentence.copy()
             mine.update(number.to_bytes(8, "little"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dragoman.protocols import State, Step, Stepper
 from dragoman.search.ensemble import join_states
-from dragoman.shapes import Bool, Int, Tensor
+from dragoman.shapes import Bool, Int, Shaped, Tensor
 
 
 class ShallowFusion:
@@ -18,7 +18,7 @@ class ShallowFusion:
         self.lm = lm
         self.beta = beta
 
-    def start(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], width: int) -> State:
+    def start(self, src: Shaped[Tensor, "B S *f"], keep: Bool[Tensor, "B S"], width: int) -> State:
         return join_states([stepper.start(src, keep, width) for stepper in (self.stepper, self.lm)])
 
     def step(self, y: Int[Tensor, " N"], state: State) -> Step:

@@ -9,6 +9,7 @@ from typing import assert_never, cast
 from dragoman.data.examples import TokenIds
 from dragoman.data.pair import Pair
 from dragoman.device import choose_device
+from dragoman.inference.captions import CaptionRuntime
 from dragoman.inference.continuation import ContinuationRuntime
 from dragoman.inference.quality.checks import learn_output_bounds
 from dragoman.inference.quality.confidence import calibrate
@@ -23,9 +24,9 @@ from dragoman.models.ctc import JointCTC
 from dragoman.models.language_model import LanguageModel
 from dragoman.search.prefix_scorer import PrefixScorer
 from dragoman.tasks.classify import LabelAnswerer
+from dragoman.tasks.sources import build_reader
 from dragoman.tasks.tag import TagAnswerer
 from dragoman.tasks.task import Answerer
-from dragoman.tasks.transcribe import build_reader
 
 
 def build_answerer(bundle: Bundle, valid: Sequence[TokenIds] = (), lm: Bundle | None = None) -> Answerer:
@@ -35,6 +36,8 @@ def build_answerer(bundle: Bundle, valid: Sequence[TokenIds] = (), lm: Bundle | 
     """
     config, text, model = bundle.config, bundle.text, bundle.model
     match config.task:
+        case "translate" if not config.is_text_to_text:
+            return CaptionRuntime(TorchRuntime(bundle, read=build_reader(config, text)))
         case "translate":
             return TorchRuntime(bundle, bounds=learn_output_bounds(text, valid) if valid else None)
         case "transcribe":

@@ -11,9 +11,9 @@ from dragoman.inference.runtimes.exports import ExportParts, open_parts
 from dragoman.inference.runtimes.onnx import open_engine, providers_of
 from dragoman.inference.runtimes.onnx_network import OnnxNetwork, OnnxTokenLogP
 from dragoman.tasks.classify import LabelAnswerer
+from dragoman.tasks.sources import build_reader
 from dragoman.tasks.tag import TagAnswerer
 from dragoman.tasks.task import Answerer
-from dragoman.tasks.transcribe import build_reader
 
 
 def open_exported(folder: Path, device: str) -> Answerer:

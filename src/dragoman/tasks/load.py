@@ -90,7 +90,7 @@ def load(
     """
     folder = find_model(path_of(path, "path"))
     config = settings_of(folder)
-    if config.task == "translate":
+    if config.is_text_to_text:
         more: dict[str, Any] = {"ensemble": ensemble, "reverse": reverse, "lm": lm, "workers": workers}
         return load_translation(folder, runtime=runtime, device=device, same_bits=same_bits, **more)
     takes_lm = config.task == "transcribe"

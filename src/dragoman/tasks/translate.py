@@ -1,4 +1,7 @@
-"""Translation: many to many, in any order, by an encoder, a decoder and a search over its steps."""
+"""Translation: many to many, in any order, by an encoder, a decoder and a search over its steps.
+
+Sources that are not text are described instead: captions.
+"""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ def load_model(path: str, runtime: RuntimeName | None = None, device: str = "cpu
     if isinstance(model, Model):
         return model
     raise UsageError(
-        "This works for models that translate only.",
+        "This works for models that translate text only.",
         where=f'{path}: task = "{model.config.task}"',
         hint=to_run(model.config, path),
     )

@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     model, files = (None, names) if args.hyp else (names[0], names[1:])
     check_arguments(args, files, overrides)
     metrics.check_arguments(args)
-    if model and settings_of(model).task != "translate":
+    if model and not settings_of(model).is_text_to_text:
         loaded = cast("TaskModel", open_model(model, args.runtime, args.device))
         print_scores(args, *score_answers(loaded, files, overrides, args))
         talk(f"Next: {to_run(loaded.config, model)}")

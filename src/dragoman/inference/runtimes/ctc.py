@@ -11,6 +11,7 @@ from dragoman.config.search import SearchConfig
 from dragoman.data.padding import SourceRow, pad_sources
 from dragoman.errors import UsageError
 from dragoman.inference.array_network import ArrayNetwork
+from dragoman.inference.runtimes.runtime import ReadSources
 from dragoman.inference.transcription import (
     EMPTY,
     Character,
@@ -24,7 +25,6 @@ from dragoman.search.ctc.prefix_beam import Fusion, Scorer
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.text.tokenizer_pair import TokenizerPair
 
-ReadRows = Callable[[Sequence[str]], Sequence[SourceRow]]  # inputs to what the network reads
 # log p_att of each hypothesis of a row, by the decoder of a joint model
 AttentionScorer = Callable[[SourceRow, Sequence[Hypothesis]], Sequence[float]]
 
@@ -41,7 +41,7 @@ class CTCRuntime:
         network: ArrayNetwork,
         text: TokenizerPair,
         search: SearchConfig,
-        read: ReadRows,
+        read: ReadSources,
         *,
         scorer: Scorer | None = None,
         attention: AttentionScorer | None = None,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Literal, NamedTuple, Protocol, Unpack, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, Unpack, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from dragoman.text.tokenizer_pair import TokenizerPair
 
 RuntimeName = Literal["ct2", "torch", "onnx"]
 IdSequence = Sequence[int]
+ReadSources = Callable[[Sequence[str]], Sequence[NDArray[Any]]]  # inputs to ids, or to frames (S, F)
 
 REPLACEMENT = "\ufffd"  # what an incomplete character is decoded to
 

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
+
+from numpy.typing import NDArray
 
 from dragoman.config.search import SearchConfig
 from dragoman.data.collate import collate_sources
+from dragoman.data.padding import SourceRow
 from dragoman.device import choose_device
 from dragoman.errors import UsageError
 from dragoman.inference.quality.checks import OutputChecker
@@ -22,7 +25,14 @@ from dragoman.inference.result import Result
 from dragoman.inference.results import DecodedSentence, make_results
 from dragoman.inference.runtimes.loop_retry import without_loops
 from dragoman.inference.runtimes.prefix_tokens import PrefixForcer
-from dragoman.inference.runtimes.runtime import IdSequence, RuntimeName, TextRuntime, TokenScores, text_deltas
+from dragoman.inference.runtimes.runtime import (
+    IdSequence,
+    ReadSources,
+    RuntimeName,
+    TextRuntime,
+    TokenScores,
+    text_deltas,
+)
 from dragoman.models.bundle import Bundle, load_bundle
 from dragoman.protocols import Stepper, send
 from dragoman.search.batch_invariance import invariant_batches, pad_batch, padded_length
@@ -32,7 +42,7 @@ from dragoman.search.greedy import greedy_tokens
 from dragoman.search.hypothesis import Hypothesis, best_of
 from dragoman.search.repetition import LoopBounds, OutputBounds
 from dragoman.search.trace import Recorder, Trace
-from dragoman.shapes import Bool, Int, Tensor
+from dragoman.shapes import Bool, Shaped, Tensor
 from dragoman.steering.options import SteeringOptions
 from dragoman.steering.plan import SteeringPlan
 from dragoman.text.specials import EOS
@@ -43,7 +53,7 @@ class SearchJob(NamedTuple):
 
     config: SearchConfig
     steering: SteeringPlan | None
-    rows: Sequence[IdSequence]  # the sources of the whole call
+    rows: Sequence[SourceRow]  # the sources of the whole call
     indices: Sequence[int]
 
     def batches(self, indices: Sequence[int]) -> Iterator[list[int]]:
@@ -82,15 +92,18 @@ class TorchRuntime(TextRuntime):
         reverse: Bundle | None = None,
         lm: Bundle | None = None,
         bounds: OutputBounds | None = None,
+        read: ReadSources | None = None,
     ) -> None:
         """Initialise the runtime of one model or an ensemble.
 
         `more` are the other models of the ensemble; the `reverse` model reranks the outputs, and the
         language model `lm` is fused into the search. `bounds` override the output bounds of the calibration.
+        `read` returns what the network reads instead of the ids of a text.
         """
         self.model: Stepper = bundle.stepper
         self.device = next(bundle.model.parameters()).device
         self.text = bundle.text
+        self.read = read or bundle.text.read
         self.search = bundle.config.search
         self.checker = OutputChecker(bundle.text, bundle.calibration, bounds)
         self.reranker = Reranker((bundle, *more), reverse, lm)
@@ -115,8 +128,8 @@ class TorchRuntime(TextRuntime):
     def stream(self, text: str, search: SearchConfig | None = None, *, prefix: str = "") -> Iterator[str]:
         """Yield the output of greedy search in parts, each as soon as it is known."""
         config = self._limited(search)
-        source = self.text.read([text])[0][: self.longest_source].tolist()
-        if not source:
+        source = row_of(self.read([text])[0][: self.longest_source])
+        if not len(source):
             return
         stepper = self.reranker.stepper(self.model, config)
         bounded, padded = self.checker.bounded(config, len(source)), pad_batch([0])
@@ -139,8 +152,8 @@ class TorchRuntime(TextRuntime):
         with_attention: bool = False,
     ) -> list[DecodedSentence | None]:
         """Return the decoded sentence of each text; None for one without words."""
-        sources = self.text.read(texts)
-        rows = [source[: self.longest_source].tolist() for source in sources]
+        sources = self.read(texts)
+        rows = [row_of(source[: self.longest_source]) for source in sources]
         decoded: list[DecodedSentence | None] = [None for _ in texts]
         for group in steering.groups(config.size) if steering else [range(len(texts))]:
             job = SearchJob(config, steering, rows, group)
@@ -149,13 +162,14 @@ class TorchRuntime(TextRuntime):
                 lines = [texts[index] for index in indices]
                 ranked = [self.reranker.ranked(config, texts[index], found[index]) for index in indices]
                 some = [
-                    DecodedSentence(rows[index], best, traces.get(index))
+                    DecodedSentence(ids_of(rows[index]), best, traces.get(index))
                     for index, best in zip(indices, ranked, strict=True)
                 ]
+                read = [rows[index] for index in indices]
                 if details:
-                    some = self._with_analysis(config, lines, some)
+                    some = self._with_analysis(config, lines, read, some)
                 if with_attention:
-                    some = self._with_attention(config, some)
+                    some = self._with_attention(config, read, some)
                 for index, one in zip(indices, some, strict=True):
                     decoded[index] = one._replace(is_cut=len(sources[index]) > self.longest_source)
         return decoded
@@ -212,9 +226,11 @@ class TorchRuntime(TextRuntime):
             looping = [
                 index
                 for index, best in found.items()
-                if any(cut_at(job.rows[index], h.tokens) is not None for h in best[: job.config.n_best])
+                if any(
+                    cut_at(ids_of(job.rows[index]), h.tokens) is not None for h in best[: job.config.n_best]
+                )
             ]
-            sources = [job.rows[index] for index in looping]
+            sources = [ids_of(job.rows[index]) for index in looping]
             cut = without_loops(
                 [found[index] for index in looping], sources, cut_at, partial(self._ended, job.config)
             )
@@ -240,11 +256,15 @@ class TorchRuntime(TextRuntime):
         return [found[index] for index in range(len(outputs))]
 
     def _with_analysis(
-        self, config: SearchConfig, texts: Sequence[str], found: Sequence[DecodedSentence]
+        self,
+        config: SearchConfig,
+        texts: Sequence[str],
+        rows: Sequence[SourceRow],
+        found: Sequence[DecodedSentence],
     ) -> list[DecodedSentence]:
         outputs = [[*one.best.tokens, EOS] if one.best.finished else list(one.best.tokens) for one in found]
         stepper = self.reranker.stepper(self.model, config)
-        seen = forced(stepper, *self._batch([one.source for one in found]), pad_batch(outputs)).cpu()
+        seen = forced(stepper, *self._batch(rows), pad_batch(outputs)).cpu()
         detailed = []
         for index, one in enumerate(found):
             output = self.text.tgt.decode(outputs[index])
@@ -256,12 +276,12 @@ class TorchRuntime(TextRuntime):
         return detailed
 
     def _with_attention(
-        self, config: SearchConfig, found: Sequence[DecodedSentence]
+        self, config: SearchConfig, rows: Sequence[SourceRow], found: Sequence[DecodedSentence]
     ) -> list[DecodedSentence]:
         """Add the attention of each token to the source, without </s>, if the model has attention."""
         outputs = pad_batch([[*one.best.tokens, EOS] for one in found])
-        batch = self._batch([one.source for one in found])
-        attention_matrix = forced(self.reranker.stepper(self.model, config), *batch, outputs).cpu().attention
+        stepper = self.reranker.stepper(self.model, config)
+        attention_matrix = forced(stepper, *self._batch(rows), outputs).cpu().attention
         if attention_matrix is None:
             return list(found)
         return [
@@ -271,7 +291,7 @@ class TorchRuntime(TextRuntime):
             for n, one in enumerate(found)
         ]
 
-    def _batch(self, rows: Sequence[Sequence[int]]) -> tuple[Int[Tensor, "B S"], Bool[Tensor, "B S"]]:
+    def _batch(self, rows: Sequence[SourceRow]) -> tuple[Shaped[Tensor, "B S *f"], Bool[Tensor, "B S"]]:
         """Return a batch of sources, padded at most to the number of positions of the model."""
         length = min(padded_length(len(rows[0])), self.longest_source + 1)
         src, keep = collate_sources(pad_batch(rows), length)
@@ -294,15 +314,32 @@ def load_torch_runtime(
         bundle.model.to(there)
         return bundle
 
-    more = [load(other) for other in ensemble]
+    bundle, more = load(folder), [load(other) for other in ensemble]
+    task, source = bundle.config.task, bundle.config.data.source
+    if not bundle.config.is_text_to_text:
+        raise UsageError(
+            "This works for models that translate text only.",
+            where=f'{folder}: task = "{task}", data.source.kind = "{source.kind}"',
+            hint=f'dragoman.load("{folder}") runs any model.',
+        )
     back, fused = (load(path) if path is not None else None for path in (reverse, lm))
-    return make(load(folder), *more, reverse=back, lm=fused)
+    return make(bundle, *more, reverse=back, lm=fused)
 
 
 def token_scores(seen: Forced, row: int, S: int, T: int) -> TokenScores:
     """Return the scores of the output in one row of a forced decoding."""
     attention = None if seen.attention is None else seen.attention[row, :T, :S].numpy()
     return TokenScores(seen.log_p[row, :T].tolist(), seen.entropy[row, :T].tolist(), attention)
+
+
+def row_of(source: NDArray[Any]) -> SourceRow:
+    """Return ids as a list, which the guard reads token by token; frames stay an array."""
+    return source.tolist() if source.ndim == 1 else source
+
+
+def ids_of(row: SourceRow) -> IdSequence:
+    """Return the ids of a source; none for frames."""
+    return row if isinstance(row, list) else ()
 
 
 def no_trace(kind: str) -> UsageError:

@@ -34,7 +34,7 @@ from dragoman.search.lexical.progress import (
 )
 from dragoman.search.scores import Normalise, refuse_nan
 from dragoman.search.topk import mask_never_written, topk_sums
-from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.shapes import Bool, Float, Int, Shaped, Tensor
 from dragoman.text.specials import BOS, EOS
 
 MAX_WIDENING = 4  # times the requested size
@@ -103,7 +103,7 @@ def width_for(constraints: Sequence[Constraint], size: int) -> int:
 @torch.inference_mode()
 def constrained_search(
     stepper: Stepper,
-    src: Int[Tensor, "B S"],
+    src: Shaped[Tensor, "B S *f"],
     keep: Bool[Tensor, "B S"],
     *,
     constraints: Sequence[Sequence[Constraint]],
@@ -149,7 +149,7 @@ def is_met(found: Sequence[EndedHypothesis]) -> bool:
 
 def start(
     stepper: Stepper,
-    src: Int[Tensor, "B S"],
+    src: Shaped[Tensor, "B S *f"],
     keep: Bool[Tensor, "B S"],
     constraints: Sequence[Sequence[Constraint]],
     width: int,

@@ -14,7 +14,7 @@ import torch
 from dragoman.protocols import State, Step, Stepper, real_ids, send, take
 from dragoman.search.repetition import MAX_PERIOD, LoopBounds
 from dragoman.search.topk import mask_never_written
-from dragoman.shapes import Bool, Float, Int, Tensor
+from dragoman.shapes import Bool, Float, Int, Shaped, Tensor
 from dragoman.text.specials import EOS, PAD
 
 
@@ -91,7 +91,7 @@ class LoopGuard:
         self.stepper = stepper
         self.loops = loops
 
-    def start(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], width: int) -> State:
+    def start(self, src: Shaped[Tensor, "B S *f"], keep: Bool[Tensor, "B S"], width: int) -> State:
         longest = run_limit(allowed_repeats(src, keep, self.loops), self.loops.shortest)
         state, trail = self.stepper.start(src, keep, width), no_tokens(len(src) * width, src.device)
         return State((state.fixed, send(longest, src.device)), GuardState(state.moving, trail))

@@ -6,7 +6,7 @@ import torch
 
 from dragoman.protocols import State, Step, Stepper
 from dragoman.search.processors.wrapper import mask_unless_stuck, unwrap, wrap, wrap_step
-from dragoman.shapes import Bool, Int, Tensor
+from dragoman.shapes import Bool, Int, Shaped, Tensor
 from dragoman.text.specials import EOS
 
 
@@ -15,7 +15,7 @@ class MinLength:
         self.stepper = stepper
         self.n = n
 
-    def start(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], width: int) -> State:
+    def start(self, src: Shaped[Tensor, "B S *f"], keep: Bool[Tensor, "B S"], width: int) -> State:
         none = torch.zeros(len(src) * width, dtype=torch.long, device=src.device)
         return wrap(self.stepper.start(src, keep, width), none)
 

@@ -8,7 +8,7 @@ import torch
 
 from dragoman.protocols import State, Step, Stepper, send
 from dragoman.search.processors.wrapper import mask_unless_stuck, unwrap, wrap, wrap_step
-from dragoman.shapes import Bool, Int, Tensor
+from dragoman.shapes import Bool, Int, Shaped, Tensor
 from dragoman.text.specials import BOS
 from dragoman.text.token_automaton import ANY_TOKEN, TokenAutomaton
 
@@ -21,7 +21,7 @@ class AutomatonProcessor:
         self.automaton = automaton
         self.sentences = sentences
 
-    def start(self, src: Int[Tensor, "B S"], keep: Bool[Tensor, "B S"], width: int) -> State:
+    def start(self, src: Shaped[Tensor, "B S *f"], keep: Bool[Tensor, "B S"], width: int) -> State:
         first = [self.automaton.start(sentence) for sentence in self.sentences for _ in range(width)]
         return wrap(self.stepper.start(src, keep, width), send(torch.tensor(first), src.device))
 
