@@ -5,6 +5,7 @@ import os
 import random
 import signal
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,27 @@ def test_one_alone_equals_one_in_a_batch(model: Path) -> None:
     assert all(isinstance(one, Transcription) for one in together)
     assert [loaded(one) for one in inputs] == together
     assert together[3].text == ""
+
+
+def test_inputs_are_read_some_at_a_time_and_answered_in_order(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = dragoman.load(model)
+    assert isinstance(loaded, TaskModel)
+    words = ["decade", "a", "bee", "", "cab", "dddd", "ace"]
+    expected, aligned = loaded(words), loaded.answerer.align(words, [sounds(word) for word in words])
+    reads: list[int] = []
+    read = loaded.answerer.read
+
+    def counted(inputs: Sequence[str]) -> Any:
+        reads.append(len(inputs))
+        return read(inputs)
+
+    monkeypatch.setattr(loaded.answerer, "read", counted)
+    monkeypatch.setattr("dragoman.inference.runtimes.runtime.INPUTS_AT_ONCE", 3)
+    assert loaded(words) == expected
+    assert loaded.answerer.align(words, [sounds(word) for word in words]) == aligned
+    assert reads == [3, 3, 1] * 2
 
 
 def test_language_model_is_fused(model: Path, words: Path, tmp_path: Path, dragoman: list[str]) -> None:

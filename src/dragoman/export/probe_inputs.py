@@ -65,7 +65,7 @@ def signals(bundle: Bundle) -> Rows:
         return Rows([row[: bundle.longest_source] for row in read(texts)], origin)
     pairs, origin = examples(bundle.config)
     try:
-        rows = [*read([pair.src for pair in pairs])]
+        rows: list[SourceRow] = [*read([pair.src for pair in pairs])]
     except DragomanError:
         rows = []
     if rows:

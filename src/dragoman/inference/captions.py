@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from dragoman.config.search import SearchConfig
 from dragoman.inference.result import Result
+from dragoman.inference.runtimes.runtime import parts
 from dragoman.inference.runtimes.torch import TorchRuntime
 
 FLAGS = (
@@ -31,7 +32,8 @@ class CaptionRuntime:
         forbid: Sequence[str] = (),
     ) -> list[Result]:
         """Return one result per file, in order."""
-        results = self.runtime(files, search, details=details, forbid=forbid)
         return [
-            result._replace(flags=tuple(flag for flag in result.flags if flag in FLAGS)) for result in results
+            result._replace(flags=tuple(flag for flag in result.flags if flag in FLAGS))
+            for part in parts(files)
+            for result in self.runtime(part, search, details=details, forbid=forbid)
         ]

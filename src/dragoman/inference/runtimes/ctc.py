@@ -11,7 +11,7 @@ from dragoman.config.search import SearchConfig
 from dragoman.data.padding import SourceRow, pad_sources
 from dragoman.errors import UsageError
 from dragoman.inference.array_network import ArrayNetwork
-from dragoman.inference.runtimes.runtime import ReadSources
+from dragoman.inference.runtimes.runtime import ReadSources, parts
 from dragoman.inference.transcription import (
     EMPTY,
     Character,
@@ -71,7 +71,8 @@ class CTCRuntime:
             raise UsageError(
                 "Words cannot be forbidden in a transcription.", where="--forbid", hint="Leave it out."
             )
-        return self.transcribe(self.read(inputs), search or self.search)
+        config = search or self.search
+        return [one for part in parts(inputs) for one in self.transcribe(self.read(part), config)]
 
     def transcribe(self, rows: Sequence[SourceRow], config: SearchConfig) -> list[Transcription]:
         ctc_search, found = build_search(config, self.scorer), [EMPTY for _ in rows]
@@ -86,10 +87,13 @@ class CTCRuntime:
 
     def align(self, inputs: Sequence[str], texts: Sequence[str]) -> list[list[Character]]:
         """Return where the characters of a given text are in each input (forced alignment)."""
-        found: list[list[Character]] = [[] for _ in inputs]
-        for index, log_y in self._frames(self.read(inputs), self.search.batch_sentences):
-            tokens = self.text.tgt.encode(texts[index])
-            found[index] = aligned(log_y, self.text.tgt, tokens, texts[index])
+        found: list[list[Character]] = []
+        for part in parts(inputs):
+            first = len(found)
+            found += [[] for _ in part]
+            for index, log_y in self._frames(self.read(part), self.search.batch_sentences):
+                text = texts[first + index]
+                found[first + index] = aligned(log_y, self.text.tgt, self.text.tgt.encode(text), text)
         return found
 
     def _frames(self, rows: Sequence[SourceRow], size: int) -> Iterator[tuple[int, NDArray[np.float32]]]:

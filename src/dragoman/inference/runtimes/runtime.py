@@ -26,6 +26,7 @@ RuntimeName = Literal["ct2", "torch", "onnx"]
 IdSequence = Sequence[int]
 ReadSources = Callable[[Sequence[str]], Sequence[NDArray[Any]]]  # inputs to ids, or to frames (S, F)
 
+INPUTS_AT_ONCE = 256  # read from their files: the frames of a minute of sound take a megabyte
 REPLACEMENT = "\ufffd"  # what an incomplete character is decoded to
 
 
@@ -125,6 +126,11 @@ class TextRuntime:
     def _limited(self, search: SearchConfig | None) -> SearchConfig:
         config = search or self.search
         return config.model_copy(update={"max_length": min(config.max_length, self.longest_target)})
+
+
+def parts(inputs: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield the inputs of a call, as many at a time as are read together."""
+    yield from (inputs[start : start + INPUTS_AT_ONCE] for start in range(0, len(inputs), INPUTS_AT_ONCE))
 
 
 def text_deltas(
