@@ -211,7 +211,7 @@ def test_joint_model_reranks(words: Path, tmp_path: Path) -> None:
 
 def test_head_and_task_belong_together(words: Path) -> None:
     tables = settings(words)
-    with pytest.raises(ConfigError, match="reads a label from each frame"):
+    with pytest.raises(ConfigError, match="set it to ctc or ctc-attention"):
         load(None, base={**tables, "model": {"head": {"kind": "softmax"}}})
-    with pytest.raises(ConfigError, match='is for task = "transcribe"'):
+    with pytest.raises(ConfigError, match='or set task = "transcribe"'):
         load(None, base={**tables, "task": "translate"})

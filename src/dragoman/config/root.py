@@ -11,7 +11,7 @@ from dragoman.config.model import ModelConfig
 from dragoman.config.objective import AttentionTerms
 from dragoman.config.parts.convolution import KalchbrennerPart
 from dragoman.config.parts.embedding import FRAME_DEFAULTS, FramePart
-from dragoman.config.parts.head import AdaptiveHeadPart, FrameHeadPart, WordHeadPart
+from dragoman.config.parts.head import AdaptiveHeadPart, FrameHeadPart, StateHeadPart, WordHeadPart
 from dragoman.config.parts.no_encoder import NoEncoderPart
 from dragoman.config.parts.source import TextSource
 from dragoman.config.search import SearchConfig
@@ -22,7 +22,11 @@ from dragoman.config.training import TrainingConfig
 TaskName = Literal["translate", "transcribe", "tag", "classify", "lm"]
 
 # Heads that belong to one task, which needs one of them.
-TASK_HEADS: dict[TaskName, tuple[str, ...]] = {"tag": ("tags", "crf"), "classify": ("label",)}
+TASK_HEADS: dict[TaskName, tuple[str, ...]] = {
+    "transcribe": ("ctc", "ctc-attention"),
+    "tag": ("tags", "crf"),
+    "classify": ("label",),
+}
 
 
 class Config(Section):
@@ -49,7 +53,7 @@ class Config(Section):
                 f'model.head.kind = "{kind}" does not fit task = "{self.task}"; set it to {expected}'
                 + (f', or set task = "{others[0]}"' if others else "")
             )
-        if heads and not isinstance(self.data.source, TextSource):
+        if isinstance(self.model.head, StateHeadPart) and not isinstance(self.data.source, TextSource):
             raise ValueError(f'task = "{self.task}" reads text, but data.source is another; remove it')
         return self
 
@@ -69,7 +73,7 @@ class Config(Section):
     @model_validator(mode="after")
     def _spelled_words_are_embedded_by_their_spelling(self) -> Config:
         spelled = self.text.src_units.kind == "spelled", self.model.src_embedding.kind == "spelled"
-        if any(spelled) and (not all(spelled) or self.task not in TASK_HEADS):
+        if any(spelled) and not (all(spelled) and isinstance(self.model.head, StateHeadPart)):
             raise ValueError(
                 'text.src.kind = "spelled" and model.src_embedding.kind = "spelled" need each other, and '
                 'task = "tag" or "classify"; set both, or neither'
@@ -141,21 +145,6 @@ class Config(Section):
             )
         if self.task == "translate" and not has_source:
             raise ValueError('model.encoder.kind = "none" is for task = "lm"')
-        return self
-
-    @model_validator(mode="after")
-    def _transcription_reads_frames(self) -> Config:
-        reads_frames = isinstance(self.model.head, FrameHeadPart)
-        if self.task == "transcribe" and not reads_frames:
-            raise ValueError(
-                f'task = "transcribe" reads a label from each frame, but model.head.kind is '
-                f'"{self.model.head.kind}"; set model.head.kind = "ctc" or "ctc-attention"'
-            )
-        if reads_frames and self.task != "transcribe":
-            raise ValueError(
-                f'model.head.kind = "{self.model.head.kind}" is for task = "transcribe", but task is '
-                f'"{self.task}"; set task = "transcribe"'
-            )
         return self
 
     @model_validator(mode="after")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from dragoman.arguments import known_keywords, path_of, paths_of, texts_of
 from dragoman.config.load import load_written
+from dragoman.config.parts.head import FrameHeadPart
 from dragoman.config.root import Config
 from dragoman.data.examples import Examples
 from dragoman.data.readers.open_pairs import open_pairs
@@ -93,7 +94,7 @@ def load(
     if config.is_text_to_text:
         more: dict[str, Any] = {"ensemble": ensemble, "reverse": reverse, "lm": lm, "workers": workers}
         return load_translation(folder, runtime=runtime, device=device, same_bits=same_bits, **more)
-    takes_lm = config.task == "transcribe"
+    takes_lm = isinstance(config.model.head, FrameHeadPart)
     if runtime == "ct2" or ensemble or reverse or workers != 1 or (lm and not takes_lm):
         raise not_for(config, folder)
     if runtime is None and lm is None and pick_runtime(folder) == "onnx":
