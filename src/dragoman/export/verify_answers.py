@@ -65,11 +65,15 @@ def prove_language_model(
     longest = min(ROW, max(bundle.longest_target - WRITTEN, 1))
     rows = [tgt.encode(text)[:longest] for text in texts[:PROMPTS]]
     prompts = [tgt.decode(row[: 1 + n % longest]) for n, row in enumerate(rows)]
-    searches: dict[str, SearchConfig] = {"greedy": GREEDY, "beam 5": BEAM_5}
+    # An engine takes a beginning as tokens, and a beam of torch as text, which may be split in several ways.
+    searches: dict[str, tuple[SearchConfig, list[str]]] = {
+        "greedy": (GREEDY, prompts),
+        "beam 5": (BEAM_5, [""]),
+    }
     found = {}
-    for name, search in searches.items():
+    for name, (search, begun) in searches.items():
         limited = search.model_copy(update={"max_length": WRITTEN})
-        found[name] = compare(ours(prompts, limited), theirs(prompts, limited))
+        found[name] = compare(ours(begun, limited), theirs(begun, limited))
     return AnswerProof(origin, found, worst)
 
 
