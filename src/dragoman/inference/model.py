@@ -24,6 +24,7 @@ from dragoman.steering.options import SteeringOptions
 
 if TYPE_CHECKING:
     from dragoman.inference.runtimes.torch import TorchRuntime
+    from dragoman.inspection.explanation import Explanation
 
 READ_AHEAD = 1024  # texts of an iterator that are read ahead and sorted by length
 SearchOptions = SearchConfig | Mapping[str, Any]  # a complete [search], or changes to the model's own
@@ -111,6 +112,22 @@ class Model:
         return self._runtime_for(Request(config, {})).stream(
             text_of(text, "text"), config, prefix=prefix_text
         )
+
+    @known_keywords()
+    def explain(
+        self, text: str, search: SearchOptions | None = None, *, beam: int | None = None
+    ) -> Explanation:
+        """Return what happens inside the model for one text: steps, attention, candidates, saliency, gates.
+
+        `beam` is the number of hypotheses of the search, if it should not be the model's own.
+        """
+        config = self._search(search)
+        if beam is not None:
+            config = with_changes(config, {"kind": "beam", "size": beam})
+        found: Explanation = import_module("dragoman.inference.explain").explain(
+            self.translator, text_of(text, "text"), config
+        )
+        return found
 
     @cached_property
     def same_bits(self) -> bool:

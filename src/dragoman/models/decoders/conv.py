@@ -50,9 +50,11 @@ class ConvDecoder(nn.Module):
         """Return keys z and values z + e.
 
         z receives two gradients per block, as key and as value, and takes their mean; otherwise the encoder
-        learns too fast. The gradient of e is not scaled, as in section 3.4.
+        learns too fast. The gradient of e is not scaled, as in section 3.4. Outside of training, where a
+        gradient explains an output, it is the true one.
         """
-        z = self.fit(scale_gradient(memory.states, 1.0 / (2 * len(self.blocks))))
+        states = memory.states
+        z = self.fit(scale_gradient(states, 1.0 / (2 * len(self.blocks))) if self.training else states)
         values = z if memory.embedded is None else scaled_sum(z, self.fit(memory.embedded))
         root = memory.keep.sum(dim=1).to(z.dtype).sqrt().view(-1, 1, 1)
         return Source(z, values, padding_bias(memory.keep, z.dtype), root)

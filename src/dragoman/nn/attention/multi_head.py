@@ -106,8 +106,13 @@ class SelfAttention(nn.Module):
         self, x: Float[Tensor, "N D"], shape: Shape, bias: Float[Tensor, "b t T"] | None
     ) -> Float[Tensor, "N D"]:
         q, kv = self.project(x, shape, 0)
-        added = combine_biases(bias, self.relation.bias(shape[1], shape[1], 0))
-        return self.W_o(merge_heads(attend_heads(q, kv, added, self.dropout)))
+        return self.W_o(merge_heads(attend_heads(q, kv, self.score_bias(q, bias), self.dropout)))
+
+    def score_bias(
+        self, q: Float[Tensor, "B H T K"], bias: Float[Tensor, "b t T"] | None
+    ) -> Float[Tensor, "b h u T"] | None:
+        """Return what is added to the scores of these queries: the mask, and the relative positions."""
+        return combine_biases(bias, self.relation.bias(q.shape[2], q.shape[2], 0))
 
     def step(
         self, x: Float[Tensor, "N D"], past: KeyValue, place: int

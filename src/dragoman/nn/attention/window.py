@@ -48,10 +48,15 @@ class WindowedSelfAttention(SelfAttention):
 
     def by_mask(self, q: Float[Tensor, "B H T K"], kv: KeyValue, hidden: Hidden) -> Float[Tensor, "B H T K"]:
         """Return the contexts by definition: all n² scores, most of them masked."""
-        steps = q.shape[2]
-        hidden = q.new_zeros(1, 1, steps) if hidden is None else hidden
-        window = window_bias(hidden, steps, 0, self.before, self.after)
-        return attend_heads(q, kv, combine_biases(window, self.relation.bias(steps, steps, 0)), self.dropout)
+        return attend_heads(q, kv, self.score_bias(q, hidden), self.dropout)
+
+    def score_bias(self, q: Float[Tensor, "B H T K"], bias: Hidden) -> Float[Tensor, "b h T T"]:
+        """Return −∞ outside the window too."""
+        hidden = q.new_zeros(1, 1, q.shape[2]) if bias is None else bias
+        window = window_bias(hidden, q.shape[2], 0, self.before, self.after)
+        added = combine_biases(window, self.relation.bias(q.shape[2], q.shape[2], 0))
+        assert added is not None
+        return added
 
     def by_blocks(
         self, q: Float[Tensor, "B H T K"], kv: KeyValue, hidden: Hidden

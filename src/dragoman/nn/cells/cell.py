@@ -40,6 +40,10 @@ class Cell(nn.Module, ABC):
     def gate(self, a: Float[Tensor, "B G"], state: CellState) -> CellState:
         """Return the next state, given the projected input a = W_x x + b."""
 
+    def gates(self, a: Float[Tensor, "B G"], state: CellState) -> dict[str, Float[Tensor, "B D"]]:
+        """Return the gates by their letters; none for a cell that does not name them."""
+        return {}
+
     def zero(self, rows: int) -> CellState:
         return self.begin(self.b.new_zeros(rows, self.size))
 

@@ -24,8 +24,11 @@ class CoupledLSTMCell(Cell):
     def begin(self, h: Float[Tensor, "B D"]) -> CellState:
         return CellState(h, torch.zeros_like(h))
 
-    def gate(self, a: Float[Tensor, "B G"], state: CellState) -> CellState:
+    def gates(self, a: Float[Tensor, "B G"], state: CellState) -> dict[str, Float[Tensor, "B D"]]:
         f, g, o = (a + F.linear(state.h, self.W_h)).chunk(3, dim=1)
-        f = f.sigmoid()
-        c = f * state.c + (1.0 - f) * g.tanh()
-        return CellState(o.sigmoid() * c.tanh(), c)
+        return {"f": f.sigmoid(), "ĉ": g.tanh(), "o": o.sigmoid()}
+
+    def gate(self, a: Float[Tensor, "B G"], state: CellState) -> CellState:
+        f, g, o = self.gates(a, state).values()
+        c = f * state.c + (1.0 - f) * g
+        return CellState(o * c.tanh(), c)

@@ -21,11 +21,14 @@ class GRUCell(Cell):
     def begin(self, h: Float[Tensor, "B D"]) -> CellState:
         return CellState(h, h.new_empty(h.shape[0], 0))
 
-    def gate(self, a: Float[Tensor, "B G"], state: CellState) -> CellState:
+    def gates(self, a: Float[Tensor, "B G"], state: CellState) -> dict[str, Float[Tensor, "B D"]]:
         r_x, u_x, n_x = a.chunk(3, dim=1)
         r_h, u_h, n_h = F.linear(state.h, self.W_h).chunk(3, dim=1)
         r, u = (r_x + r_h).sigmoid(), (u_x + u_h).sigmoid()
-        candidate = (n_x + r * n_h).tanh()
+        return {"r": r, "u": u, "ĥ": (n_x + r * n_h).tanh()}
+
+    def gate(self, a: Float[Tensor, "B G"], state: CellState) -> CellState:
+        _, u, candidate = self.gates(a, state).values()
         return CellState(u * state.h + (1.0 - u) * candidate, state.c)
 
 
@@ -38,10 +41,13 @@ class ResetFirstGRUCell(Cell):
     def begin(self, h: Float[Tensor, "B D"]) -> CellState:
         return CellState(h, h.new_empty(h.shape[0], 0))
 
-    def gate(self, a: Float[Tensor, "B G"], state: CellState) -> CellState:
+    def gates(self, a: Float[Tensor, "B G"], state: CellState) -> dict[str, Float[Tensor, "B D"]]:
         r_x, u_x, n_x = a.chunk(3, dim=1)
         W_ru, W_n = self.W_h[: 2 * self.size], self.W_h[2 * self.size :]
         r_h, u_h = F.linear(state.h, W_ru).chunk(2, dim=1)
         r, u = (r_x + r_h).sigmoid(), (u_x + u_h).sigmoid()
-        candidate = (n_x + F.linear(r * state.h, W_n)).tanh()
+        return {"r": r, "u": u, "ĥ": (n_x + F.linear(r * state.h, W_n)).tanh()}
+
+    def gate(self, a: Float[Tensor, "B G"], state: CellState) -> CellState:
+        _, u, candidate = self.gates(a, state).values()
         return CellState(u * state.h + (1.0 - u) * candidate, state.c)

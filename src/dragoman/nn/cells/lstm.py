@@ -24,7 +24,11 @@ class LSTMCell(Cell):
     def begin(self, h: Float[Tensor, "B D"]) -> CellState:
         return CellState(h, torch.zeros_like(h))
 
-    def gate(self, a: Float[Tensor, "B G"], state: CellState) -> CellState:
+    def gates(self, a: Float[Tensor, "B G"], state: CellState) -> dict[str, Float[Tensor, "B D"]]:
         i, f, g, o = (a + F.linear(state.h, self.W_h)).chunk(4, dim=1)
-        c = f.sigmoid() * state.c + i.sigmoid() * g.tanh()
-        return CellState(o.sigmoid() * c.tanh(), c)
+        return {"i": i.sigmoid(), "f": f.sigmoid(), "ĉ": g.tanh(), "o": o.sigmoid()}
+
+    def gate(self, a: Float[Tensor, "B G"], state: CellState) -> CellState:
+        i, f, g, o = self.gates(a, state).values()
+        c = f * state.c + i * g
+        return CellState(o * c.tanh(), c)

@@ -26,9 +26,14 @@ class PeepholeLSTMCell(Cell):
     def begin(self, h: Float[Tensor, "B D"]) -> CellState:
         return CellState(h, torch.zeros_like(h))
 
-    def gate(self, a: Float[Tensor, "B G"], state: CellState) -> CellState:
+    def gates(self, a: Float[Tensor, "B G"], state: CellState) -> dict[str, Float[Tensor, "B D"]]:
+        """Return i, f, ĉ and o, and before o the c' that it reads."""
         i, f, g, o = (a + F.linear(state.h, self.W_h)).chunk(4, dim=1)
         p_i, p_f, p_o = self.p.unbind()
-        i, f = (i + p_i * state.c).sigmoid(), (f + p_f * state.c).sigmoid()
-        c = f * state.c + i * g.tanh()
-        return CellState((o + p_o * c).sigmoid() * c.tanh(), c)
+        i, f, g = (i + p_i * state.c).sigmoid(), (f + p_f * state.c).sigmoid(), g.tanh()
+        c = f * state.c + i * g
+        return {"i": i, "f": f, "ĉ": g, "c": c, "o": (o + p_o * c).sigmoid()}
+
+    def gate(self, a: Float[Tensor, "B G"], state: CellState) -> CellState:
+        *_, c, o = self.gates(a, state).values()
+        return CellState(o * c.tanh(), c)

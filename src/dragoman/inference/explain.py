@@ -1,0 +1,67 @@
+"""Explain what a model does with one text: search with a trace, then listen to the network on the output."""
+
+from __future__ import annotations
+
+import torch
+
+from dragoman.config.search import SearchConfig
+from dragoman.data.collate import collate_sources
+from dragoman.inference.result import Result
+from dragoman.inference.runtimes.torch import TorchRuntime
+from dragoman.inspection.attention import attention_layers
+from dragoman.inspection.beam_tree import beam_tree
+from dragoman.inspection.capture import Capture
+from dragoman.inspection.cells import convolution_traces, decoder_traces, encoder_traces
+from dragoman.inspection.explanation import Explanation
+from dragoman.inspection.gradient_flow import gradient_flow
+from dragoman.inspection.saliency import saliencies
+from dragoman.inspection.steps import output_steps
+from dragoman.models.seq2seq import Seq2Seq
+from dragoman.protocols import Batch, send
+from dragoman.text.specials import BOS, EOS
+
+
+def explain(runtime: TorchRuntime, text: str, search: SearchConfig | None = None) -> Explanation:
+    """Return the inside of a model that translates; of an ensemble, that of its first model."""
+    network = runtime.model
+    assert isinstance(network, Seq2Seq)
+    (result,) = runtime([text], search, details=True, trace=True)
+    source = runtime.text.read([text])[0][: runtime.longest_source].tolist()
+    if not source or result.details is None:
+        return Explanation(text, result.text, (), ())
+    written = written_ids(result)
+    batch = forced_batch(source, written, runtime.device)
+    src = tuple(map(runtime.text.src.piece, [*source, EOS]))
+    tgt = tuple(map(runtime.text.tgt.piece, written))
+    with torch.no_grad(), Capture(network) as seen:
+        log_p = network.log_p(batch)
+    return Explanation(
+        text,
+        result.text,
+        src,
+        tgt,
+        output_steps(log_p[0], batch.tgt_out[0], runtime.text.tgt.piece),
+        attention_layers(seen, src, tgt),
+        None if result.trace is None else beam_tree(result.trace, runtime.text.tgt.piece),
+        saliencies(network, batch, src, tgt),
+        (
+            *encoder_traces(seen, src),
+            *decoder_traces(network, batch, tgt),
+            *convolution_traces(seen, src, tgt),
+        ),
+        gradient_flow(network, batch, src, tgt),
+    )
+
+
+def written_ids(result: Result) -> list[int]:
+    """Return the tokens of the output, with </s> if it ended by itself."""
+    ended = result.details is not None and len(result.details) > len(result.tokens)
+    return [*result.tokens, EOS] if ended else list(result.tokens)
+
+
+def forced_batch(source: list[int], written: list[int], device: torch.device) -> Batch:
+    """Return one sentence, without padding, whose output is given."""
+    src, keep = collate_sources([source])
+    y = torch.tensor([written])
+    before = torch.tensor([[BOS, *written[:-1]]])
+    return Batch(*(send(x, device) for x in (src, keep, before, y, torch.ones_like(y, dtype=torch.bool))))

@@ -1,0 +1,143 @@
+"""What a model did with one text, as plain data that shows itself: in a terminal, a notebook, or a file."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from dragoman.errors import MissingExtra, UsageError
+from dragoman.inspection.data import (
+    AttentionLayer,
+    BeamTree,
+    CellTrace,
+    GradientFlow,
+    OutputStep,
+    Saliency,
+)
+from dragoman.inspection.pictures.attention import attention_map, head_entropies, shown_first
+from dragoman.inspection.pictures.beam_tree import beam_tree_drawing
+from dragoman.inspection.pictures.cells import gate_traces, state_traces
+from dragoman.inspection.pictures.gradients import gradient_chart
+from dragoman.inspection.pictures.page import page
+from dragoman.inspection.pictures.picture import Picture, png
+from dragoman.inspection.pictures.ribbons import ribbons
+from dragoman.inspection.pictures.saliency import saliency_maps
+from dragoman.inspection.pictures.stack import stacked
+from dragoman.inspection.pictures.steps import step_table
+from dragoman.inspection.pictures.text import table
+from dragoman.inspection.pictures.theme import LIGHT, THEMES, Theme
+
+FORMATS = (".svg", ".png", ".html", ".json")
+SIGNATURE = ("attention", "beam")  # what a file shows if no picture is named
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The inside of a model as it wrote `output` for `text`. What a model does not have is empty or None."""
+
+    text: str
+    output: str
+    source: tuple[str, ...]  # tokens, including </s>
+    tokens: tuple[str, ...]  # of the output, including </s> if it ended by itself
+    steps: tuple[OutputStep, ...] = ()
+    attention: tuple[AttentionLayer, ...] = ()
+    beam: BeamTree | None = None
+    saliency: tuple[Saliency, ...] = ()
+    cells: tuple[CellTrace, ...] = ()
+    gradients: GradientFlow | None = None
+
+    @property
+    def pictures(self) -> dict[str, Picture]:
+        """Every picture that there is something to draw for, by its name."""
+        found: list[Picture] = []
+        if self.attention:
+            first = shown_first(self.attention)
+            found += [attention_map(self.attention), ribbons(first), head_entropies(self.attention)]
+        if self.beam is not None and self.beam.nodes:
+            found.append(beam_tree_drawing(self.beam))
+        if self.steps:
+            found.append(step_table(self.steps))
+        if self.saliency:
+            cross = [layer for layer in self.attention if layer.kind == "cross"]
+            found.append(saliency_maps(self.saliency, cross[-1] if cross else None))
+        if any(trace.gates for trace in self.cells):
+            found.append(gate_traces(self.cells))
+        if self.cells:
+            found.append(state_traces(self.cells))
+        if self.gradients is not None:
+            found.append(gradient_chart(self.gradients))
+        return {picture.name: picture for picture in found}
+
+    def picture(self, name: str) -> Picture:
+        found = self.pictures
+        if name not in found:
+            raise UsageError(
+                f'There is no picture "{name}" of this.',
+                where="picture",
+                expected="one of " + ", ".join(found),
+                hint="Name one of these, or none for the usual ones.",
+            )
+        return found[name]
+
+    def svg(self, picture: str | None = None, theme: str = LIGHT.name) -> str:
+        """Return one picture, or attention and beam one below the other."""
+        look = theme_of(theme)
+        if picture is not None:
+            return self.picture(picture).svg(look)
+        found = self.pictures
+        names = [name for name in SIGNATURE if name in found] or list(found)[:1]
+        return stacked([found[name].svg(look) for name in names], look)
+
+    def html(self) -> str:
+        """Return a page with every picture, which needs no network."""
+        return page(f"{self.text} → {self.output}", (), list(self.pictures.values()))
+
+    def save(self, path: str | Path, picture: str | None = None, theme: str = LIGHT.name) -> None:
+        """Write a picture as .svg or .png, everything as .html, or the data as .json."""
+        file = Path(path)
+        match file.suffix.lower():
+            case ".svg":
+                file.write_text(self.svg(picture, theme), encoding="utf-8")
+            case ".png":
+                file.write_bytes(png(self.svg(picture, theme)))
+            case ".html":
+                file.write_text(self.html(), encoding="utf-8")
+            case ".json":
+                file.write_text(json.dumps(self.asdict(), ensure_ascii=False), encoding="utf-8")
+            case _:
+                raise UsageError(
+                    f'A picture cannot be written as "{file.suffix}".',
+                    where=str(path),
+                    expected="a name that ends in " + ", ".join(FORMATS),
+                    hint="-o picture.svg",
+                )
+
+    def asdict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    def __str__(self) -> str:
+        return table(self.text, self.output, self.steps, self.attention)
+
+    def __repr__(self) -> str:
+        return f"Explanation({self.text!r} → {self.output!r}, pictures={list(self.pictures)})"
+
+    def _repr_html_(self) -> str:
+        try:
+            return self.svg()
+        except MissingExtra:
+            return f"<pre>{escape(str(self))}</pre>"
+
+
+def theme_of(name: str) -> Theme:
+    if name not in THEMES:
+        raise UsageError(
+            f'There is no theme "{name}".',
+            where="theme",
+            expected=" or ".join(THEMES),
+            hint=f'theme="{LIGHT.name}"',
+        )
+    return THEMES[name]

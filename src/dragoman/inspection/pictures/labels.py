@@ -1,0 +1,56 @@
+"""Tokens as labels of a picture: safe in XML and HTML, short, and with a known width.
+
+A token may hold anything: markup (which is escaped where it is written), controls that XML forbids or that
+turn the text around them, or ten thousand characters.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+LONGEST = 24
+# Controls, also those of direction; line and paragraph separators; surrogates and noncharacters.
+UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff\ufffe\uffff]"
+)
+CONTROL_PICTURES = 0x2400  # ␀, ␁ … for U+0000 …
+
+
+def safe(text: str) -> str:
+    """Return the text with a visible sign for every character that a page could not show or would obey."""
+    return UNSAFE.sub(visible, text)
+
+
+def visible(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return chr(CONTROL_PICTURES + code) if code < 0x20 else "\N{REPLACEMENT CHARACTER}"
+
+
+def label(token: str, longest: int = LONGEST) -> str:
+    """Return a token as it is shown: safe, and not longer than the picture can bear."""
+    shown = safe(token[: longest + 1])
+    return shown if len(shown) <= longest else shown[: longest - 1] + "…"
+
+
+def labelled(tokens: Sequence[str]) -> list[str]:
+    return [label(token) for token in tokens]
+
+
+def width(text: str) -> float:
+    """Return about how wide a text is, in units of the font size."""
+    return sum(map(character_width, text))
+
+
+def character_width(character: str) -> float:
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Cf"):
+        return 0.0
+    return 1.0 if unicodedata.east_asian_width(character) in ("W", "F") else 0.62
+
+
+def is_right_to_left(tokens: Sequence[str]) -> bool:
+    """Return whether most letters are of a script that is written from right to left."""
+    directions = [unicodedata.bidirectional(character) for token in tokens for character in token[:LONGEST]]
+    right = sum(direction in ("R", "AL") for direction in directions)
+    return right > sum(direction == "L" for direction in directions)

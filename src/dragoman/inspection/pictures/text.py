@@ -1,0 +1,61 @@
+"""An explanation as a table for a terminal: a line per output token."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+
+from dragoman.inspection.data import AttentionLayer, OutputStep
+from dragoman.inspection.pictures.labels import label, safe
+
+OTHERS = 3
+HEAD = ("output", "p", "entropy", "reads", "instead of")
+
+
+def table(text: str, output: str, steps: Sequence[OutputStep], attention: Sequence[AttentionLayer]) -> str:
+    """Return the text and its output, then for each token its probability, the entropy of the step, the
+    source token with the most attention, and the most likely tokens that were not written."""
+    cross = [layer for layer in attention if layer.kind == "cross"]
+    read = most_read(cross[-1]) if cross else [""] * len(steps)
+    rows = [
+        (label(step.token), f"{step.p:.3f}", f"{step.entropy:.2f}", reads, instead(step))
+        for step, reads in zip(steps, read, strict=True)
+    ]
+    return "\n".join([safe(text), f"→ {safe(output)}", "", *aligned([HEAD, *rows])])
+
+
+def most_read(layer: AttentionLayer) -> list[str]:
+    found = []
+    for row in layer.mean:
+        weight = max(row)
+        found.append(f"{label(layer.keys[row.index(weight)])} {weight:.2f}")
+    return found
+
+
+def instead(step: OutputStep) -> str:
+    others = [choice for choice in step.top if choice.token != step.token][:OTHERS]
+    return " · ".join(f"{label(choice.token)} {choice.p:.3f}" for choice in others)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the rows with columns as wide as their widest cell; numbers end at the right."""
+    kept = [column for column in zip(*rows, strict=True) if any(column[1:])]
+    widths = [max(map(cell_len, column)) for column in kept]
+    lines = []
+    for row in zip(*kept, strict=True):
+        cells = [
+            pad(cell, width, to_right=is_number(column[1]))
+            for cell, width, column in zip(row, widths, kept, strict=True)
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def is_number(cell: str) -> bool:
+    return cell.replace(".", "", 1).isdigit()
+
+
+def pad(cell: str, width: int, *, to_right: bool) -> str:
+    room = " " * (width - cell_len(cell))
+    return room + cell if to_right else cell + room
