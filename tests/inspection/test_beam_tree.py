@@ -75,7 +75,7 @@ def test_width_is_probability_grey_is_pruned_and_bold_is_the_winner() -> None:
     paths, texts = drawn(tree)
     assert len(paths) == len(tree.nodes)
     widths = sorted(float(path.attrib["stroke-width"]) for path in paths)
-    assert widths == sorted(round(0.6 + 7.4 * node.p, 2) for node in tree.nodes)
+    assert widths == sorted(round(0.6 + 4.4 * node.p, 2) for node in tree.nodes)
     bold = [text.text for text in texts if text.attrib.get("font-weight") == "bold"][1:]  # after the title
     winner = [tree.nodes[number - 1].token for number in tree.path(tree.best[0])]
     assert sorted(bold) == sorted(winner)

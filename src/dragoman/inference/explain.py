@@ -21,8 +21,13 @@ from dragoman.protocols import Batch, send
 from dragoman.text.specials import BOS, EOS
 
 
-def explain(runtime: TorchRuntime, text: str, search: SearchConfig | None = None) -> Explanation:
-    """Return the inside of a model that translates; of an ensemble, that of its first model."""
+def explain(
+    runtime: TorchRuntime, text: str, search: SearchConfig | None = None, *, saliency: bool = True
+) -> Explanation:
+    """Return the inside of a model that translates; of an ensemble, that of its first model.
+
+    `saliency` takes longer than all the rest: hundreds of gradients.
+    """
     network = runtime.model
     assert isinstance(network, Seq2Seq)
     (result,) = runtime([text], search, details=True, trace=True)
@@ -43,7 +48,7 @@ def explain(runtime: TorchRuntime, text: str, search: SearchConfig | None = None
         output_steps(log_p[0], batch.tgt_out[0], runtime.text.tgt.piece),
         attention_layers(seen, src, tgt),
         None if result.trace is None else beam_tree(result.trace, runtime.text.tgt.piece),
-        saliencies(network, batch, src, tgt),
+        saliencies(network, batch, src, tgt) if saliency else (),
         (
             *encoder_traces(seen, src),
             *decoder_traces(network, batch, tgt),

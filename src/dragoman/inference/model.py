@@ -115,17 +115,23 @@ class Model:
 
     @known_keywords()
     def explain(
-        self, text: str, search: SearchOptions | None = None, *, beam: int | None = None
+        self,
+        text: str,
+        search: SearchOptions | None = None,
+        *,
+        beam: int | None = None,
+        saliency: bool = True,
     ) -> Explanation:
         """Return what happens inside the model for one text: steps, attention, candidates, saliency, gates.
 
-        `beam` is the number of hypotheses of the search, if it should not be the model's own.
+        `beam` is the number of hypotheses of the search, if it should not be the model's own. Without
+        `saliency`, which takes hundreds of gradients, the answer comes sooner.
         """
         config = self._search(search)
         if beam is not None:
             config = with_changes(config, {"kind": "beam", "size": beam})
         found: Explanation = import_module("dragoman.inference.explain").explain(
-            self.translator, text_of(text, "text"), config
+            self.translator, text_of(text, "text"), config, saliency=saliency
         )
         return found
 

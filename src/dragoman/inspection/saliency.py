@@ -24,7 +24,7 @@ from dragoman.text.specials import EOS, UNK
 
 ROWS = 256  # sentences of a batch
 POINTS = (16, 32, 64, 128, 256, 512)  # of the integral, until it is complete
-COMPLETE = 0.005  # relative gap
+COMPLETE = 0.01  # relative gap
 
 
 def saliencies(

@@ -38,14 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     found = explained(args)
-    theme = "dark" if args.dark else "light"
     if args.output is not None:
-        found.save(args.output, args.picture, theme)
-        talk(
-            f"{args.output}: {', '.join(found.pictures)}"
-            if args.output.suffix == ".html"
-            else f"{args.output}"
-        )
+        found.save(args.output, args.picture, "dark" if args.dark else "light")
+        drawn = ", ".join(found.pictures) if args.output.suffix.lower() == ".html" else args.picture
+        talk(f"{args.output}: {drawn}" if drawn else f"{args.output}")
     elif args.json:
         give(json.dumps(found.asdict(), ensure_ascii=False) + "\n")
     else:
@@ -56,24 +52,24 @@ def run(args: argparse.Namespace) -> int:
 
 
 def explained(args: argparse.Namespace) -> Explanation:
+    from dragoman.cli.verbs.run import load_model
     from dragoman.config.load import with_overrides
-    from dragoman.inference.model import Model
-    from dragoman.tasks.load import load
 
     texts, overrides = split_texts(args.text)
     given = [*texts, *args.literal]
     if len(given) != 1:
         raise UsageError(
-            "There is one text to show at a time.",
+            "One text is shown at a time.",
             where="the command line",
             expected=f"one TEXT, not {len(given)}",
             hint=f'dragoman show {args.model} "A man is riding a bicycle."',
         )
-    model = load(args.model)
-    if not isinstance(model, Model):
-        raise UsageError(
-            "There are pictures of models that translate only.",
-            where=args.model,
-            hint=f"dragoman run {args.model} TEXT --json",
-        )
-    return model.explain(given[0], with_overrides(model.runtime.search, overrides), beam=args.beam)
+    model = load_model(args.model, "torch")
+    search = with_overrides(model.runtime.search, overrides)
+    return model.explain(given[0], search, beam=args.beam, saliency=needs_saliency(args))
+
+
+def needs_saliency(args: argparse.Namespace) -> bool:
+    """Return whether what is written holds the saliency, which takes longer than all the rest."""
+    holds_all = args.json or (args.output is not None and args.output.suffix.lower() in (".html", ".json"))
+    return holds_all or args.picture == "saliency"

@@ -7,7 +7,7 @@ from typing import Any
 
 from dragoman.inspection.data import AttentionLayer, Matrix
 from dragoman.inspection.pictures.labels import is_right_to_left, labelled
-from dragoman.inspection.pictures.picture import SLANTED_ABOVE, Chart, Spec, cells_with_text, token_axis
+from dragoman.inspection.pictures.picture import Chart, Spec, cells_with_text, slant, strength, token_axis
 
 MEAN = "mean"
 WHO = {
@@ -51,6 +51,7 @@ def map_spec(layers: Sequence[AttentionLayer], first: AttentionLayer, *, heads: 
     longest = max(max(len(layer.queries), len(layer.keys)) for layer in layers)
     step = min(max(ROOM // longest, NARROW), WIDE)
     tokens = {name_of(layer): tokens_of(layer) for layer in layers}
+    keys = [key for layer in tokens.values() for key in layer["keys"]]
     return {
         "data": {"values": maps},
         "params": [{"name": "tokens", "value": tokens}, *pickers(layers, first, heads=heads)],
@@ -67,12 +68,12 @@ def map_spec(layers: Sequence[AttentionLayer], first: AttentionLayer, *, heads: 
         "height": {"step": step},
         "mark": {"type": "rect", "cornerRadius": 2},
         "encoding": {
-            "x": token_axis("key", "tokens[layer].keys", **SLANTED_ABOVE),
+            "x": token_axis("key", "tokens[layer].keys", **slant(keys, above=True)),
             "y": token_axis("query", "tokens[layer].queries"),
             "color": {
                 "field": "weight",
                 "type": "quantitative",
-                "scale": {"type": "sqrt", "domain": [0, 1]},
+                "scale": strength(1.0, type="sqrt"),
                 "legend": {"title": "weight", "values": [0, 0.1, 0.25, 0.5, 1], "gradientLength": 120},
             },
             "tooltip": [{"field": name} for name in ("from", "to", "weight")],

@@ -98,9 +98,8 @@ def line(node: BeamNode, places: dict[int, Place], theme: Theme, *, is_best: boo
         d=curve(a.right + 4, a.y, b.left - 4, b.y),
         fill="none",
         stroke=colour,
-        stroke_width=0.6 + 7.4 * node.p,
-        stroke_opacity=0.85 if is_best else 0.35,
-        stroke_linecap="round",
+        stroke_width=0.6 + 4.4 * node.p,
+        stroke_opacity=0.85 if is_best else 0.3,
     )
 
 

@@ -7,7 +7,7 @@ from statistics import fmean, pvariance, quantiles
 
 from dragoman.inspection.data import CellTrace, Matrix
 from dragoman.inspection.pictures.labels import labelled
-from dragoman.inspection.pictures.picture import SLANTED, Chart, Spec, token_axis
+from dragoman.inspection.pictures.picture import Chart, Spec, signed, slant, token_axis
 
 STEP, HEIGHT, UNIT, UNITS = 30, 130, 9, 16
 
@@ -35,7 +35,7 @@ def panel(place: int, trace: CellTrace) -> Spec:
         for t, row in enumerate(rows)
     ]
     colour = {"field": "gate", "type": "nominal", "title": "gate"}
-    x = token_axis("t", f"tokens[{place}]", **SLANTED)
+    x = token_axis("t", f"tokens[{place}]", **slant(trace.tokens))
     y = {"type": "quantitative", "title": None}
     return {
         "title": {"text": f"{trace.name}, {trace.kind}", "fontSize": 12},
@@ -68,7 +68,7 @@ def state_traces(traces: Sequence[CellTrace]) -> Chart:
         {
             "params": tokens_param(traces),
             "vconcat": [
-                state_panel(place, f"{trace.name}: {letter}", rows)
+                state_panel(place, trace, letter, rows)
                 for place, trace in enumerate(traces)
                 for letter, rows in trace.states.items()
             ],
@@ -77,24 +77,24 @@ def state_traces(traces: Sequence[CellTrace]) -> Chart:
     )
 
 
-def state_panel(place: int, title: str, rows: Matrix) -> Spec:
+def state_panel(place: int, trace: CellTrace, letter: str, rows: Matrix) -> Spec:
     changes = [pvariance(column) for column in zip(*rows, strict=True)]
     units = sorted(range(len(changes)), key=lambda unit: -changes[unit])[:UNITS]
     values = [{"t": t, "unit": u, "value": round(row[u], 4)} for t, row in enumerate(rows) for u in units]
     most = max((abs(value["value"]) for value in values), default=0.0) or 1.0
     return {
-        "title": {"text": title, "fontSize": 12},
+        "title": {"text": f"{trace.name}: {letter}", "fontSize": 12},
         "data": {"values": values},
         "width": {"step": STEP},
         "height": {"step": UNIT},
         "mark": "rect",
         "encoding": {
-            "x": token_axis("t", f"tokens[{place}]", **SLANTED),
+            "x": token_axis("t", f"tokens[{place}]", **slant(trace.tokens)),
             "y": {"field": "unit", "type": "ordinal", "sort": units, "axis": None},
             "color": {
                 "field": "value",
                 "type": "quantitative",
-                "scale": {"domain": [-most, 0, most], "range": "diverging"},
+                "scale": signed(most),
                 "legend": {"title": None, "gradientLength": 70, "tickCount": 3},
             },
             "tooltip": [{"field": name} for name in ("unit", "value")],

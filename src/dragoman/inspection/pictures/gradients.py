@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dragoman.inspection.data import GradientFlow, GradientLayer
 from dragoman.inspection.pictures.cells import STEP
 from dragoman.inspection.pictures.labels import labelled
-from dragoman.inspection.pictures.picture import SLANTED, Chart, Spec, token_axis
+from dragoman.inspection.pictures.picture import Chart, Spec, slant, token_axis
 
 HEIGHT, FAINT = 220, 1e-12
 
@@ -45,7 +45,7 @@ def panel(place: int, layers: Sequence[GradientLayer]) -> Spec:
         "height": HEIGHT,
         "mark": {"type": "line", "point": True},
         "encoding": {
-            "x": token_axis("t", f"tokens[{place}]", **SLANTED),
+            "x": token_axis("t", f"tokens[{place}]", **slant(layers[0].tokens)),
             "y": {
                 "field": "norm",
                 "type": "quantitative",

@@ -29,7 +29,9 @@ def visible(found: re.Match[str]) -> str:
 
 
 def label(token: str, longest: int = LONGEST) -> str:
-    """Return a token as it is shown: safe, and not longer than the picture can bear."""
+    """Return a token as it is shown: safe, visible, and not longer than the picture can bear."""
+    if token.isspace():
+        token = token.replace(" ", "␣")
     shown = safe(token[: longest + 1])
     return shown if len(shown) <= longest else shown[: longest - 1] + "…"
 

@@ -51,21 +51,25 @@ draw();
 
 def page(title: str, lines: Sequence[str], pictures: Sequence[Picture]) -> str:
     """Return the page; `lines` are shown below its title."""
-    style = STYLE % {"light": variables(LIGHT), "dark": variables(DARK), "font": FONT}
     charts = any(isinstance(picture, Chart) for picture in pictures)
     configs = {theme.name: vega_config(theme) for theme in (LIGHT, DARK)}
-    scripts = [f"<script>{vega_bundle()}</script>", data(configs, "configs"), f"<script>{SCRIPT}</script>"]
-    parts = [
+    parts = [*content(title, lines, pictures)]
+    if charts:
+        parts += [f"<script>{vega_bundle()}</script>", data(configs, "configs"), f"<script>{SCRIPT}</script>"]
+    return "\n".join([*parts, "</body></html>\n"])
+
+
+def content(title: str, lines: Sequence[str], pictures: Sequence[Picture]) -> list[str]:
+    """Return the page without the scripts at its end."""
+    style = STYLE % {"light": variables(LIGHT), "dark": variables(DARK), "font": FONT}
+    return [
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{escape(safe(title))}</title><style>{style}</style></head><body>",
         f"<h1>{escape(safe(title))}</h1>",
         *(f'<p dir="auto">{escape(safe(line))}</p>' for line in lines),
         *map(section, pictures),
-        *(scripts if charts else []),
-        "</body></html>\n",
     ]
-    return "\n".join(parts)
 
 
 def section(picture: Picture) -> str:

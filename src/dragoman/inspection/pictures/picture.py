@@ -6,16 +6,20 @@ and tooltips. vl-convert draws them without a browser and without a network.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 from dragoman.errors import needs_extra
+from dragoman.inspection.pictures.labels import width
 from dragoman.inspection.pictures.theme import LIGHT, Theme, vega_config
+from dragoman.text.specials import SPECIALS
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"  # a name; nothing is fetched
 VERSION = "6.4"
+SHORT = 1.3  # of the font size: the width of two letters
 SCALE = 2.0  # pixels of a PNG for one of the SVG
 
 Spec = dict[str, Any]
@@ -61,13 +65,28 @@ def token_axis(field: str, tokens: str, **axis: Any) -> Spec:
     return {"field": field, "type": "ordinal", "axis": {**look, **names, **axis}}
 
 
-SLANTED = {"labelAngle": -45}
-SLANTED_ABOVE = {"labelAngle": -45, "labelAlign": "left", "labelBaseline": "middle", "orient": "top"}
+def slant(tokens: Iterable[str], *, above: bool = False) -> Spec:
+    """Return how the labels of a horizontal axis are turned: not at all if all tokens are short."""
+    turned = any(width(token) > SHORT for token in tokens if token not in SPECIALS)
+    if above:
+        align = {"labelAlign": "left", "labelBaseline": "middle"} if turned else {}
+        return {"labelAngle": -45 if turned else 0, "orient": "top", **align}
+    return {"labelAngle": -45 if turned else 0}
+
+
+def strength(most: float, **scale: Any) -> Spec:
+    """Return the scale of a quantity from nothing, the colour of the page, to `most`."""
+    return {"domain": [0, most], "interpolate": "rgb", **scale}
+
+
+def signed(most: float) -> Spec:
+    """Return the scale of a quantity that may be negative."""
+    return {"domain": [-most, 0, most], "range": "diverging", "interpolate": "rgb"}
 
 
 def cells_with_text(field: str, text: str, most: float) -> list[Spec]:
     """Return the layers of a heat map whose cells, from 0 to `most`, also show their numbers."""
-    colour = {"field": field, "type": "quantitative", "scale": {"domain": [0, most or 1]}, "legend": None}
+    colour = {"field": field, "type": "quantitative", "scale": strength(most or 1.0), "legend": None}
     number = {"text": {"field": text}}
     return [
         {"mark": {"type": "rect", "cornerRadius": 2}, "encoding": {"color": colour}},
@@ -85,8 +104,9 @@ def png(svg: str) -> bytes:
     return found
 
 
+@cache
 def vega_bundle() -> str:
-    """Return Vega, Vega-Lite and vega-embed as one script, which sets window.vegaEmbed."""
+    """Return Vega, Vega-Lite and vega-embed as one script of 0.9 MB, which sets window.vegaEmbed."""
     found: str = vl_convert().javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return found
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dragoman.inspection.data import AttentionLayer, Matrix, Saliency
 from dragoman.inspection.pictures.labels import is_right_to_left, labelled
-from dragoman.inspection.pictures.picture import SLANTED_ABOVE, Chart, Spec, token_axis
+from dragoman.inspection.pictures.picture import Chart, Spec, signed, slant, strength, token_axis
 
 ROOM, NARROW, WIDE = 420, 12, 22
 BESIDE = 30  # maps of more tokens are drawn one below the other
@@ -21,6 +21,7 @@ def saliency_maps(found: Sequence[Saliency], attention: AttentionLayer | None) -
     step = min(max(ROOM // longest, NARROW), WIDE)
     turn = -1 if is_right_to_left(keys) else 1
     tokens = {"keys": labelled(keys)[::turn], "queries": labelled(queries)}
+    x = token_axis("key", "tokens.keys", **slant(keys, above=True))
     return Chart(
         "saliency",
         "Saliency beside attention",
@@ -31,15 +32,16 @@ def saliency_maps(found: Sequence[Saliency], attention: AttentionLayer | None) -
         {
             "params": [{"name": "tokens", "value": tokens}],
             "columns": 2 if longest <= BESIDE else 1,
-            "concat": [one_map(title, scores, turn, step) for title, scores in maps],
+            "concat": [one_map(title, scores, turn, x, step) for title, scores in maps],
             "resolve": {"scale": {"color": "independent"}},
         },
     )
 
 
-def one_map(title: str, scores: Matrix, turn: int, step: int) -> Spec:
+def one_map(title: str, scores: Matrix, turn: int, x: Spec, step: int) -> Spec:
     """Return the map of one method; its colours reach as far as its largest score."""
     most = max((abs(score) for row in scores for score in row), default=0.0) or 1.0
+    least = min((score for row in scores for score in row), default=0.0)
     values = [
         {"query": t, "key": s, "score": round(score, 4)}
         for t, row in enumerate(scores)
@@ -56,12 +58,12 @@ def one_map(title: str, scores: Matrix, turn: int, step: int) -> Spec:
         "height": {"step": step},
         "mark": {"type": "rect", "cornerRadius": 2},
         "encoding": {
-            "x": token_axis("key", "tokens.keys", **SLANTED_ABOVE),
+            "x": x,
             "y": token_axis("query", "tokens.queries"),
             "color": {
                 "field": "score",
                 "type": "quantitative",
-                "scale": {"domain": [-most, 0, most], "range": "diverging"},
+                "scale": signed(most) if least < 0 else strength(most),
                 "legend": {"title": None, "gradientLength": 90, "tickCount": 3},
             },
             "tooltip": [{"field": name} for name in ("output", "source", "score")],

@@ -19,7 +19,7 @@ def step_table(steps: Sequence[OutputStep]) -> Chart:
             "step": t,
             "rank": rank,
             "p": round(choice.p, 4),
-            "shown": f"{label(choice.token, 12)}  {choice.p:.2f}",
+            "shown": f"{label(choice.token, 12)} · {choice.p:.2f}",
         }
         for t, step in enumerate(steps)
         for rank, choice in enumerate(step.top, start=1)
@@ -54,7 +54,7 @@ def step_table(steps: Sequence[OutputStep]) -> Chart:
                             "field": "entropy",
                             "type": "quantitative",
                             "title": "entropy",
-                            "axis": {"orient": "top", "tickCount": 3},
+                            "axis": {"orient": "top", "tickCount": 2, "format": ".2~g"},
                         },
                         "y": {**y, "axis": None},
                     },

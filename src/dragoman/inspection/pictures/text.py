@@ -10,6 +10,7 @@ from dragoman.inspection.data import AttentionLayer, OutputStep
 from dragoman.inspection.pictures.labels import label, safe
 
 OTHERS = 3
+NUMBERS = ("p", "entropy")
 HEAD = ("output", "p", "entropy", "reads", "instead of")
 
 
@@ -45,15 +46,11 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     lines = []
     for row in zip(*kept, strict=True):
         cells = [
-            pad(cell, width, to_right=is_number(column[1]))
+            pad(cell, width, to_right=column[0] in NUMBERS)
             for cell, width, column in zip(row, widths, kept, strict=True)
         ]
         lines.append("  ".join(cells).rstrip())
     return lines
-
-
-def is_number(cell: str) -> bool:
-    return cell.replace(".", "", 1).isdigit()
 
 
 def pad(cell: str, width: int, *, to_right: bool) -> str:

@@ -54,14 +54,15 @@ def vega_config(theme: Theme) -> dict[str, Any]:
     return {
         "background": theme.page,
         "font": FONT,
-        "view": {"stroke": None},
+        "view": {"stroke": theme.faint, "strokeOpacity": 0.35},
         "axis": {**text, **lines, "tickColor": theme.faint, "labelFontSize": 12, "titleFontSize": 12},
         "legend": {**text, "labelLimit": 320, "labelFontSize": 11, "titleFontSize": 11},
         "title": {"color": theme.ink, "subtitleColor": theme.faint, "anchor": "start", "fontSize": 15},
         "header": text,
+        "mark": {"color": theme.accent},
         "text": {"color": theme.ink},
         "rule": {"color": theme.faint},
-        "style": {"on-strong": {"fill": theme.page}},
+        "style": {"on-strong": {"color": theme.page}},
         "range": {
             "category": list(theme.categories),
             "ramp": list(theme.weights),
