@@ -75,6 +75,7 @@ With your own two files, where line N of one corresponds to line N of the other:
   dragoman prepare train.en train.de -o en-de           for large files: on all cores, before training
   dragoman train train.en train.de --valid val.en val.de -o en-de
   dragoman score en-de test.en test.de
+  dragoman show en-de "A man is riding a bicycle." -o man.html     attention, beam tree and more
   dragoman export en-de --to ct2                        for CTranslate2, with verified outputs
   dragoman trim en-de --separate -o en-de-trimmed       without unused sub-words
 

@@ -23,7 +23,7 @@ def ribbons(layer: AttentionLayer) -> Drawing:
         rows = max(len(layer.keys), len(layer.queries))
         height = TITLE + ROW * rows + MARGIN
         parts = [*bands(layer, theme, left, right, rows), *words(layer, left, right, rows)]
-        return document(theme, title, max(wide, 420.0), height, parts)
+        return document(theme, title, wide, height, parts)
 
     return Drawing(
         "ribbons",

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from html import escape
 
 from dragoman.inspection.pictures.labels import label, safe
+from dragoman.inspection.pictures.labels import width as text_width
 from dragoman.inspection.pictures.theme import FONT, Theme
 
-TITLE = 34.0  # height of the title
+TITLE, HEADING = 34.0, 15.0  # the height of the title, and of its letters
 
 
 def element(name: str, *children: str, **attributes: str | float | None) -> str:
@@ -42,7 +43,8 @@ def curve(x1: float, y1: float, x2: float, y2: float) -> str:
 
 
 def document(theme: Theme, title: str, width: float, height: float, parts: Iterable[str]) -> str:
-    heading = element("text", escape(safe(title)), x=12, y=22, font_size=15, font_weight="bold")
+    heading = element("text", escape(safe(title)), x=12, y=22, font_size=HEADING, font_weight="bold")
+    width = max(width, 24 + HEADING * 1.1 * text_width(title))  # bold letters are wider
     return element(
         "svg",
         element("rect", width=width, height=height, fill=theme.page),

@@ -1,0 +1,71 @@
+"""`dragoman show`: a table, a picture, a page, or the data."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from dragoman.cli.main import main
+from support.tiny_bundle import RNN, saved, tiny_folder, tiny_lm
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("show")
+    tiny_folder(folder / "model", part=RNN)
+    return str(folder)
+
+
+def test_without_a_file_it_prints_a_table(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", model, "a b c", "search.max_length=4"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("a b c\n→ ")
+    assert "entropy" in out
+    assert "draws attention, ribbons, heads, beam, steps" in err
+
+
+def test_pictures_and_data_are_files(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    svg, data = tmp_path / "beam.svg", tmp_path / "all.json"
+    assert main(["show", model, "a b c", "--beam", "2", "--picture", "beam", "--dark", "-o", str(svg)]) == 0
+    assert "#0d1117" in svg.read_text(encoding="utf-8")
+    assert main(["show", model, "a b c", "--beam", "2", "-o", str(data)]) == 0
+    told = json.loads(data.read_text(encoding="utf-8"))
+    assert told["saliency"]
+    assert max(len(told["beam"]["best"]), 1) <= 2
+    capsys.readouterr()
+    assert main(["show", model, "a b c", "--beam", "2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == told
+
+
+def test_an_unknown_picture_lists_the_known_ones(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["show", model, "a", "--picture", "beem", "-o", str(tmp_path / "x.svg")]) == 2
+    assert "expected  one of attention, ribbons" in capsys.readouterr().err
+    assert main(["show", model, "a", "-o", str(tmp_path / "x.gif")]) == 2
+    assert ".svg, .png, .html, .json" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("texts", [[], ["a", "b"]])
+def test_it_shows_one_text(model: str, texts: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", model, *texts]) == 2
+    assert "One text is shown at a time" in capsys.readouterr().err
+
+
+def test_a_chart_without_vl_convert_says_what_to_install(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    assert main(["show", model, "a", "-o", str(tmp_path / "x.svg")]) == 2
+    assert 'pip install "dragoman[show]"' in capsys.readouterr().err
+    assert main(["show", model, "a", "--picture", "beam", "-o", str(tmp_path / "x.svg")]) == 0, "drawn by us"
+
+
+def test_a_language_model_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved(tmp_path / "model", tiny_lm())
+    assert main(["show", str(tmp_path), "a"]) == 2
+    assert "models that translate" in capsys.readouterr().err
