@@ -146,3 +146,85 @@ class GradientLayer:
     tokens: tuple[str, ...]
     norms: Vector
     recurrent: Vector = ()
+
+
+@dataclass(frozen=True)
+class TagMarginals:
+    """p(tag | sentence) of each word, a row per word, and the tags that were chosen.
+
+    By a conditional random field the chosen tags are the best sequence, which need not have the most likely
+    tag of every word.
+    """
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+    p: Matrix
+    chosen: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class AlignedToken:
+    """A token of a transcription, its frames from `start` up to but excluding `end`, and its confidence."""
+
+    token: str
+    start: int
+    end: int
+    confidence: float
+
+
+@dataclass(frozen=True)
+class CTCAlignment:
+    """Where a transcription was read. `posteriors` has a row per frame of the output and a column per label,
+    the last of which is the blank; `source` the features of each frame of the input, if it is no text."""
+
+    tokens: tuple[AlignedToken, ...]
+    labels: tuple[str, ...]
+    posteriors: Matrix
+    source: Matrix = ()
+
+
+@dataclass(frozen=True)
+class Positions:
+    """The vectors of positions: a row per position. `kind` is that of the settings."""
+
+    name: str
+    kind: str
+    vectors: Matrix
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line of a chart: points from left to right; `band` has a low and a high value for each, or none."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+    band: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class LearningCurves:
+    """The loss per token and the metrics of a run, by update."""
+
+    losses: tuple[Curve, ...]
+    metrics: tuple[Curve, ...]
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """Of answers with about the same confidence: its mean, how many of them are right, and how many they are.
+
+    `error` is the calibration error, the mean distance between the first two.
+    """
+
+    confidence: Vector
+    accuracy: Vector
+    count: tuple[int, ...]
+    error: float
+
+
+@dataclass(frozen=True)
+class ConfusionCounts:
+    """How often each label (row) was predicted as each (column)."""
+
+    labels: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]

@@ -14,24 +14,26 @@ from dragoman.inspection.data import (
     AttentionLayer,
     BeamTree,
     CellTrace,
+    CTCAlignment,
     GradientFlow,
     OutputStep,
     Saliency,
+    TagMarginals,
 )
+from dragoman.inspection.pictures.answers import ctc_alignment, tag_marginals
 from dragoman.inspection.pictures.attention import attention_map, head_entropies, shown_first
 from dragoman.inspection.pictures.beam_tree import beam_tree_drawing
 from dragoman.inspection.pictures.cells import gate_traces, state_traces
 from dragoman.inspection.pictures.gradients import gradient_chart
-from dragoman.inspection.pictures.page import page
-from dragoman.inspection.pictures.picture import Picture, png
+from dragoman.inspection.pictures.page import page, write_picture
+from dragoman.inspection.pictures.picture import Picture
 from dragoman.inspection.pictures.ribbons import ribbons
 from dragoman.inspection.pictures.saliency import saliency_maps
 from dragoman.inspection.pictures.stack import stacked
 from dragoman.inspection.pictures.steps import step_table
 from dragoman.inspection.pictures.text import table
-from dragoman.inspection.pictures.theme import LIGHT, THEMES, Theme
+from dragoman.inspection.pictures.theme import LIGHT, theme_of
 
-FORMATS = (".svg", ".png", ".html", ".json")
 SIGNATURE = ("attention", "beam")  # what a file shows if no picture is named
 
 
@@ -49,11 +51,17 @@ class Explanation:
     saliency: tuple[Saliency, ...] = ()
     cells: tuple[CellTrace, ...] = ()
     gradients: GradientFlow | None = None
+    tags: TagMarginals | None = None
+    ctc: CTCAlignment | None = None
 
     @property
     def pictures(self) -> dict[str, Picture]:
         """Every picture that there is something to draw for, by its name."""
         found: list[Picture] = []
+        if self.tags is not None:
+            found.append(tag_marginals(self.tags))
+        if self.ctc is not None:
+            found.append(ctc_alignment(self.ctc))
         if self.attention:
             first = shown_first(self.attention)
             found += [attention_map(self.attention), ribbons(first), head_entropies(self.attention)]
@@ -99,22 +107,10 @@ class Explanation:
     def save(self, path: str | Path, picture: str | None = None, theme: str = LIGHT.name) -> None:
         """Write a picture as .svg or .png, everything as .html, or the data as .json."""
         file = Path(path)
-        match file.suffix.lower():
-            case ".svg":
-                file.write_text(self.svg(picture, theme), encoding="utf-8")
-            case ".png":
-                file.write_bytes(png(self.svg(picture, theme)))
-            case ".html":
-                file.write_text(self.html(), encoding="utf-8")
-            case ".json":
-                file.write_text(json.dumps(self.asdict(), ensure_ascii=False), encoding="utf-8")
-            case _:
-                raise UsageError(
-                    f'A picture cannot be written as "{file.suffix}".',
-                    where=str(path),
-                    expected="a name that ends in " + ", ".join(FORMATS),
-                    hint="-o picture.svg",
-                )
+        if file.suffix.lower() == ".json":
+            file.write_text(json.dumps(self.asdict(), ensure_ascii=False), encoding="utf-8")
+        else:
+            write_picture(file, lambda: self.svg(picture, theme), self.html)
 
     def asdict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -130,14 +126,3 @@ class Explanation:
             return self.svg()
         except MissingExtra:
             return f"<pre>{escape(str(self))}</pre>"
-
-
-def theme_of(name: str) -> Theme:
-    if name not in THEMES:
-        raise UsageError(
-            f'There is no theme "{name}".',
-            where="theme",
-            expected=" or ".join(THEMES),
-            hint=f'theme="{LIGHT.name}"',
-        )
-    return THEMES[name]

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from dragoman.arguments import known_keywords, path_of, paths_of, texts_of
+from dragoman.arguments import known_keywords, path_of, paths_of, text_of, texts_of
 from dragoman.config.load import load_written
 from dragoman.config.parts.head import FrameHeadPart
 from dragoman.config.root import Config
@@ -29,6 +29,7 @@ from dragoman.tasks.task import Answer, Answerer, Task
 
 if TYPE_CHECKING:
     from dragoman.inference.runtimes.runtime import RuntimeName
+    from dragoman.inspection.explanation import Explanation
 
 
 class TaskModel:
@@ -62,6 +63,13 @@ class TaskModel:
         if isinstance(inputs, Iterator):
             return (one for some in read_ahead(inputs) for one in self.answerer(texts_of(some), **options))
         return list(self.answerer(texts_of(inputs), **options))
+
+    def explain(self, text: str) -> Explanation:
+        """Return what happens inside the model for one input: tags, alignment, attention, gates."""
+        found: Explanation = import_module("dragoman.tasks.explain").explain(
+            self.answerer, text_of(text, "text")
+        )
+        return found
 
     def __repr__(self) -> str:
         return f"TaskModel({str(self.folder)!r}, task={self.config.task!r})"

@@ -11,6 +11,7 @@ from dragoman.cli.format import HEADINGS
 from dragoman.cli.model_text import in_short
 from dragoman.cli.training_view.progress import RunProgress
 from dragoman.config.root import Config
+from dragoman.inspection.data import Curve, LearningCurves
 from dragoman.metrics.validation import METRICS
 from dragoman.training.events import Event
 
@@ -39,18 +40,28 @@ def learning_curve(progress: RunProgress, title: str) -> str:
     return draw(title, list(panels(progress)))
 
 
-def panels(progress: RunProgress) -> Iterator[Panel]:
-    across = Axis("updates", 0.0, float(max(progress.step, 1)))
+def curves_of(progress: RunProgress) -> LearningCurves:
+    """Return the learning curves of a run as plain data."""
     points = progress.curve.points
-    trained = [(progress.step * (n + 0.5) / len(points), loss) for n, loss in enumerate(points)]
-    held_out = [(float(v.step), v.dev_loss) for v in progress.validations]
-    losses = [line for line in (Line("training", trained), Line("validation", held_out)) if line.points]
+    trained = tuple((progress.step * (n + 0.5) / len(points), loss) for n, loss in enumerate(points))
+    held_out = tuple((float(v.step), v.dev_loss) for v in progress.validations)
+    metrics = [
+        Curve(
+            HEADINGS[name],
+            tuple((float(v.step), v.metrics[name]) for v in progress.validations if name in v.metrics),
+        )
+        for name in METRICS
+    ]
+    losses = (Curve("training", trained), Curve("validation", held_out))
+    return LearningCurves(losses, tuple(curve for curve in metrics if curve.points))
+
+
+def panels(progress: RunProgress) -> Iterator[Panel]:
+    across, found = Axis("updates", 0.0, float(max(progress.step, 1))), curves_of(progress)
+    losses = [Line(curve.name, curve.points) for curve in found.losses if curve.points]
     if losses:
         yield Panel("Loss per token", across, upwards("loss", losses), losses)
-    metrics = []
-    for name in METRICS:
-        scores = [(float(v.step), v.metrics[name]) for v in progress.validations if name in v.metrics]
-        metrics += [Line(HEADINGS[name], scores)] if scores else []
+    metrics = [Line(curve.name, curve.points) for curve in found.metrics]
     if metrics:
         yield Panel("Validation, decoded", across, Axis("score", 0.0, 100.0), metrics)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,15 +14,21 @@ from dragoman.errors import UsageError
 
 if TYPE_CHECKING:
     from dragoman.inspection.explanation import Explanation
+    from dragoman.inspection.pictures.picture import Chart
 
 HELP = """\
-Draw what happens inside a model for one text: attention, beam tree, steps, saliency, gates, gradients.
+Draw what happens inside a model for one text: attention, beam tree, steps, saliency, gates, gradients;
+the marginals of tags, the alignment of a transcription.
 
   dragoman show en-de "A man is riding a bicycle."                          a table in the terminal
   dragoman show en-de "A man is riding a bicycle." -o man.html              every picture, with pickers
   dragoman show en-de "A man is riding a bicycle." --beam 5 -o man.svg      attention and beam tree
   dragoman show en-de "A man is riding a bicycle." --picture ribbons -o man.png --dark
-  dragoman show en-de "A man is riding a bicycle." -o man.json              the data of all of them"""
+  dragoman show en-de "A man is riding a bicycle." -o man.json              the data of all of them
+  dragoman show digits 7_jackson_3.wav -o seven.svg                         the alignment of a transcription
+  dragoman show en-de --picture curves -o curves.svg                        its training; or positions"""
+
+OF_A_RUN = ("curves", "positions")  # pictures that need no text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,9 +44,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    found = explained(args)
+    texts, overrides = split_texts(args.text)
+    given = [*texts, *args.literal]
+    if args.picture in OF_A_RUN and not given:
+        draw_run(args)
+        return 0
+    if len(given) != 1:
+        raise UsageError(
+            "One text is shown at a time.",
+            where="the command line",
+            expected=f"one TEXT, not {len(given)}",
+            hint=f'dragoman show {args.model} "A man is riding a bicycle."',
+        )
+    found = explained(args, given[0], overrides)
     if args.output is not None:
-        found.save(args.output, args.picture, "dark" if args.dark else "light")
+        found.save(args.output, args.picture, theme_name(args))
         drawn = ", ".join(found.pictures) if args.output.suffix.lower() == ".html" else args.picture
         talk(f"{args.output}: {drawn}" if drawn else f"{args.output}")
     elif args.json:
@@ -51,22 +70,69 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def explained(args: argparse.Namespace) -> Explanation:
-    from dragoman.cli.verbs.run import load_model
+def explained(args: argparse.Namespace, text: str, overrides: Sequence[str]) -> Explanation:
+    from dragoman.cli.verbs.run import open_model
     from dragoman.config.load import with_overrides
+    from dragoman.inference.model import Model
 
-    texts, overrides = split_texts(args.text)
-    given = [*texts, *args.literal]
-    if len(given) != 1:
-        raise UsageError(
-            "One text is shown at a time.",
-            where="the command line",
-            expected=f"one TEXT, not {len(given)}",
-            hint=f'dragoman show {args.model} "A man is riding a bicycle."',
-        )
-    model = load_model(args.model, "torch")
+    model = open_model(args.model, "torch")
+    if not isinstance(model, Model):
+        return model.explain(text)
     search = with_overrides(model.runtime.search, overrides)
-    return model.explain(given[0], search, beam=args.beam, saliency=needs_saliency(args))
+    return model.explain(text, search, beam=args.beam, saliency=needs_saliency(args))
+
+
+def draw_run(args: argparse.Namespace) -> None:
+    """Draw what needs no text: the learning curves of a run, or the positions of its network."""
+    from dragoman.inspection.pictures.page import page, write_picture
+    from dragoman.inspection.pictures.theme import theme_of
+
+    chart = learning_curves_of(args.model) if args.picture == "curves" else positions_of(args.model)
+    file = args.output or Path(f"{args.picture}.svg")
+    theme = theme_of(theme_name(args))
+    write_picture(file, lambda: chart.svg(theme), lambda: page(f"{args.model}: {chart.title}", (), [chart]))
+    talk(str(file))
+
+
+def learning_curves_of(path: str) -> Chart:
+    from dragoman.cli.training_view.learning_curve import curves_of
+    from dragoman.cli.training_view.progress import RunProgress
+    from dragoman.inference.find_model import find_model
+    from dragoman.inspection.pictures.statistics import learning_curves
+    from dragoman.training.events import read_events
+
+    file, progress = find_model(Path(path)).parent / "events.jsonl", RunProgress()
+    for event in read_events(file):
+        progress(event)
+    if not progress.validations:
+        raise UsageError(
+            "There is no record of this model's training.",
+            where=str(file),
+            expected="the folder that dragoman train -o wrote, after its first validation",
+            hint=f"dragoman info {path}",
+        )
+    return learning_curves(curves_of(progress))
+
+
+def positions_of(path: str) -> Chart:
+    from dragoman.inference.find_model import find_model
+    from dragoman.inspection.pictures.statistics import positional_encodings
+    from dragoman.inspection.positions import positions_of as tables_of
+    from dragoman.models.bundle import load_bundle
+
+    tables = tables_of(load_bundle(find_model(Path(path))).model)
+    if not tables:
+        raise UsageError(
+            "This network has no table of positions.",
+            where=path,
+            expected="a Transformer or ConvS2S with sinusoidal, learned or rotary positions",
+            hint=f"dragoman info {path}",
+        )
+    return positional_encodings(tables)
+
+
+def theme_name(args: argparse.Namespace) -> str:
+    return "dark" if args.dark else "light"
 
 
 def needs_saliency(args: argparse.Namespace) -> bool:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from dragoman.errors import UsageError
+
 FONT = "DejaVu Sans, Noto Sans, Noto Sans CJK SC, Arial, sans-serif"
 
 
@@ -47,6 +49,17 @@ DARK = Theme(
 THEMES = {theme.name: theme for theme in (LIGHT, DARK)}
 
 
+def theme_of(name: str) -> Theme:
+    if name not in THEMES:
+        raise UsageError(
+            f'There is no theme "{name}".',
+            where="theme",
+            expected=" or ".join(THEMES),
+            hint=f'theme="{LIGHT.name}"',
+        )
+    return THEMES[name]
+
+
 def vega_config(theme: Theme) -> dict[str, Any]:
     """Return the configuration of Vega-Lite for a theme."""
     text = {"labelColor": theme.ink, "titleColor": theme.ink, "titleFontWeight": "normal"}
@@ -62,7 +75,11 @@ def vega_config(theme: Theme) -> dict[str, Any]:
         "mark": {"color": theme.accent},
         "text": {"color": theme.ink},
         "rule": {"color": theme.faint},
-        "style": {"on-strong": {"color": theme.page}},
+        "style": {
+            "on-strong": {"color": theme.page},
+            "faint": {"stroke": theme.faint},
+            "chosen": {"stroke": theme.negative},
+        },
         "range": {
             "category": list(theme.categories),
             "ramp": list(theme.weights),
