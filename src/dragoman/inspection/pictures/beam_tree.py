@@ -18,15 +18,19 @@ from dragoman.inspection.pictures.theme import Theme
 from dragoman.search.trace import ROOT
 
 ROW, GAP, MARGIN, LETTER, SMALL = 24.0, 56.0, 16.0, 12.5, 9.5
-NUMBER = 4 * SMALL  # the width of a probability after its token
+NUMBER, SCORE = (
+    4 * SMALL,
+    6 * LETTER,
+)  # the widths of a probability after its token, and of a score after that
 START = "<s>"
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a candidate is: the start and the end of its text, and its height."""
+    """Where a candidate is: the start and the end of its token, the end of its numbers, and its height."""
 
     left: float
+    end: float
     right: float
     y: float
 
@@ -44,7 +48,7 @@ def beam_tree_drawing(tree: BeamTree) -> Drawing:
         start = places[ROOT]
         parts.append(text(START, start.left, start.y + 4, font_size=LETTER, fill=theme.faint))
         parts += [part for node in order for part in candidate(node, places, theme, tree, winner)]
-        return document(theme, title, right + 90, bottom + ROW + MARGIN, parts)
+        return document(theme, title, right + MARGIN, bottom + ROW + MARGIN, parts)
 
     kept = sum(node.fate != "pruned" for node in tree.nodes)
     return Drawing(
@@ -62,13 +66,15 @@ def layout(tree: BeamTree) -> dict[int, Place]:
     tallest = max((len(column) for column in columns), default=1)
     middle = TITLE + ROW * (tallest + 1) / 2
     x = MARGIN
-    places = {ROOT: Place(x, x + LETTER * width(START), middle)}
+    end = x + LETTER * width(START)
+    places = {ROOT: Place(x, end, end, middle)}
     x = places[ROOT].right + GAP
     for column in columns:
         top = middle - ROW * (len(column) - 1) / 2
         for row, node in enumerate(column):
-            right = x + LETTER * width(label(node.token)) + NUMBER
-            places[node.number] = Place(x, right, top + ROW * row)
+            end = x + LETTER * width(label(node.token))
+            right = end + NUMBER + (SCORE if node.number in tree.best else 0.0)
+            places[node.number] = Place(x, end, right, top + ROW * row)
         x = max(places[node.number].right for node in column) + GAP
     return places
 
@@ -116,9 +122,9 @@ def candidate(
         fill=colour,
         font_weight="bold" if is_best else None,
     )
-    p, after = f"{node.p:.2f}".removeprefix("0"), place.right - NUMBER + 4
-    yield element("text", p, x=after, y=place.y + 4, font_size=SMALL, fill=theme.faint)
+    p = f"{node.p:.2f}".removeprefix("0")
+    yield element("text", p, x=place.end + 4, y=place.y + 4, font_size=SMALL, fill=theme.faint)
     if node.number in tree.best:
         rank = tree.best.index(node.number)
         shown = f"{'★ ' if rank == 0 else ''}{node.score:.3f}"
-        yield element("text", shown, x=place.right + 2, y=place.y + 4, font_size=LETTER, fill=colour)
+        yield element("text", shown, x=place.end + NUMBER, y=place.y + 4, font_size=LETTER, fill=colour)

@@ -45,7 +45,18 @@ def lines(title: str, curves: Sequence[Curve], *, x: str, y: str) -> Spec:
     ]
     across = {"field": "x", "type": "quantitative", "title": x, "scale": {"zero": False}}
     up = {"type": "quantitative", "title": y}
-    colour = {"field": "line", "type": "nominal", "sort": None, "title": None, "legend": {"orient": "bottom"}}
+    colour = {
+        "field": "line",
+        "type": "nominal",
+        "sort": None,
+        "title": None,
+        "legend": {"orient": "bottom"},
+    }
+    band = {
+        "data": {"values": bands},
+        "mark": {"type": "area", "opacity": 0.15},
+        "encoding": {"x": across, "y": {**up, "field": "low"}, "y2": {"field": "high"}, "color": colour},
+    }
     return {
         "title": {"text": title, "fontSize": 12} if title else None,
         "width": WIDE,
@@ -61,16 +72,7 @@ def lines(title: str, curves: Sequence[Curve], *, x: str, y: str) -> Spec:
                     "tooltip": [{"field": name} for name in ("line", "x", "y")],
                 },
             },
-            {
-                "data": {"values": bands},
-                "mark": {"type": "area", "opacity": 0.15},
-                "encoding": {
-                    "x": across,
-                    "y": {**up, "field": "low"},
-                    "y2": {"field": "high"},
-                    "color": colour,
-                },
-            },
+            *([band] if bands else []),
         ],
     }
 
