@@ -31,6 +31,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from dragoman.cli.chart import Axis, Line, Panel, draw
+from dragoman.inspection.gradient_flow import recurrent_norm, spectral
 from dragoman.nn.cells.cell import Cell, CellState
 from dragoman.nn.cells.elman import ElmanCell
 from dragoman.nn.cells.gru import GRUCell
@@ -201,16 +202,6 @@ def norms_of(cell: Cell, x: torch.Tensor) -> dict[str, list[float]]:
         found["h"].append(spectral(through[:, :split]))
         found["c"].append(spectral(through[:, split:]))
     return {name: norms for name, norms in found.items() if name == "h" or flat.shape[1] > split}
-
-
-def spectral(W: torch.Tensor) -> float:
-    return float(torch.linalg.matrix_norm(W, 2)) if W.numel() else 0.0
-
-
-def recurrent_norm(cell: Cell) -> float:
-    """‖W_hh‖₂ of the block that makes new content: an Elman cell's only one, ĉ's or ĥ's of a gated one."""
-    block = {1: 0, 4: 2, 3: 2}[len(cell.W_h) // cell.size]
-    return spectral(cell.W_h.detach()[block * cell.size : (block + 1) * cell.size])
 
 
 def measure_cell(kind: str, updates: int) -> Facts:

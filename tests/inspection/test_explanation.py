@@ -19,6 +19,7 @@ from dragoman.inference.runtimes.torch import TorchRuntime
 from dragoman.inspection.explanation import Explanation
 from dragoman.inspection.pictures.labels import is_right_to_left, label, safe, width
 from dragoman.inspection.pictures.page import content
+from dragoman.inspection.pictures.saliency import titled
 from support.tiny_bundle import RNN, TRANSFORMER, tiny
 
 CONV = {"kind": "conv", "layers": 2, "width": 32, "kernel": 3, "embedding": 32}
@@ -221,6 +222,12 @@ def test_right_to_left_keys_are_drawn_from_the_right(found: Explanation) -> None
     (tokens,) = spec.spec["params"][0]["value"].values()
     assert tokens["keys"] == ["ה", "ד", "ג", "ב", "א"]
     assert row["weight"][:5] == [round(weight, 4) for weight in reversed(layer.mean[0])]
+
+
+def test_integrated_gradients_that_are_not_complete_say_so(usual_one: Explanation) -> None:
+    integrated = next(one for one in usual_one.saliency if one.gap is not None)
+    assert titled(integrated) == "integrated gradients"
+    assert titled(dataclasses.replace(integrated, gap=0.042)) == "integrated gradients, sums off by 4.2%"
 
 
 def test_model_explains(tmp_path: Path, runtime: TorchRuntime) -> None:

@@ -25,6 +25,7 @@ from dragoman.inspection.pictures.attention import attention_map, head_entropies
 from dragoman.inspection.pictures.beam_tree import beam_tree_drawing
 from dragoman.inspection.pictures.cells import gate_traces, state_traces
 from dragoman.inspection.pictures.gradients import gradient_chart
+from dragoman.inspection.pictures.labels import label
 from dragoman.inspection.pictures.page import page, write_picture
 from dragoman.inspection.pictures.picture import Picture
 from dragoman.inspection.pictures.ribbons import ribbons
@@ -102,7 +103,7 @@ class Explanation:
 
     def html(self) -> str:
         """Return a page with every picture, which needs no network."""
-        return page(f"{self.text} → {self.output}", (), list(self.pictures.values()))
+        return page(label(self.text, 48), (self.text, f"→ {self.output}"), list(self.pictures.values()))
 
     def save(self, path: str | Path, picture: str | None = None, theme: str = LIGHT.name) -> None:
         """Write a picture as .svg or .png, everything as .html, or the data as .json."""

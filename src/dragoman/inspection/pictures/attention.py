@@ -18,6 +18,16 @@ WHO = {
 }
 NARROW, WIDE, ROOM = 13, 26, 900  # pixels of a cell, and of all of them
 DIGITS = 4
+# Each map is one row of the data, a list of weights; only the one that is picked is unfolded into cells.
+UNFOLDED = [
+    {"filter": "datum.layer == layer && datum.head == head"},
+    {"flatten": ["weight"]},
+    {"window": [{"op": "row_number", "as": "cell"}]},
+    {"calculate": "(datum.cell - 1) % datum.keys", "as": "key"},
+    {"calculate": "floor((datum.cell - 1) / datum.keys)", "as": "query"},
+    {"calculate": "tokens[layer].keys[datum.key]", "as": "to"},
+    {"calculate": "tokens[layer].queries[datum.query]", "as": "from"},
+]
 
 
 def attention_map(layers: Sequence[AttentionLayer]) -> Chart:
@@ -43,10 +53,7 @@ def name_of(layer: AttentionLayer) -> str:
 
 
 def map_spec(layers: Sequence[AttentionLayer], first: AttentionLayer, *, heads: bool) -> Spec:
-    """Return a map of `first`; with `heads`, of any layer and head that is picked in a page.
-
-    Each map is one row of the data, a list of weights; only the one that is picked is unfolded into cells.
-    """
+    """Return a map of `first`; with `heads`, of any layer and head that is picked in a page."""
     maps = [row for layer in layers for row in rows_of(layer, heads=heads)]
     longest = max(max(len(layer.queries), len(layer.keys)) for layer in layers)
     step = min(max(ROOM // longest, NARROW), WIDE)
@@ -55,15 +62,7 @@ def map_spec(layers: Sequence[AttentionLayer], first: AttentionLayer, *, heads: 
     return {
         "data": {"values": maps},
         "params": [{"name": "tokens", "value": tokens}, *pickers(layers, first, heads=heads)],
-        "transform": [
-            {"filter": "datum.layer == layer && datum.head == head"},
-            {"flatten": ["weight"]},
-            {"window": [{"op": "row_number", "as": "cell"}]},
-            {"calculate": "(datum.cell - 1) % datum.keys", "as": "key"},
-            {"calculate": "floor((datum.cell - 1) / datum.keys)", "as": "query"},
-            {"calculate": "tokens[layer].keys[datum.key]", "as": "to"},
-            {"calculate": "tokens[layer].queries[datum.query]", "as": "from"},
-        ],
+        "transform": UNFOLDED,
         "width": {"step": step},
         "height": {"step": step},
         "mark": {"type": "rect", "cornerRadius": 2},
@@ -74,7 +73,12 @@ def map_spec(layers: Sequence[AttentionLayer], first: AttentionLayer, *, heads: 
                 "field": "weight",
                 "type": "quantitative",
                 "scale": strength(1.0, type="sqrt"),
-                "legend": {"title": "weight", "values": [0, 0.1, 0.25, 0.5, 1], "gradientLength": 120},
+                "legend": {
+                    "title": "weight",
+                    "values": [0, 0.1, 0.25, 0.5, 1],
+                    "format": ".2~f",
+                    "gradientLength": 120,
+                },
             },
             "tooltip": [{"field": name} for name in ("from", "to", "weight")],
         },

@@ -69,7 +69,7 @@ def slant(tokens: Iterable[str], *, above: bool = False) -> Spec:
     """Return how the labels of a horizontal axis are turned: not at all if all tokens are short."""
     turned = any(width(token) > SHORT for token in tokens if token not in SPECIALS)
     if above:
-        align = {"labelAlign": "left", "labelBaseline": "middle"} if turned else {}
+        align = {"labelAlign": "left", "labelBaseline": "middle", "labelPadding": 8} if turned else {}
         return {"labelAngle": -45 if turned else 0, "orient": "top", **align}
     return {"labelAngle": -45 if turned else 0}
 

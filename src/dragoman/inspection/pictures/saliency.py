@@ -9,12 +9,13 @@ from dragoman.inspection.pictures.labels import is_right_to_left, labelled
 from dragoman.inspection.pictures.picture import Chart, Spec, signed, slant, strength, token_axis
 
 ROOM, NARROW, WIDE = 420, 12, 22
+COMPLETE = 0.01
 BESIDE = 30  # maps of more tokens are drawn one below the other
 
 
 def saliency_maps(found: Sequence[Saliency], attention: AttentionLayer | None) -> Chart:
     keys, queries = found[0].keys, found[0].queries
-    maps: list[tuple[str, Matrix]] = [(one.method, one.scores) for one in found]
+    maps: list[tuple[str, Matrix]] = [(titled(one), one.scores) for one in found]
     if attention is not None and len(attention.keys) == len(keys):
         maps.append(("attention, for comparison", attention.mean))
     longest = max(len(keys), len(queries))
@@ -36,6 +37,12 @@ def saliency_maps(found: Sequence[Saliency], attention: AttentionLayer | None) -
             "resolve": {"scale": {"color": "independent"}},
         },
     )
+
+
+def titled(one: Saliency) -> str:
+    """Return the name of a method, and how far integrated gradients are from complete if by 1 % or more."""
+    is_short = one.gap is not None and one.gap >= COMPLETE
+    return f"{one.method}, sums off by {one.gap:.1%}" if is_short else one.method
 
 
 def one_map(title: str, scores: Matrix, turn: int, x: Spec, step: int) -> Spec:
