@@ -1,4 +1,4 @@
-"""Explain the answer of a model that tags, classifies or transcribes: listen to its network on one input."""
+"""Explain the answer of a model that does not translate: listen to its network on one input."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ import torch
 from torch import nn
 
 from dragoman.data.readers.tagged import words_of
-from dragoman.errors import UsageError
+from dragoman.inference.continuation import ContinuationRuntime
+from dragoman.inference.explain import forced_batch
 from dragoman.inference.runtimes.ctc import CTCRuntime
 from dragoman.inspection.attention import attention_layers, matrix
 from dragoman.inspection.capture import Capture
-from dragoman.inspection.cells import convolution_traces, encoder_traces
+from dragoman.inspection.cells import convolution_traces, decoder_traces, encoder_traces
 from dragoman.inspection.data import AlignedToken, Choice, CTCAlignment, OutputStep, TagMarginals
 from dragoman.inspection.data import entropy as entropy_of
 from dragoman.inspection.explanation import Explanation
+from dragoman.inspection.steps import output_steps
+from dragoman.models.language_model import LanguageModel
 from dragoman.models.tagger import JointTagger, Tagger
 from dragoman.shapes import Bool, Int, Tensor
 from dragoman.tasks.classify import LabelAnswerer
@@ -37,11 +40,28 @@ def explain(answerer: Answerer, text: str) -> Explanation:
             return explain_label(answerer, text)
         case CTCRuntime():
             return explain_transcription(answerer, text)
-    raise UsageError(
-        "There are no pictures of a language model yet.",
-        where="the task of the model",
-        expected="a model that translates, tags, classifies or transcribes",
-        hint="dragoman run MODEL --continue TEXT --json --details",
+        case ContinuationRuntime():
+            return explain_text(answerer, text)
+    raise TypeError(f"{type(answerer).__name__} cannot be explained")
+
+
+def explain_text(runtime: ContinuationRuntime, text: str) -> Explanation:
+    """Return how a language model reads a text: the probability of each of its tokens after those before."""
+    network, tokenizer = runtime.model, runtime.text.tgt
+    assert isinstance(network, LanguageModel)
+    ids = tokenizer.encode(text)[: runtime.longest_target]
+    if not ids:
+        return Explanation(text, text, (), ())
+    batch, tokens = forced_batch([], ids, runtime.device), tuple(map(tokenizer.piece, ids))
+    seen, log_p = heard(network, lambda: network.log_p(batch))
+    return Explanation(
+        text,
+        text,
+        (),
+        tokens,
+        output_steps(log_p[0], batch.tgt_out[0], tokenizer.piece),
+        attention_layers(seen, (), tokens),
+        cells=tuple(decoder_traces(network, batch, tokens)),
     )
 
 
