@@ -6,6 +6,7 @@ of `nn/crf.py`; words come before padding, of which nothing is said.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -26,9 +27,19 @@ class Chain(NamedTuple):
 
 def best_tags(P: Floats, keep: Bools, chain: Chain | None) -> tuple[Ints, Floats]:
     """Return the best tag of each word, [B T], and its probability, for scores P [B T V]."""
-    p = softmax(P) if chain is None else marginals(P, keep, chain)
+    p = probabilities(P, keep, chain)
     y = p.argmax(axis=2) if chain is None else viterbi(P, keep, chain)[0]
     return y, np.take_along_axis(p, y[..., None], axis=2)[..., 0]
+
+
+def probabilities(P: Floats, keep: Bools, chain: Chain | None) -> Floats:
+    """Return p(y_t | x) of every tag, [B T V]."""
+    return softmax(P) if chain is None else marginals(P, keep, chain)
+
+
+def chain_of(outputs: Mapping[str, Floats]) -> Chain | None:
+    """Return the chain among the outputs of a tagger, if its tags depend on each other."""
+    return Chain(*(outputs[name] for name in Chain._fields)) if "start" in outputs else None
 
 
 def viterbi(P: Floats, keep: Bools, chain: Chain) -> tuple[Ints, Floats]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeVar, cast
 
+import numpy as np
 import torch
 from torch import nn
 
 from dragoman.data.readers.tagged import words_of
+from dragoman.errors import UsageError
 from dragoman.inference.continuation import ContinuationRuntime
 from dragoman.inference.explain import forced_batch
 from dragoman.inference.runtimes.ctc import CTCRuntime
+from dragoman.inference.runtimes.torch_network import TorchNetwork
+from dragoman.inference.runtimes.torch_scorers import TorchTokenLogP
 from dragoman.inspection.attention import attention_layers, matrix
 from dragoman.inspection.capture import Capture
 from dragoman.inspection.cells import convolution_traces, decoder_traces, encoder_traces
@@ -19,13 +23,13 @@ from dragoman.inspection.data import AlignedToken, Choice, CTCAlignment, OutputS
 from dragoman.inspection.data import entropy as entropy_of
 from dragoman.inspection.explanation import Explanation
 from dragoman.inspection.steps import output_steps
-from dragoman.models.language_model import LanguageModel
-from dragoman.models.tagger import JointTagger, Tagger
-from dragoman.shapes import Bool, Int, Tensor
+from dragoman.protocols import Outputs
+from dragoman.search.tags import chain_of, probabilities
+from dragoman.shapes import Bool, Tensor
 from dragoman.tasks.classify import LabelAnswerer
+from dragoman.tasks.lines import pad_lines
 from dragoman.tasks.tag import TagAnswerer
 from dragoman.tasks.task import Answerer
-from dragoman.tasks.words import collate_sources
 from dragoman.text.specials import EOS, SPECIALS
 
 T = TypeVar("T")
@@ -47,12 +51,13 @@ def explain(answerer: Answerer, text: str) -> Explanation:
 
 def explain_text(runtime: ContinuationRuntime, text: str) -> Explanation:
     """Return how a language model reads a text: the probability of each of its tokens after those before."""
-    network, tokenizer = runtime.model, runtime.text.tgt
-    assert isinstance(network, LanguageModel)
-    ids = tokenizer.encode(text)[: runtime.longest_target]
+    if not isinstance(runtime.log_p, TorchTokenLogP):
+        raise needs_torch()
+    network, tokenizer = runtime.log_p.model, runtime.text.tgt
+    ids = tokenizer.encode(text)[: runtime.longest]
     if not ids:
         return Explanation(text, text, (), ())
-    batch, tokens = forced_batch([], ids, runtime.device), tuple(map(tokenizer.piece, ids))
+    batch, tokens = forced_batch([], ids, runtime.log_p.device), tuple(map(tokenizer.piece, ids))
     seen, log_p = heard(network, lambda: network.log_p(batch))
     return Explanation(
         text,
@@ -69,12 +74,14 @@ def explain_tags(answerer: TagAnswerer, text: str) -> Explanation:
     (answer,), words = answerer([text]), words_of(text)
     if not words:
         return Explanation(text, "", (), ())
-    src, keep = one_line(answerer, text)
-    model, tokens = answerer.model, (*words, SPECIALS[EOS])
-    seen, _ = heard(model, lambda: model.tags(src, keep))
-    p = model.head.marginals(encoded(model, src, keep), keep[:, 1:])[0]
+    seen, outputs, keep = heard_line(answerer, text)
+    tokens = (*words, SPECIALS[EOS])
+    arrays = {name: x.numpy() for name, x in outputs.items()}
+    p = probabilities(arrays["scores"], keep.numpy()[:, 1:], chain_of(arrays))[0]
     names = tuple(map(answerer.tokenizer.piece, range(p.shape[1])))
-    marginals = TagMarginals(tuple(words), names, matrix(p), tuple(word.tag for word in answer.words))
+    marginals = TagMarginals(
+        tuple(words), names, matrix(torch.from_numpy(p)), tuple(word.tag for word in answer.words)
+    )
     return Explanation(
         text,
         answer.text,
@@ -91,16 +98,16 @@ def explain_label(answerer: LabelAnswerer, text: str) -> Explanation:
     (answer,) = answerer([text])
     if not answer.labels:
         return Explanation(text, "", (), ())
-    src, keep = one_line(answerer, text)
-    seen, labels = heard(answerer.model, lambda: answerer.model.labels(src, keep))
-    tokens = tuple(token for token, _ in answerer.weighted(text, [0.0] * src.shape[1]))
-    names = tuple(map(answerer.text.tgt.piece, range(labels.p.shape[1])))
+    seen, outputs, keep = heard_line(answerer, text)
+    p = outputs["p"][0].tolist()
+    tokens = tuple(token for token, _ in answerer.weighted(text, np.zeros(keep.shape[1])))
+    names = tuple(map(answerer.text.tgt.piece, range(len(p))))
     return Explanation(
         text,
         answer.text,
         tokens,
         (answer.text,),
-        (step_of(answer.text, tuple(labels.p[0].tolist()), names),),
+        (step_of(answer.text, tuple(p), names),),
         attention_layers(seen, tokens),
         cells=(*encoder_traces(seen, tokens), *convolution_traces(seen, tokens)),
     )
@@ -108,7 +115,8 @@ def explain_label(answerer: LabelAnswerer, text: str) -> Explanation:
 
 def explain_transcription(runtime: CTCRuntime, file: str) -> Explanation:
     (answer,) = runtime([file])
-    ((_, row, log_y),) = runtime.frames([file], 1)
+    (row,) = runtime.read([file])
+    ((_, log_y),) = runtime.frames([row], 1)
     used = sorted(set(answer.tokens))
     p = torch.from_numpy(log_y).exp()[:, [*used, log_y.shape[1] - 1]]
     labels = (*map(runtime.text.tgt.piece, used), "blank")
@@ -123,24 +131,30 @@ def explain_transcription(runtime: CTCRuntime, file: str) -> Explanation:
     )
 
 
-def one_line(
+def heard_line(
     answerer: TagAnswerer | LabelAnswerer, text: str
-) -> tuple[Int[Tensor, "1 S *n"], Bool[Tensor, "1 S"]]:
-    """Return one line without padding."""
-    lines = answerer.lines
-    (row,) = lines.text.read([" ".join(words_of(text))])
-    src, keep = collate_sources(lines.config, [row[: lines.most]])
-    return src.to(lines.device), keep.to(lines.device)
+) -> tuple[Capture, Outputs, Bool[Tensor, "1 S"]]:
+    """Return what was heard while the network read one line, its outputs, and the mask of the line."""
+    if not isinstance(answerer.network, TorchNetwork):
+        raise needs_torch()
+    network, config = answerer.network, answerer.lines.config
+    (row,) = answerer.lines.text.read([" ".join(words_of(text))])
+    src, keep = map(torch.from_numpy, pad_lines(config, [row[: config.model.longest_source]]))
+    with Capture(cast(nn.Module, network.model)) as seen:
+        outputs = network.model.outputs(src.to(network.device), keep.to(network.device))
+    return seen, {name: x.cpu() for name, x in outputs.items()}, keep
+
+
+def needs_torch() -> UsageError:
+    return UsageError(
+        "An export has no layers to look at.", where="the model", hint="Load it with runtime=torch."
+    )
 
 
 def heard(network: nn.Module, run: Callable[[], T]) -> tuple[Capture, T]:
     with Capture(network) as seen:
         found = run()
     return seen, found
-
-
-def encoded(model: Tagger | JointTagger, src: Int[Tensor, "B S *n"], keep: Bool[Tensor, "B S"]) -> Tensor:
-    return model.encoder(src, keep).states[:, :-1]
 
 
 def step_of(token: str, p: tuple[float, ...], names: tuple[str, ...], top: int = 5) -> OutputStep:

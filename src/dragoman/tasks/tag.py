@@ -18,7 +18,7 @@ from dragoman.metrics.report import ScoreReport, check
 from dragoman.metrics.span_f1 import PREFIXES, span_f1
 from dragoman.metrics.tags import tag_accuracy
 from dragoman.metrics.validation import Metrics
-from dragoman.search.tags import Chain, best_tags
+from dragoman.search.tags import best_tags, chain_of
 from dragoman.tasks.lines import LineBatches
 from dragoman.text.tokenizer_pair import TokenizerPair
 
@@ -66,8 +66,7 @@ class TagAnswerer:
         found = [TaggedLine() for _ in texts]
         for batch in self.lines(texts):
             outputs = self.network(batch.src, batch.keep)
-            chain = Chain(*(outputs[name] for name in Chain._fields)) if "start" in outputs else None
-            ids, p = best_tags(outputs["scores"], batch.keep[:, 1:], chain)
+            ids, p = best_tags(outputs["scores"], batch.keep[:, 1:], chain_of(outputs))
             for row, index in enumerate(batch.indices):
                 line = words_of(texts[index])
                 weights = outputs["weights"][row].tolist() if "weights" in outputs else [None] * len(line)

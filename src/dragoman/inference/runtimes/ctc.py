@@ -76,7 +76,7 @@ class CTCRuntime:
 
     def transcribe(self, rows: Sequence[SourceRow], config: SearchConfig) -> list[Transcription]:
         ctc_search, found = build_search(config, self.scorer), [EMPTY for _ in rows]
-        for index, log_y in self._frames(rows, config.batch_sentences):
+        for index, log_y in self.frames(rows, config.batch_sentences):
             hypotheses = ctc_search(log_y)
             if self.attention:
                 hypotheses = joint_ranking(
@@ -91,12 +91,12 @@ class CTCRuntime:
         for part in parts(inputs):
             first = len(found)
             found += [[] for _ in part]
-            for index, log_y in self._frames(self.read(part), self.search.batch_sentences):
+            for index, log_y in self.frames(self.read(part), self.search.batch_sentences):
                 text = texts[first + index]
                 found[first + index] = aligned(log_y, self.text.tgt, self.text.tgt.encode(text), text)
         return found
 
-    def _frames(self, rows: Sequence[SourceRow], size: int) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    def frames(self, rows: Sequence[SourceRow], size: int) -> Iterator[tuple[int, NDArray[np.float32]]]:
         """Yield the index and log y [S V] of each row that is not empty."""
         lengths = [len(row) for row in rows]
         for indices in invariant_batches(lengths, size):
