@@ -185,3 +185,18 @@ def test_a_diff_needs_a_number_and_another(extra: list[str], capsys: pytest.Capt
     err = capsys.readouterr().err
     assert "--diff takes the number of outputs to show" in err
     assert "--against OTHER --diff 10" in err
+
+
+def test_robustness_translates_changed_sources(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["score", "one", "test.src", "test.tgt", "-m", "chrf", "--robustness", "search.size=1"]
+    assert main(arguments) == 0
+    assert "\n  upper case" in capsys.readouterr().out
+    assert main([*arguments, "--json"]) == 0
+    (upper,) = json.loads(capsys.readouterr().out)["robustness"]
+    assert (upper["name"], upper["changed"]) == ("upper case", 80.0)  # one source is empty
+    assert set(upper["bleu"]) == {"value", "lost", "p"}
+
+
+def test_a_file_of_outputs_has_no_robustness(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", "test.src", "test.tgt", "--hyp", "test.tgt", "--robustness"]) == 2
+    assert "there is no model to run" in capsys.readouterr().err

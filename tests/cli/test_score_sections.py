@@ -182,3 +182,42 @@ def test_mistakes_are_explained(
     err = capsys.readouterr().err
     assert said in err
     assert "Traceback" not in err
+
+
+def test_a_score_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    out = scored(capsys, "test.src", "test.tgt", "-m", "wer", "--explain", "2")
+    for part in ("length of the source", "words by kind", "reason ", "copy of the source", "of the loss"):
+        assert part in out
+    assert out.count("\nline ") == 2
+    assert "line 3     chrF" in out
+    facts = json.loads(scored(capsys, "test.src", "test.tgt", "-m", "wer", "--explain", "2", "--json"))
+    assert [one["line"] for one in facts["errors"]["sentences"]] == [3, 1]
+    assert facts["errors"]["omissions"] is None
+
+
+def test_training_data_is_given_for_a_file_of_outputs(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("test.src", "test.tgt", "-m", "wer", "--explain", "--training", "test.src", "test.tgt")
+    out = scored(capsys, *arguments)
+    assert "nearest training pair" in out
+    assert "without a counterpart" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["test.tgt", "--explain"], "An explanation needs the source side"),
+        (["test.src", "test.tgt", "--explain", "0"], "--explain takes the number of outputs"),
+        (["test.src", "test.tgt", "--training", "test.tsv"], "--training is what --explain compares"),
+    ],
+)
+def test_options_that_do_not_fit(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["score", *arguments, "--hyp", "out.txt"]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_training_data_that_is_missing_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["score", "test.src", "test.tgt", "--hyp", "out.txt", "--explain", "--training", "no.tsv"]
+    assert main(arguments) == 3
+    assert "no.tsv" in capsys.readouterr().err

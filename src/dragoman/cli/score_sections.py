@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from dragoman.cli.differences import differences, show
 from dragoman.cli.edits import costs_of, show_edits, worst
+from dragoman.cli.error_tables import analysed, error_lines
+from dragoman.cli.robustness import robustness_lines, translator
 from dragoman.cli.score_tables import confusion_table, length_table, type_table, versus
 from dragoman.cli.terminal import say
 
@@ -41,6 +43,13 @@ def sections(
         for lines in (outputs, *test.all_references)
     )
     yield from labels(args.metrics or (), compared, wanted[0])
+    if args.explain:
+        sources = [line.lower() if args.lowercase else line for line in test.sources]
+        found = analysed(args, sources, compared, wanted)
+        lines = error_lines(found, args.explain)
+        yield Section({"errors": found.asdict(args.explain)}, partial(say_all, lines))
+    if args.robustness:
+        yield changed_sources(args, test, outputs)
     if args.diff and others is not None:
         apart = differences(test.sources, test.references, outputs, others)
         facts = {"differences": [one._asdict() for one in apart[: args.diff]]}
@@ -73,6 +82,16 @@ def lengths(args: argparse.Namespace, test: TestSet, outputs: list[str]) -> Sect
         test.sources, outputs, *test.all_references, lowercase=args.lowercase, metrics=args.metrics
     )
     return Section({"by_length": found.asdict()}, partial(say_all, length_table(found)))
+
+
+def changed_sources(args: argparse.Namespace, test: TestSet, outputs: list[str]) -> Section:
+    from dragoman.analysis.robustness import robustness
+
+    found = robustness(
+        translator(args), test.sources, outputs, *test.all_references, lowercase=args.lowercase
+    )
+    facts = [one.asdict() for one in found]
+    return Section({"robustness": facts}, partial(say_all, robustness_lines(found)))
 
 
 def labels(metrics: Sequence[str], outputs: list[str], references: list[str]) -> Iterator[Section]:

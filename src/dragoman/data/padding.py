@@ -24,6 +24,15 @@ def pad(rows: Sequence[IdRow], length: int | None = None) -> tuple[NDArray[np.in
     return out, position <= lengths[:, None]
 
 
+def pad_pairs(
+    pairs: Sequence[tuple[IdRow, IdRow]],
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64], NDArray[np.bool_]]:
+    """Pad both sides for a word alignment: the mask of the sources includes </s>, that of the targets not."""
+    src, src_keep = pad([src for src, _ in pairs])
+    tgt, tgt_keep = pad([tgt for _, tgt in pairs])
+    return src, src_keep, tgt, tgt_keep & (tgt != EOS)
+
+
 def pad_frames(
     rows: Sequence[NDArray[Any]], length: int | None = None
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:

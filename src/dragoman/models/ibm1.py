@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_ENTRIES = 4_000_000  # 48 MB
+SORTED_TOGETHER = 1 << 20  # pairs of words, at least
 MIN_PROBABILITY = 1e-4  # a smaller t(y | x) counts as 0
 
 IdMatrix = NDArray[np.int64]
@@ -74,17 +75,29 @@ def learn(
 
 def first_counts(corpus: Iterable[PaddedPairs], V: int, largest: int) -> tuple[IdMatrix, Reals]:
     """Return the expected counts under uniform t, of the `largest` pairs with the highest counts at most."""
-    keys: IdMatrix = np.empty(0, np.int64)
-    counts: Reals = np.empty(0)
+    keys: list[IdMatrix] = [np.empty(0, np.int64)]
+    counts: list[Reals] = [np.empty(0)]
+    waiting = 0
     for pairs in corpus:
         batch_keys = pair_keys(pairs, V)
         a = posterior(np.ones(batch_keys.shape), pairs)
-        new, inverse = np.unique(np.concatenate((keys, batch_keys[a > 0])), return_inverse=True)
-        keys, counts = new, summed(inverse, np.concatenate((counts, a[a > 0])), len(new))
-        if len(keys) > largest:
-            kept = np.sort(np.argsort(-counts, kind="stable")[:largest])
-            keys, counts = keys[kept], counts[kept]
-    return keys, counts
+        keys.append(batch_keys[a > 0])
+        counts.append(a[a > 0])
+        waiting += len(keys[-1])
+        if waiting > max(len(keys[0]), SORTED_TOGETHER):  # sorting all for each batch would take too long
+            all_keys, all_counts = merged(keys, counts, largest)
+            keys, counts, waiting = [all_keys], [all_counts], 0
+    return merged(keys, counts, largest)
+
+
+def merged(keys: list[IdMatrix], counts: list[Reals], largest: int) -> tuple[IdMatrix, Reals]:
+    """Return each key once, with the sum of its counts; the `largest` sums at most."""
+    found, inverse = np.unique(np.concatenate(keys), return_inverse=True)
+    total = summed(inverse, np.concatenate(counts), len(found))
+    if len(found) <= largest:
+        return found, total
+    kept = np.sort(np.argsort(-total, kind="stable")[:largest])
+    return found[kept], total[kept]
 
 
 def summed(indices: IdMatrix, weights: Reals, size: int) -> Reals:

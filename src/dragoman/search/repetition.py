@@ -26,7 +26,7 @@ def may_loop(ids: Sequence[int], repeats: int) -> bool:
     return len(ids) - len(set(ids)) >= repeats - 1 and max(Counter(ids).values(), default=1) >= repeats
 
 
-def max_repeats(ids: Sequence[int], shortest: int = 1) -> int:
+def max_repeats(ids: Sequence[object], shortest: int = 1) -> int:
     """Return the maximum number of consecutive occurrences of an n-gram: 1 if none is repeated."""
     most = 1
     for period in range(1, min(MAX_PERIOD, len(ids) // 2) + 1):

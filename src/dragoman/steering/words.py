@@ -7,16 +7,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-# Scripts without spaces between words, where a term may begin and end anywhere.
-UNSPACED = (
-    (0x0E00, 0x0EFF),  # Thai, Lao
-    (0x1000, 0x109F),  # Myanmar
-    (0x1780, 0x17FF),  # Khmer
-    (0x3040, 0x30FF),  # Hiragana, Katakana
-    (0x3400, 0x9FFF),  # Han
-    (0xF900, 0xFAFF),
-    (0x20000, 0x3FFFF),
-)
+from dragoman.text.running_words import UNSPACED
+
 # Default_Ignorable_Code_Point of Unicode 15: characters that are not visible, such as a soft hyphen.
 INVISIBLE = (
     *((0x00AD, 0x00AD), (0x034F, 0x034F), (0x061C, 0x061C), (0x115F, 0x1160), (0x17B4, 0x17B5)),

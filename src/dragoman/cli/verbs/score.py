@@ -37,6 +37,7 @@ Measure a model: BLEU, chrF, exact match and error rates with 95 % intervals; or
   dragoman score en-de test.en test.de --against en-de-old --diff 10
   dragoman score test.de --hyp output.de
   dragoman score en-de test.en test.de --by-length --show-edits 5
+  dragoman score en-de test.en test.de --explain
   dragoman score test.src test.ref0 --ref test.ref1 --hyp output.txt --metrics napoles_gleu rouge"""
 
 
@@ -136,7 +137,7 @@ def print_scores(
 def check_arguments(args: argparse.Namespace, files: Sequence[str], overrides: Sequence[str]) -> None:
     """Raise errors that can be found before time is spent on decoding."""
     hyp, against = args.hyp, args.against
-    if hyp and (overrides or args.calibrate or not files or Path(files[0]).is_dir()):
+    if hyp and (overrides or args.calibrate or args.robustness or not files or Path(files[0]).is_dir()):
         raise UsageError(
             "With --hyp there is no model to run: give only the test set.",
             where="the command line",
@@ -188,12 +189,13 @@ def check_test(args: argparse.Namespace, test: TestSet) -> None:
                 hint="Count the lines: wc -l FILE",
             )
     checked_metrics(args.metrics, test.references, test.all_references, test.sources)
-    if args.by_length and not test.sources:
-        raise UsageError(
-            "Scores by length need the source side of the test set, not only the references.",
-            where="--by-length",
-            hint=f"dragoman score test.src {args.what[0]} --hyp {args.hyp} --by-length",
-        )
+    for option, what in (("--by-length", "Scores by length need"), ("--explain", "An explanation needs")):
+        if vars(args)[option[2:].replace("-", "_")] and not test.sources:
+            raise UsageError(
+                f"{what} the source side of the test set, not only the references.",
+                where=option,
+                hint=f"dragoman score test.src {args.what[0]} --hyp {args.hyp} {option}",
+            )
 
 
 def settings_of(model: str) -> Config:

@@ -10,13 +10,12 @@ import numpy as np
 from safetensors.numpy import load_file, save_file
 
 from dragoman.data.collate import IdPair
-from dragoman.data.padding import pad
+from dragoman.data.padding import pad_pairs
 from dragoman.data.sources import is_current
 from dragoman.data.store.layout import digest
 from dragoman.data.store.reader import StoreReader
 from dragoman.durable import new_folder
 from dragoman.models.ibm1 import PaddedPairs, TranslationTable, learn
-from dragoman.text.specials import EOS
 
 # Pairs to learn from, spread evenly over the stores. This limits the time; the table's size, the memory.
 MAX_PAIRS = 50_000
@@ -47,14 +46,10 @@ def sentences(stores: Sequence[StoreReader]) -> Iterator[PaddedPairs]:
         rows = np.arange(count) * len(store) // count
         for start in range(0, count, ROWS):
             pairs = sorted(store.read(rows[start : start + ROWS]), key=lengths_of_pair)
-            yield from (padded(pairs[k : k + TOGETHER]) for k in range(0, len(pairs), TOGETHER))
+            yield from (
+                PaddedPairs(*pad_pairs(pairs[k : k + TOGETHER])) for k in range(0, len(pairs), TOGETHER)
+            )
 
 
 def lengths_of_pair(pair: IdPair) -> tuple[int, int]:
     return len(pair[0]), len(pair[1])
-
-
-def padded(pairs: Sequence[IdPair]) -> PaddedPairs:
-    src, src_keep = pad([src for src, _ in pairs])
-    tgt, tgt_keep = pad([tgt for _, tgt in pairs])
-    return PaddedPairs(src, src_keep, tgt, tgt_keep & (tgt != EOS))
