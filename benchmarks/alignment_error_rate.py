@@ -79,7 +79,7 @@ def prepare(name: str, folder: Path, most: int | None) -> None:
     """Write the training and validation pairs, tokenised and in lower case."""
     folder.mkdir(parents=True, exist_ok=True)
     corpus, *sides = CORPORA[name]
-    tokenise = Tokenizer13a()
+    tokenise = Tokenizer13a()  # type: ignore[no-untyped-call]
     for part, limit in (("train", most), ("dev", 500)):
         for side, end in zip(sides, ("src", "tgt"), strict=True):
             lines = (DATA / corpus / side.format(part=part)).read_text(encoding="utf-8").split("\n")[:-1]

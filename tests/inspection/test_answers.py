@@ -31,7 +31,7 @@ from dragoman.metrics.length_buckets import by_length
 from dragoman.models.builders.network import new_model
 from dragoman.models.bundle import Bundle
 from dragoman.nn.position import sinusoids
-from dragoman.tasks.build import build_task
+from dragoman.tasks.answerers import build_answerer
 from dragoman.tasks.explain import explain
 from dragoman.text.build import learn
 from support.pairs import model_of
@@ -48,7 +48,7 @@ def drawn(chart: Chart) -> ET.Element:
 
 def explained(name: str) -> tuple[Any, Explanation]:
     bundle = words_model(name)
-    answerer = build_task(bundle.config).answerer(bundle)
+    answerer = build_answerer(bundle)
     (answer,) = answerer([LINE])
     return answer, explain(answerer, LINE)
 
@@ -106,7 +106,7 @@ def transcriber() -> CTCRuntime:
     with torch.no_grad():
         for parameter in network.parameters():
             parameter.mul_(4.0)
-    runtime = build_task(config).answerer(Bundle(config, text, network))
+    runtime = build_answerer(Bundle(config, text, network))
     assert isinstance(runtime, CTCRuntime)
     return runtime
 
@@ -119,8 +119,10 @@ def test_an_alignment_has_the_tokens_where_they_were_read() -> None:
     assert found.ctc is not None
     assert [(t.token, t.start, t.end) for t in found.ctc.tokens] == [c[:3] for c in answer.characters]
     assert len(found.ctc.posteriors) == 3 * 8, "three frames for each letter and </s>"
-    for token in found.ctc.tokens:
-        column = found.ctc.labels.index(token.token)
+    columns = sorted(set(answer.tokens))
+    for token, id in zip(found.ctc.tokens, answer.tokens, strict=True):
+        column = columns.index(id)
+        assert found.ctc.labels[column] == runtime.text.tgt.piece(id)
         frames = [found.ctc.posteriors[frame][column] for frame in range(token.start, token.end)]
         assert sum(frames) / len(frames) == pytest.approx(token.confidence, abs=1e-5)
     drawn(ctc_alignment(found.ctc))

@@ -15,7 +15,7 @@ from dragoman.errors import DataError
 
 Link = tuple[int, int]  # index of the source word, index of the target word, from 0
 
-GOLD = re.compile(r"([0-9]+)([-p])([0-9]+)")
+GOLD = re.compile(r"([0-9]++)([-p])([0-9]++)")
 
 
 class GoldAlignment(NamedTuple):
