@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from dragoman.tasks.answerers import build_answerer
 from dragoman.tasks.explain import explain
 from dragoman.text.build import learn
 from support.pairs import model_of
+from support.signals import write_pictures
 from tasks.test_words_battery import model as words_model
 
 LINE = "eins zwei vier fünf"
@@ -178,3 +180,27 @@ def test_positions_are_the_tables_of_the_network() -> None:
     assert [table.kind for table in positions_of(model_of(("conv", "conv")))] == ["learned", "learned"]
     assert positions_of(model_of(("gru", "cho"))) == ()
     drawn(positional_encodings([found]))
+
+
+def test_a_caption_attends_to_frames_by_their_numbers(tmp_path: Path) -> None:
+    part = {"kind": "rnn", "layers": 1, "width": 16, "embedding": 16}
+    config = validate(
+        {
+            "data": {"train": "train.tsv", "source": {"kind": "picture", "height": 16}},
+            "text": {"kind": "char"},
+            "model": {"encoder": part, "decoder": part},
+            "search": {"max_length": 5},
+        }
+    )
+    write_pictures(tmp_path, ["ab"])
+    text = learn(config.text, [("", "abc")])
+    answerer = build_answerer(Bundle(config, text, new_model(config, text).eval()))
+    file = str(tmp_path / "train" / "0.png")
+    found = explain(answerer, file)
+    assert found.output == answerer([file])[0].text
+    assert found.source == ()
+    assert found.saliency == ()
+    (cross,) = found.attention
+    assert cross.keys == tuple(str(n) for n in range(1, len(cross.keys) + 1))
+    assert cross.queries == found.tokens
+    assert {"attention", "beam", "gates"} <= set(found.pictures)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 
 from dragoman.config.search import SearchConfig
 from dragoman.data.collate import collate_sources
+from dragoman.data.padding import SourceRow
 from dragoman.inference.result import Result
 from dragoman.inference.runtimes.torch import TorchRuntime
 from dragoman.inspection.attention import attention_layers
@@ -26,17 +28,18 @@ def explain(
 ) -> Explanation:
     """Return the inside of a model that translates; of an ensemble, that of its first model.
 
-    `saliency` takes longer than all the rest: hundreds of gradients.
+    `saliency` takes longer than all the rest: hundreds of gradients. The frames of a picture or a sound,
+    whose file `text` names, have numbers for tokens, and no saliency.
     """
     network = runtime.model
     assert isinstance(network, Seq2Seq)
     (result,) = runtime([text], search, details=True, trace=True)
-    source = runtime.text.read([text])[0][: runtime.longest_source].tolist()
-    if not source or result.details is None:
+    row = np.asarray(runtime.read([text])[0][: runtime.longest_source])
+    if not len(row) or result.details is None:
         return Explanation(text, result.text, (), ())
-    written = written_ids(result)
-    batch = forced_batch(source, written, runtime.device)
-    src = tuple(map(runtime.text.src.piece, [*source, EOS]))
+    is_text, written = row.ndim == 1, written_ids(result)
+    batch = forced_batch(row, written, runtime.device)
+    src = tuple(map(runtime.text.src.piece, [*row.tolist(), EOS])) if is_text else ()
     tgt = tuple(map(runtime.text.tgt.piece, written))
     with torch.no_grad(), Capture(network) as seen:
         log_p = network.log_p(batch)
@@ -48,7 +51,7 @@ def explain(
         output_steps(log_p[0], batch.tgt_out[0], runtime.text.tgt.piece),
         attention_layers(seen, src, tgt),
         None if result.trace is None else beam_tree(result.trace, runtime.text.tgt.piece),
-        saliencies(network, batch, src, tgt) if saliency else (),
+        saliencies(network, batch, src, tgt) if saliency and is_text else (),
         (
             *encoder_traces(seen, src),
             *decoder_traces(network, batch, tgt),
@@ -64,7 +67,7 @@ def written_ids(result: Result) -> list[int]:
     return [*result.tokens, EOS] if ended else list(result.tokens)
 
 
-def forced_batch(source: list[int], written: list[int], device: torch.device) -> Batch:
+def forced_batch(source: SourceRow, written: list[int], device: torch.device) -> Batch:
     """Return one sentence, without padding, whose output is given."""
     src, keep = collate_sources([source])
     y = torch.tensor([written])

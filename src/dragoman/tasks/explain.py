@@ -11,7 +11,9 @@ from torch import nn
 
 from dragoman.data.readers.tagged import words_of
 from dragoman.errors import UsageError
+from dragoman.inference.captions import CaptionRuntime
 from dragoman.inference.continuation import ContinuationRuntime
+from dragoman.inference.explain import explain as explain_translation
 from dragoman.inference.explain import forced_batch
 from dragoman.inference.runtimes.ctc import CTCRuntime
 from dragoman.inference.runtimes.torch_network import TorchNetwork
@@ -44,6 +46,8 @@ def explain(answerer: Answerer, text: str) -> Explanation:
             return explain_label(answerer, text)
         case CTCRuntime():
             return explain_transcription(answerer, text)
+        case CaptionRuntime():
+            return explain_translation(answerer.runtime, text)
         case ContinuationRuntime():
             return explain_text(answerer, text)
     raise TypeError(f"{type(answerer).__name__} cannot be explained")
