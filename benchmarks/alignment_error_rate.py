@@ -1,6 +1,6 @@
 """How well does attention align words? AER against gold standards, beside the diagonal and IBM Model 1.
 
-    python benchmarks/alignment_error_rate.py OUT [--pair deen enfr] [--budget 30m] [--training N] [NAME …]
+    python benchmarks/alignment_error_rate.py OUT [NAME …] [--pair deen enfr] [--budget 30m] [--training N]
 
 Each model (recurrent, transformer, guided; all by default) is trained within the budget on the same Tatoeba
 pairs, tokenised and lower-cased as the gold standards are, and then reads each gold pair: every target word

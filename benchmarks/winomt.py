@@ -1,6 +1,6 @@
 """Does a model keep the gender that an English sentence shows? WinoMT, for German or French.
 
-    python benchmarks/winomt.py OUT [--to de] [--model MODEL] [--budget 30m] [--sentences N]
+    python benchmarks/winomt.py OUT [SETTING …] [--to de] [--model MODEL] [--budget 30m] [--sentences N]
 
 Trains on Tatoeba within the budget, unless a model is given, translates the challenge set and reads the
 gender of each profession from its translation, which the model's own attention finds. The table has the

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.analysis.baselines import baselines
-from dragoman.analysis.coverage import Suspects, hallucinations, omissions
+from dragoman.analysis.counterparts import Suspects, hallucinations, omissions
 from dragoman.analysis.lexicon import Lexicon
 from dragoman.analysis.reasons import REASONS, Reason, Sentence, reasons
 from dragoman.analysis.training_words import TrainingWords
@@ -88,8 +88,8 @@ def analyse_errors(
     wanted, scores = nearest_references(outputs, references)
     words = [[running_words(text) for text in side] for side in (sources, outputs, wanted)]
     suspected = suspects(words, training) if training else (None, None)
-    uncovered = ([()] * len(sources) if one is None else one.words for one in suspected)
-    sentences = [Sentence(*one) for one in zip(sources, outputs, wanted, *uncovered, strict=True)]
+    missing = ([()] * len(sources) if one is None else one.words for one in suspected)
+    sentences = [Sentence(*one) for one in zip(sources, outputs, wanted, *missing, strict=True)]
     why = [reasons(one, training) for one in sentences]
     analysed = [
         AnalysedSentence(line, score, one.source, one.reference, one.output, found)

@@ -6,7 +6,6 @@ AER = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,8 +13,6 @@ from typing import NamedTuple
 from dragoman.errors import DataError
 
 Link = tuple[int, int]  # index of the source word, index of the target word, from 0
-
-GOLD = re.compile(r"([0-9]++)([-p])([0-9]++)")
 
 
 class GoldAlignment(NamedTuple):
@@ -38,17 +35,18 @@ def read_gold(line: str) -> GoldAlignment:
     """Read the links of one sentence, from 1: 2-3 is sure, 2p3 is possible."""
     sure, possible = set[Link](), set[Link]()
     for link in line.split():
-        match = GOLD.fullmatch(link)
-        if match is None or not int(match[1]) or not int(match[3]):
+        is_sure = "-" in link
+        i, _, j = link.partition("-" if is_sure else "p")
+        if not all(word.isascii() and word.isdecimal() and int(word) for word in (i, j)):
             raise DataError(
                 f'"{link}" is not a link between two words.',
                 where=line.strip(),
                 expected="links such as 2-3 (sure) or 2p3 (possible), counted from 1",
                 hint="Give the file of the gold alignments.",
             )
-        pair = int(match[1]) - 1, int(match[3]) - 1
+        pair = int(i) - 1, int(j) - 1
         possible.add(pair)
-        if match[2] == "-":
+        if is_sure:
             sure.add(pair)
     return GoldAlignment(frozenset(sure), frozenset(possible))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dragoman.analysis.coverage import Coverage, coverage, hallucinations, omissions, suspects
+from dragoman.analysis.counterparts import Counterparts, counterparts, hallucinations, omissions, suspects
 from dragoman.analysis.lexicon import Lexicon
 
 WORDS = {"dog": "hund", "cat": "katze", "sees": "sieht", "big": "groß", "red": "rot", "house": "haus"}
@@ -42,12 +42,12 @@ def test_unknown_words_are_translated_by_themselves(forward: Lexicon) -> None:
     assert forward.t(["dog"], ["zorro"])[0, 0] == 0
 
 
-def test_coverage_by_hand(forward: Lexicon) -> None:
-    found = coverage(["big", "dog", "zebra"], ["hund"], forward)
-    assert found == Coverage(2, ("big",))  # nothing is known of zebras
+def test_counterparts_by_hand(forward: Lexicon) -> None:
+    found = counterparts(["big", "dog", "zebra"], ["hund"], forward)
+    assert found == Counterparts(2, ("big",))  # nothing is known of zebras
     assert found.share == 0.5
-    assert coverage(["dog"], [], forward) == Coverage(1, ("dog",))
-    assert coverage([], ["hund"], forward) == Coverage(0, ())
+    assert counterparts(["dog"], [], forward) == Counterparts(1, ("dog",))
+    assert counterparts([], ["hund"], forward) == Counterparts(0, ())
 
 
 def test_omissions_and_hallucinations(forward: Lexicon, reverse: Lexicon) -> None:
@@ -64,7 +64,7 @@ def test_omissions_and_hallucinations(forward: Lexicon, reverse: Lexicon) -> Non
 
 
 def test_references_set_the_standard() -> None:
-    loose = [Coverage(4, ("a", "b"))] * 4
+    loose = [Counterparts(4, ("a", "b"))] * 4
     assert suspects(loose, loose, [()] * 4).words == ((),) * 4
-    strict = [Coverage(4, ())] * 4
+    strict = [Counterparts(4, ())] * 4
     assert suspects(loose, strict, [(), ("a",), (), ()]).words == (("a", "b"), (), ("a", "b"), ("a", "b"))
