@@ -10,6 +10,7 @@ from dragoman.cli.check_text import leaked
 from dragoman.cli.main import main
 from dragoman.cli.score_tables import versus
 from dragoman.data.clean.leakage import Overlap
+from dragoman.data.clean.report import CheckReport
 from dragoman.inference.model import load
 from dragoman.metrics.significance import Comparison
 from hostile.verbs import TINY, drive
@@ -44,7 +45,7 @@ def test_only_what_is_required_is_called_so(
 
 
 def test_leak_says_of_what_it_counts() -> None:
-    (line,) = leaked("valid", Overlap(1014, 1, 0, 0, ()), "valid.en", "train.en")
+    (line,) = leaked("valid", Overlap(1014, 1, 0, 0, ()), CheckReport(["train.en"]), "valid.en")
     assert line.endswith(
         "no pair of 1,014 is in training    (in training: 1 of its sources, 0 of its targets)"
     )
