@@ -77,7 +77,7 @@ def test_waiting_for_data_is_a_part_of_the_time(tmp_path: Path, monkeypatch: pyt
         waited += 1000.0
         return collate(pairs)
 
-    monkeypatch.setattr("dragoman.tasks.translate.collate", slow)
+    monkeypatch.setattr("dragoman.tasks.collate.collate", slow)
     monkeypatch.setattr(Loader, "batches", Loader.stream)  # nothing is read ahead
     monkeypatch.setattr(time, "perf_counter", lambda: clock() + waited)
     slowed, plans = run(tmp_path, updates=3)
