@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,7 +15,8 @@ from dragoman.protocols import Stepper, real_ids, send
 from dragoman.search.batch_invariance import rows_to_keep
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.sample_keys import Keys, keys, uniform_at
-from dragoman.search.scores import Normalise, length_normalised, refuse_nan
+from dragoman.search.sampling import Sampling
+from dragoman.search.scores import refuse_nan
 from dragoman.search.topk import keep_top_k, keep_top_p, mask_never_written, sample_index
 from dragoman.shapes import Bool, Float, Int, Shaped, Tensor
 from dragoman.text.specials import BOS, EOS, PAD
@@ -89,18 +89,7 @@ def draw(
     return token.long(), p
 
 
-@dataclass(frozen=True)
-class SampleSearch:
-    """Samples in the order in which they are drawn, independent of the other sentences of the batch."""
-
-    size: int
-    max_length: int
-    temperature: float = 1.0
-    top_k: int | None = None
-    top_p: float = 1.0
-    seed: int = 1
-    normalise: Normalise = length_normalised
-
+class SampleSearch(Sampling):
     def __call__(
         self, stepper: Stepper, src: Shaped[Tensor, "B S *f"], keep: Bool[Tensor, "B S"]
     ) -> list[list[Hypothesis]]:

@@ -6,7 +6,6 @@ The same log p and the same seed give the same samples.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,24 +21,14 @@ from dragoman.search.numpy.search import (
     ended,
 )
 from dragoman.search.sample_keys import keys, uniform_at
-from dragoman.search.scores import Normalise, length_normalised, refuse_nan
+from dragoman.search.sampling import Sampling
+from dragoman.search.scores import refuse_nan
 from dragoman.text.specials import BOS, EOS, PAD
 
 COLDEST = float(np.finfo(np.float32).tiny)  # lower temperatures underflow to 0, and 0 / 0 is NaN
 
 
-@dataclass(frozen=True)
-class ArraySampleSearch:
-    """Samples in the order in which they are drawn, independent of the other sentences of the batch."""
-
-    size: int
-    max_length: int
-    temperature: float = 1.0
-    top_k: int | None = None
-    top_p: float = 1.0
-    seed: int = 1
-    normalise: Normalise = length_normalised
-
+class ArraySampleSearch(Sampling):
     def __call__(
         self, stepper: ArrayStepper, src: Ints, keep: Bools, rules: Sequence[Processor] = ()
     ) -> list[list[Hypothesis]]:
