@@ -2,10 +2,10 @@
 
     python benchmarks/jfleg.py OUT [--budget 60m] [--copies 2]
 
-Right sentences are those of Tatoeba and of the captions of Multi30k; `english_errors.py` puts errors into
-them, in `--copies` ways each. A model of benchmarks/jfleg/transformer.toml learns to undo them. An output
-that changes more than a certain share of the words is not trusted, and the source is kept; the share is
-chosen on the dev set. GLEU of the source: 40.54, of a human: 62.37. OUT keeps what is done.
+Right sentences are those of Tatoeba, of dialogues and of English web texts (UD EWT), joined to lines as long
+as JFLEG's; `english_errors.py` puts errors into them, in `--copies` ways each. A model of
+benchmarks/jfleg/transformer.toml learns to undo them. An output that changes more than a certain share of the
+words is not trusted, and the source is kept; the share is chosen on the dev set. GLEU of the source: 40.54, of a human: 62.37. OUT keeps what is done.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rapidfuzz.distance import Levenshtein
@@ -24,16 +24,38 @@ from run_log import RunLog
 
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("DRAGOMAN_DATA", HERE.parent.parent / "shared" / "data"))
-SOURCES = ("tatoeba-deu-eng/train.eng", "multi30k-mono/train.en")
 CHANGED = (0.0, 0.1, 0.2, 0.3, 0.5, 1.0)  # shares to try
 REFERENCES = 4
+LENGTH = 19  # mean number of words in a line of JFLEG
+
+
+def sentences() -> Iterator[str]:
+    for text in typed.lines(DATA / "tatoeba-deu-eng" / "train.eng"):
+        yield tokenised(text)
+    for dialogue in typed.lines(DATA / "selfdialogue" / "train.txt"):
+        yield from (tokenised(turn) for turn in dialogue.split("\t") if turn.endswith((".", "?", "!")))
+    for sentence in (DATA / "ud-ewt" / "train.tsv").read_text(encoding="utf-8").split("\n\n"):
+        yield " ".join(word.split("\t")[0] for word in sentence.splitlines())
+
+
+def joined(texts: Sequence[str], rng: random.Random) -> Iterator[str]:
+    """Lines of one or more sentences: a model does not learn from short ones to copy long ones."""
+    line: list[str] = []
+    wanted = rng.expovariate(1 / LENGTH)
+    for text in texts:
+        line += text.split()
+        if len(line) >= wanted:
+            yield " ".join(line)
+            line, wanted = [], rng.expovariate(1 / LENGTH)
 
 
 def training_files(home: Path, copies: int) -> list[Path]:
     rng = random.Random(1)
-    texts = dict.fromkeys(tokenised(text) for source in SOURCES for text in typed.lines(DATA / source))
-    right = [text for text in texts if text for _ in range(copies)]
-    rng.shuffle(right)
+    texts = [text for text in dict.fromkeys(sentences()) if text]
+    right: list[str] = []
+    for _ in range(copies):
+        rng.shuffle(texts)
+        right += joined(texts, rng)
     wrong = [corrupt(text, rng) for text in right]
     return [typed.write(home / "train.wrong", wrong), typed.write(home / "train.right", right)]
 

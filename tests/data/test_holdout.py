@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.data.clean.normalise import normalise
-from dragoman.data.holdout import HeldOut, Pairs, choose_held_out, exclude_overlaps
+from dragoman.data.holdout import HeldOut, Overlaps, Pairs, choose_held_out, exclude_overlaps
 from dragoman.data.pair import Pair
 from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.data.split import split
@@ -72,6 +72,19 @@ def test_labels_do_not_empty_the_training_set() -> None:
     reverse = [Pair(pair.tgt, pair.src, pair.line) for pair in pairs]
     held = hold_out(lambda: iter(reverse), 20, 1)
     assert sum(not held.skips(pair) for pair in reverse) == 380
+
+
+def test_a_label_is_not_held_out_with_its_last_example() -> None:
+    pairs = [Pair(f"Text number {n}", f"label {n % 150}", n + 1) for n in range(200)]
+    overlaps = Overlaps(pairs[40:60], targets_are_labels=True)
+    list(overlaps.excluded_from(pairs))
+    held = overlaps.held_out()
+    assert held.valid == pairs[40:50]  # labels 50 to 59 occur once
+    assert sum(not held.skips(pair) for pair in pairs) == 190
+    alone = Overlaps(pairs[50:60], targets_are_labels=True)
+    list(alone.excluded_from(pairs))
+    with pytest.raises(DataError, match="No line can be held out"):
+        alone.held_out()
 
 
 @pytest.mark.parametrize("pairs", [[], corpus(1), [Pair("a", "b", 1)] * 100, [Pair("", "", 1)] * 100])

@@ -129,6 +129,15 @@ def test_one_alone_equals_one_in_a_batch(model: Path) -> None:
     assert together[3].text == ""
 
 
+def test_a_source_is_cut_to_the_positions_of_the_model(words: Path, tmp_path: Path) -> None:
+    encoder = {"kind": "transformer", "layers": 1, "width": 16, "heads": 2, "ffn": 16, "max_positions": 12}
+    given = settings(words, updates=2, checkpoint_every=2, validate_every=2)
+    config = load(None, base=given | {"model": given["model"] | {"encoder": encoder}})
+    Run(config, tmp_path / "run", [], lambda _: True).train()
+    loaded = dragoman.load(tmp_path / "run")
+    assert loaded("abcde" * 20) == loaded(("abcde" * 20)[:11])
+
+
 def test_inputs_are_read_some_at_a_time_and_answered_in_order(
     model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -184,7 +184,7 @@ def plan_data(
     reader = CorpusReader(data, examples, on_bad)
     sources = Sources(folder / "sources.json")
     given = source_files(data, sources)
-    held_out, sampled = build_held_out(reader, given, folder, seed, text.sample_lines)
+    held_out, sampled = build_held_out(reader, given, folder, seed, text)
     valid = reader.validation(held_out)
     if began:
         refuse_other_valid(began, valid, data.valid.files if data.valid else ())
@@ -320,7 +320,7 @@ def vocabulary_of(folder: Path) -> dict[str, str]:
 
 
 def build_held_out(
-    reader: CorpusReader, given: Sequence[SourceFile], home: Path, seed: int, sample_lines: int
+    reader: CorpusReader, given: Sequence[SourceFile], home: Path, seed: int, text: TextConfig
 ) -> tuple[HeldOut | None, list[Pair] | None]:
     """Hold out pairs if no validation files are given. They are saved: choosing them takes two passes.
 
@@ -335,8 +335,9 @@ def build_held_out(
     if is_current(folder, origin):
         return read_held_out(folder), None
     with naming_files(data):
-        overlaps = Overlaps(choose_held_out(reader.all(), data.hold_out, seed))
-        sampled = sample(overlaps.excluded_from(reader.all()), sample_lines)
+        chosen = choose_held_out(reader.all(), data.hold_out, seed)
+        overlaps = Overlaps(chosen, targets_are_labels=text.tgt_units.kind == "label")
+        sampled = sample(overlaps.excluded_from(reader.all()), text.sample_lines)
         held_out = overlaps.held_out()
     with new_folder(folder) as new:
         write_held_out(held_out, new)

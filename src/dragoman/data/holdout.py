@@ -76,9 +76,11 @@ def exclude_overlaps(pairs: Pairs, chosen: Iterable[Pair]) -> HeldOut:
 class Overlaps:
     """Counts the pairs that share a side with a held-out pair, in one reading of all pairs."""
 
-    def __init__(self, chosen: Iterable[Pair]) -> None:
+    def __init__(self, chosen: Iterable[Pair], targets_are_labels: bool = False) -> None:
         self.held = held_apart(sorted(chosen, key=lambda pair: pair.line))
         self.others = self.source_shared = self.target_shared = 0
+        self.targets_in_training: set[int] = set()  # those that are also held out
+        self.targets_are_known_labels = targets_are_labels
 
     def excluded_from(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
         """Count, and yield the pairs that share no side: those to train on, unless a side contains labels."""
@@ -89,6 +91,8 @@ class Overlaps:
                 self.others += 1
                 self.source_shared += is_source
                 self.target_shared += is_target
+                if is_target:
+                    self.targets_in_training.add(k.tgt)
             if not (is_source or is_target):
                 yield pair
 
@@ -98,7 +102,7 @@ class Overlaps:
 
     @property
     def targets_are_labels(self) -> bool:
-        return self.target_shared * LABEL_SHARE > self.others
+        return self.targets_are_known_labels or self.target_shared * LABEL_SHARE > self.others
 
     def held_out(self) -> HeldOut:
         if not self.others:
@@ -108,7 +112,16 @@ class Overlaps:
                 expected="at least two distinct pairs with text on both sides",
                 hint="Provide your own validation files: --valid val.src val.tgt",
             )
-        return held_apart(self.held.valid, self.sources_are_labels, self.targets_are_labels)
+        valid = self.held.valid
+        if self.targets_are_known_labels:  # a label cannot be predicted if all its examples are held out
+            valid = [pair for pair in valid if key(pair).tgt in self.targets_in_training]
+            if not valid:
+                raise DataError(
+                    "No line can be held out: its label would not occur in the training data.",
+                    expected="labels that occur more than once",
+                    hint="Add examples, or provide your own validation file: --valid val.tsv",
+                )
+        return held_apart(valid, self.sources_are_labels, self.targets_are_labels)
 
 
 def held_apart(

@@ -55,7 +55,8 @@ def build_answerer(bundle: Bundle, valid: Sequence[TokenIds] = (), lm: Bundle | 
 
 def build_transcriber(bundle: Bundle, lm: Bundle | None) -> CTCRuntime:
     model, config = bundle.model, bundle.config
-    runtime = CTCRuntime(TorchNetwork(model), bundle.text, config.search, build_reader(config, bundle.text))
+    read = build_reader(config, bundle.text)
+    runtime = CTCRuntime(TorchNetwork(model), bundle.text, config.search, read, config.longest_source)
     if isinstance(model, JointCTC):
         runtime.attention, runtime.ctc_weight = TorchAttentionScorer(model), model.ctc_weight
     if lm:

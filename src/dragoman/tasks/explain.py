@@ -119,7 +119,7 @@ def explain_label(answerer: LabelAnswerer, text: str) -> Explanation:
 
 def explain_transcription(runtime: CTCRuntime, file: str) -> Explanation:
     (answer,) = runtime([file])
-    (row,) = runtime.read([file])
+    (row,) = runtime.rows([file])
     ((_, log_y),) = runtime.frames([row], 1)
     used = sorted(set(answer.tokens))
     p = torch.from_numpy(log_y).exp()[:, [*used, log_y.shape[1] - 1]]

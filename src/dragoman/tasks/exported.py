@@ -35,7 +35,8 @@ def build_answerer(export: ExportParts, device: str) -> Answerer:
     network = OnnxNetwork(home, config.task, text.tgt.size, read=read, providers=providers)
     match config.task:
         case "transcribe":
-            return CTCRuntime(network, text, config.search, build_reader(config, text))
+            reader = build_reader(config, text)
+            return CTCRuntime(network, text, config.search, reader, config.longest_source)
         case "tag":
             return TagAnswerer(network, config, text)
         case _:

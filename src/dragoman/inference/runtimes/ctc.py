@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,8 @@ class CTCRuntime:
     """A model that transcribes. An answer does not depend on the other inputs of a call.
 
     `scorer` is a language model that is fused into prefix beam search, with search.lm_weight; `attention` is
-    the decoder of a joint model, which re-ranks with the weight 1 − `ctc_weight`.
+    the decoder of a joint model, which re-ranks with the weight 1 − `ctc_weight`. Sources are cut to
+    `longest` tokens or frames, the positions of the model.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class CTCRuntime:
         text: TokenizerPair,
         search: SearchConfig,
         read: ReadSources,
+        longest: int,
         *,
         scorer: Scorer | None = None,
         attention: AttentionScorer | None = None,
@@ -51,6 +54,7 @@ class CTCRuntime:
         self.text = text
         self.search = search
         self.read = read
+        self.longest = longest
         self.scorer = scorer
         self.attention = attention
         self.ctc_weight = ctc_weight
@@ -72,7 +76,10 @@ class CTCRuntime:
                 "Words cannot be forbidden in a transcription.", where="--forbid", hint="Leave it out."
             )
         config = search or self.search
-        return [one for part in parts(inputs) for one in self.transcribe(self.read(part), config)]
+        return [one for part in parts(inputs) for one in self.transcribe(self.rows(part), config)]
+
+    def rows(self, inputs: Sequence[str]) -> list[NDArray[Any]]:
+        return [row[: self.longest] for row in self.read(inputs)]
 
     def transcribe(self, rows: Sequence[SourceRow], config: SearchConfig) -> list[Transcription]:
         ctc_search, found = build_search(config, self.scorer), [EMPTY for _ in rows]
@@ -91,7 +98,7 @@ class CTCRuntime:
         for part in parts(inputs):
             first = len(found)
             found += [[] for _ in part]
-            for index, log_y in self.frames(self.read(part), self.search.batch_sentences):
+            for index, log_y in self.frames(self.rows(part), self.search.batch_sentences):
                 text = texts[first + index]
                 found[first + index] = aligned(log_y, self.text.tgt, self.text.tgt.encode(text), text)
         return found
@@ -101,7 +108,8 @@ class CTCRuntime:
         lengths = [len(row) for row in rows]
         for indices in invariant_batches(lengths, size):
             some = pad_batch([rows[index] for index in indices])
-            outputs = self.network(*pad_sources(some, padded_length(lengths[indices[0]])))
+            length = min(padded_length(lengths[indices[0]]), self.longest + 1)
+            outputs = self.network(*pad_sources(some, length))
             for index, y, real in zip(indices, outputs["log_y"], outputs["frames"], strict=False):
                 yield index, y[real]
 
