@@ -5,7 +5,8 @@
 Right sentences are those of Tatoeba, of dialogues and of English web texts (UD EWT), joined to lines as long
 as JFLEG's; `english_errors.py` puts errors into them, in `--copies` ways each. A model of
 benchmarks/jfleg/transformer.toml learns to undo them. An output that changes more than a certain share of the
-words is not trusted, and the source is kept; the share is chosen on the dev set. GLEU of the source: 40.54, of a human: 62.37. OUT keeps what is done.
+words is not trusted, and the source is kept; the share is chosen on the dev set. GLEU of the
+source: 40.54, of a human: 62.37. OUT keeps what is done.
 """
 
 from __future__ import annotations
