@@ -68,6 +68,7 @@ assert addresses() < space + (2 << 30), "gigabytes of addresses were taken"
 """
 
 
+@pytest.mark.slow
 def test_nothing_of_the_process_is_changed(folder: Path, corpus: tuple[str, str], tmp_path: Path) -> None:
     """Two threads are asked of training, and the process has one."""
     settings: dict[str, Any] = {**SMALL, "training.threads": 2}
@@ -116,6 +117,7 @@ print(model.same_bits, [model(text) for text in TEXTS[:20]] == model(list(TEXTS)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not torch.backends.mkl.is_available(), reason="this torch multiplies without MKL")
 @pytest.mark.parametrize("multiplied", ["", "multiplied"])
 @pytest.mark.parametrize("environ", [{}, {"MKL_CBWR": "AUTO,STRICT"}], ids=["as it is", "strict"])

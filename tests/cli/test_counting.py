@@ -56,6 +56,7 @@ def test_lines_of_a_file_are_counted_and_the_count_goes(home: Path) -> None:
     assert (home / "out.txt").read_bytes() == piped.stdout
 
 
+@pytest.mark.slow
 def test_lines_of_a_pipe_are_counted_without_an_end(home: Path) -> None:
     code, seen = watched("run", str(home), BATCH, stdin=home / "in.txt", stdout=home / "out2.txt")
     assert code == 0, seen
@@ -63,12 +64,14 @@ def test_lines_of_a_pipe_are_counted_without_an_end(home: Path) -> None:
     assert " left" not in seen
 
 
+@pytest.mark.slow
 def test_results_on_the_terminal_are_the_sign_of_life(home: Path) -> None:
     code, seen = watched("run", str(home), str(home / "in.txt"), BATCH)
     assert code == 0, seen
     assert not COUNTED.search(seen)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["score", "document"])
 def test_test_sets_and_documents_are_counted(home: Path, verb: str) -> None:
     words = {
@@ -97,6 +100,7 @@ def test_lines_of_files_are_known_before_they_are_read(tmp_path: Path) -> None:
     assert total_of_files([tmp_path / "missing"]) is None
 
 
+@pytest.mark.slow
 def test_nothing_is_shown_where_nobody_watches(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["score", str(home), str(home / "in.txt"), str(home / "ref.txt"), BATCH]) == 0
     err = capsys.readouterr().err

@@ -40,6 +40,7 @@ def test_export_and_check_speak_of_what_they_found(
     assert "config.json has 2 bytes" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_both_directions_are_two_packages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     there, back = (str(good_folder(tmp_path / name, "bpe")) for name in ("there", "back"))
     assert main(["export", there, *CODES, "--back", back, "-o", str(tmp_path), "--json"]) == 0

@@ -62,6 +62,7 @@ def test_training_uses_what_was_prepared(
     assert weights[0] == weights[1]
 
 
+@pytest.mark.slow
 def test_a_slurm_array_prepares_it_together(pairs: list[str], tmp_path: Path) -> None:
     """Each task is a process with the environment that Slurm gives it, all at the same time."""
     subprocess.run(command(*pairs, "-o", str(tmp_path / "one"), "--workers", "1"), check=True)

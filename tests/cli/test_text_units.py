@@ -44,6 +44,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", RUNS.values(), ids=RUNS)
 def test_trains_runs_and_scores(
     settings: list[str], corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

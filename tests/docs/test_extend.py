@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from support.pages import ROOT, blocks
 
 PAGE = ROOT / "docs" / "extend.md"
@@ -50,6 +52,7 @@ def apply_changes(source: Path) -> None:
             path.write_text(text, encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_page_is_followed(tmp_path: Path) -> None:
     source = tmp_path / "src"
     shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))

@@ -69,6 +69,7 @@ def test_package_has_one_folder_with_all_that_argos_reads(tmp_path: Path) -> Non
     assert not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.slow
 def test_the_same_model_gives_the_same_package(tmp_path: Path) -> None:
     assert packed(tmp_path / "a").path.read_bytes() == packed(tmp_path / "b").path.read_bytes()
 

@@ -57,6 +57,7 @@ def wrong(case: Case, verb: str) -> str | None:
     return None
 
 
+@pytest.mark.slow
 def test_hostile_documents_are_read_or_refused_in_words(tmp_path: Path) -> None:
     faults, count = [], 0
     for case in chain(document_cases(tmp_path, SIZE), column_cases(tmp_path / "columns", SIZE)):

@@ -69,6 +69,7 @@ def driven_faults(cases: Sequence[Case], good: Sequence[Path], out: Path, turn: 
     return found
 
 
+@pytest.mark.slow
 def test_train_takes_hostile_files_or_refuses_them_with_words(
     cases: list[Case], good: list[Path], tmp_path: Path
 ) -> None:

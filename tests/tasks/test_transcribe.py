@@ -159,6 +159,7 @@ def test_inputs_are_read_some_at_a_time_and_answered_in_order(
     assert reads == [3, 3, 1] * 2
 
 
+@pytest.mark.slow
 def test_language_model_is_fused(model: Path, words: Path, tmp_path: Path, dragoman: list[str]) -> None:
     tables = settings(words)
     config = load(None, base={**tables, "task": "lm", "model": LM, "text": {"kind": "char"}})

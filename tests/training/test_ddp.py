@@ -28,6 +28,7 @@ def losses(out: Path) -> list[float]:
     return [number for step in steps for number in step]
 
 
+@pytest.mark.slow
 def test_a_run_changes_between_exact_and_ddp(words: Path, tmp_path: Path) -> None:
     exact, ddp = (settings(words, TRANSFORMER, parallel=kind) for kind in ("exact", "ddp"))
     Run(load(None, base=exact), tmp_path / "exact", [], lambda _: True).train()

@@ -130,6 +130,7 @@ def test_only_a_last_save_without_room_fails_the_run_with_the_command_that_resum
     assert weights(out) == weights(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_be_written_costs_no_update(
     data: Path, tmp_path: Path, disk: Callable[[int | None], None]
 ) -> None:
@@ -144,6 +145,7 @@ def test_a_model_that_cannot_be_written_costs_no_update(
     assert weights(out) == weights(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_a_disk_that_was_full_from_the_first_update_on_loses_no_event(
     data: Path, tmp_path: Path, disk: Callable[[int | None], None]
 ) -> None:

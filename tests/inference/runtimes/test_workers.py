@@ -68,6 +68,7 @@ def test_what_a_worker_refuses_is_said(crew: Model) -> None:
     assert error.value.hint == "search.kind=beam"
 
 
+@pytest.mark.slow
 def test_a_dead_worker_costs_one_retry(folder: Path, crew: Model) -> None:
     """As when the system is short of memory and kills one."""
     assert isinstance(crew.translator, TranslatorPool)
@@ -127,6 +128,7 @@ def test_workers_are_of_torch(tmp_path: Path) -> None:
         load(exported, workers=2)
 
 
+@pytest.mark.slow
 def test_workers_end_when_their_parent_is_killed(folder: Path) -> None:
     command = [sys.executable, "-c", PROGRAM, str(folder)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:

@@ -189,6 +189,7 @@ WAITS: dict[str, Callable[[Peers], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("doing", WAITS)
 def test_every_wait_ends_if_the_host_of_the_store_stands_still(doing: str, another_process: Server) -> None:
     run = Run(another_process.port, 2, timeout=1.0)

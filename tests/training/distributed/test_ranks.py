@@ -53,6 +53,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return rows
 
 
+@pytest.mark.slow
 def test_clocks_that_disagree_do_not_part_the_ranks(found: dict[str, Any]) -> None:
     """By its own clock one rank would time fewer updates than the other."""
     assert found["clocks"]["codes"] == [0, 0], found["clocks"]["said"]
