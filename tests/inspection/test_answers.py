@@ -15,7 +15,8 @@ from dragoman.config.load import validate
 from dragoman.inference.runtimes.ctc import CTCRuntime
 from dragoman.inspection.data import Curve, LearningCurves, Matrix
 from dragoman.inspection.explanation import Explanation
-from dragoman.inspection.pictures.answers import ctc_alignment, source_panel
+from dragoman.inspection.pictures.answers import ctc_alignment
+from dragoman.inspection.pictures.frames import source_panel
 from dragoman.inspection.pictures.picture import Chart
 from dragoman.inspection.pictures.statistics import (
     confusion,
@@ -203,4 +204,6 @@ def test_a_caption_attends_to_frames_by_their_numbers(tmp_path: Path) -> None:
     (cross,) = found.attention
     assert cross.keys == tuple(str(n) for n in range(1, len(cross.keys) + 1))
     assert cross.queries == found.tokens
-    assert {"attention", "beam", "gates"} <= set(found.pictures)
+    assert {"frames", "attention", "beam", "gates"} <= set(found.pictures)
+    assert len(found.frames) >= len(cross.keys), "the columns of the picture"
+    drawn(found.pictures["frames"])

@@ -10,7 +10,7 @@ from dragoman.data.collate import collate_sources
 from dragoman.data.padding import SourceRow
 from dragoman.inference.result import Result
 from dragoman.inference.runtimes.torch import TorchRuntime
-from dragoman.inspection.attention import attention_layers
+from dragoman.inspection.attention import attention_layers, matrix
 from dragoman.inspection.beam_tree import beam_tree
 from dragoman.inspection.capture import Capture
 from dragoman.inspection.cells import convolution_traces, decoder_traces, encoder_traces
@@ -58,6 +58,7 @@ def explain(
             *convolution_traces(seen, src, tgt),
         ),
         gradient_flow(network, batch, src, tgt),
+        frames=() if is_text else matrix(torch.from_numpy(row).float()),
     )
 
 

@@ -16,6 +16,7 @@ from dragoman.inspection.data import (
     CellTrace,
     CTCAlignment,
     GradientFlow,
+    Matrix,
     OutputStep,
     Saliency,
     TagMarginals,
@@ -24,6 +25,7 @@ from dragoman.inspection.pictures.answers import ctc_alignment, tag_marginals
 from dragoman.inspection.pictures.attention import attention_map, head_entropies, shown_first
 from dragoman.inspection.pictures.beam_tree import beam_tree_drawing
 from dragoman.inspection.pictures.cells import gate_traces, state_traces
+from dragoman.inspection.pictures.frames import frame_attention
 from dragoman.inspection.pictures.gradients import gradient_chart
 from dragoman.inspection.pictures.labels import label
 from dragoman.inspection.pictures.page import page, write_picture
@@ -35,7 +37,7 @@ from dragoman.inspection.pictures.steps import step_table
 from dragoman.inspection.pictures.text import table
 from dragoman.inspection.pictures.theme import LIGHT, theme_of
 
-SIGNATURE = ("attention", "beam")  # what a file shows if no picture is named
+SIGNATURE = ("frames", "attention", "beam")  # what a file shows if no picture is named, at most two
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class Explanation:
     gradients: GradientFlow | None = None
     tags: TagMarginals | None = None
     ctc: CTCAlignment | None = None
+    frames: Matrix = ()  # of a source that is not a text
 
     @property
     def pictures(self) -> dict[str, Picture]:
@@ -65,6 +68,8 @@ class Explanation:
             found.append(ctc_alignment(self.ctc))
         if self.attention:
             first = shown_first(self.attention)
+            if self.frames and first.kind == "cross":
+                found.append(frame_attention(self.frames, first))
             found += [attention_map(self.attention), ribbons(first), head_entropies(self.attention)]
         if self.beam is not None and self.beam.nodes:
             found.append(beam_tree_drawing(self.beam))
@@ -99,7 +104,7 @@ class Explanation:
             return self.picture(picture).svg(look)
         found = self.pictures
         names = [name for name in SIGNATURE if name in found] or list(found)[:1]
-        return stacked([found[name].svg(look) for name in names], look)
+        return stacked([found[name].svg(look) for name in names[:2]], look)
 
     def html(self) -> str:
         """Return a page with every picture, which needs no network."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from statistics import fmean
-
-from dragoman.inspection.data import CTCAlignment, Matrix, TagMarginals
+from dragoman.inspection.data import CTCAlignment, TagMarginals
+from dragoman.inspection.pictures.frames import WIDE, frame_axis, source_panel
 from dragoman.inspection.pictures.labels import label, labelled
 from dragoman.inspection.pictures.picture import Chart, Spec, cells_with_text, slant, strength, token_axis
 
 LIKELY = 0.01  # tags that no word has with this probability are left out
-WIDE, COLUMNS, ROWS = 760, 240, 40  # pixels; the most cells of a source that are drawn
 BLANK = "blank"
 
 
@@ -60,7 +58,7 @@ def with_place(place: Spec) -> list[Spec]:
 def ctc_alignment(found: CTCAlignment) -> Chart:
     """Draw the source, where each token was read, and the probability of each label over the frames."""
     frames = len(found.posteriors)
-    x: Spec = {"type": "quantitative", "scale": {"domain": [0, frames], "nice": False}, "title": None}
+    x = frame_axis(frames)
     panels = [source_panel(found.source, frames, x)] if found.source else []
     panels += [token_panel(found, x), posterior_panel(found, x)]
     return Chart(
@@ -70,42 +68,6 @@ def ctc_alignment(found: CTCAlignment) -> Chart:
         "probability of each label at every frame: mostly the blank, and a peak where a token is emitted.",
         {"vconcat": panels, "spacing": 6, "resolve": {"scale": {"color": "independent"}}},
     )
-
-
-def source_panel(source: Matrix, frames: int, x: Spec) -> Spec:
-    """Return the features of the source as a picture of at most so many cells, low features at the bottom."""
-    columns, rows = min(len(source), COLUMNS), min(len(source[0]), ROWS)
-    values = []
-    for column in range(columns):
-        some = source[len(source) * column // columns : len(source) * (column + 1) // columns]
-        for row in range(rows):
-            low, high = (len(source[0]) * (row + more) // rows for more in (0, 1))
-            values.append(
-                {
-                    "from": round(frames * column / columns, 3),
-                    "to": round(frames * (column + 1) / columns, 3),
-                    "row": row,
-                    "value": round(fmean(v for one in some for v in one[low:high]), 3),
-                }
-            )
-    y = {"field": "row", "type": "ordinal", "axis": None, "scale": {"padding": 0}}
-    return {
-        "data": {"values": values},
-        "width": WIDE,
-        "height": 110,
-        "mark": {"type": "rect", "clip": True},
-        "encoding": {
-            "x": {**x, "field": "from", "axis": None},
-            "x2": {"field": "to"},
-            "y": y,
-            "color": {
-                "field": "value",
-                "type": "quantitative",
-                "legend": None,
-                "scale": {"interpolate": "rgb", "zero": False},
-            },
-        },
-    }
 
 
 def token_panel(found: CTCAlignment, x: Spec) -> Spec:
