@@ -2,8 +2,9 @@
 
     python benchmarks/captions.py OUT [--threads 0]
 
-Trains benchmarks/captions/attention.toml and prints BLEU and exact match on the test set. `nearest picture` is the
-name of the training picture with the smallest squared difference of its pixels. OUT keeps what is done; then
+Trains benchmarks/captions/attention.toml and prints BLEU and exact match on the test set. `nearest picture`
+is the name of the training picture with the smallest squared difference of its pixels. OUT keeps what is
+done; then
 
     dragoman show OUT/model OUT/test/NAME.png -o caption.svg
 
