@@ -14,8 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -23,6 +21,7 @@ from typing import NamedTuple
 
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
+import typed
 from dragoman.analysis.aligners import diagonal, ibm1_links
 from dragoman.analysis.lexicon import Lexicon
 from dragoman.analysis.model_alignment import model_alignments
@@ -38,7 +37,6 @@ from dragoman.metrics.alignment_error_rate import (
 
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("DRAGOMAN_DATA", HERE.parent.parent / "shared" / "data"))
-DRAGOMAN = [sys.executable, "-m", "dragoman"]
 CORPORA = {
     "deen": ("tatoeba-deu-eng", "{part}.deu", "{part}.eng"),
     "enfr": ("tatoeba-multi", "{part}.eng-fra.eng", "{part}.eng-fra.fra"),
@@ -64,9 +62,7 @@ class GoldPair(NamedTuple):
 def gold_pairs(name: str) -> Iterator[GoldPair]:
     """The pairs whose links are all within their words: the data has a few others."""
     home = DATA / "wordalign"
-    texts, links = (
-        (home / f"{name}.{end}").read_text(encoding="utf-8").split("\n")[:-1] for end in ("txt", "gold")
-    )
+    texts, links = (typed.lines(home / f"{name}.{end}") for end in ("txt", "gold"))
     for text, line in zip(texts, links, strict=True):
         src, tgt = (" ".join(side.lower().split()) for side in text.split("|||"))
         pair = GoldPair(src, tgt, read_gold(line))
@@ -82,21 +78,13 @@ def prepare(name: str, folder: Path, most: int | None) -> None:
     tokenise = Tokenizer13a()  # type: ignore[no-untyped-call]
     for part, limit in (("train", most), ("dev", 500)):
         for side, end in zip(sides, ("src", "tgt"), strict=True):
-            lines = (DATA / corpus / side.format(part=part)).read_text(encoding="utf-8").split("\n")[:-1]
+            lines = typed.lines(DATA / corpus / side.format(part=part))
             text = "".join(f"{tokenise(line.lower())}\n" for line in lines[:limit])
             (folder / f"{part}.{end}").write_text(text, encoding="utf-8")
 
 
-def train(data: Path, out: Path, budget: str, settings: Sequence[str]) -> None:
-    if (out / "model").exists():
-        return
-    train, valid = ([str(data / f"{part}.{end}") for end in ("src", "tgt")] for part in ("train", "dev"))
-    command = [*DRAGOMAN, "train", *train, "--valid", *valid, "-o", str(out), "--budget", budget, "--yes"]
-    subprocess.run([*command, *settings], check=True)
-
-
 def baselines(data: Path, gold: Sequence[GoldPair]) -> dict[str, Links]:
-    texts = [(data / f"train.{end}").read_text(encoding="utf-8").split("\n")[:-1] for end in ("src", "tgt")]
+    texts = [typed.lines(data / f"train.{end}") for end in ("src", "tgt")]
     lexicon = Lexicon([(src.split(), tgt.split()) for src, tgt in zip(*texts, strict=True)])
     return {
         "diagonal": [diagonal(*map(len, pair.words)) for pair in gold],
@@ -116,7 +104,8 @@ def measure(name: str, home: Path, args: argparse.Namespace) -> dict[str, Alignm
         prepare(name, data, args.training)
     found = baselines(data, gold)
     for model in args.names:
-        train(data, home / model, args.budget, MODELS[model])
+        train, valid = ([data / f"{part}.{end}" for end in ("src", "tgt")] for part in ("train", "dev"))
+        typed.train(home / model, None, *train, *MODELS[model], "--valid", *valid, budget=args.budget)
         found |= {f"{model}: {how}": links for how, links in by_model(home / model, gold).items()}
     wanted = [pair.gold for pair in gold]
     print(f"\n{name}: {len(gold)} pairs\n\n| links by | precision | recall | AER |\n|---|---|---|---|")

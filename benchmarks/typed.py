@@ -31,13 +31,13 @@ def write_pairs(file: Path, texts: Iterable[Pair]) -> Path:
     return write(file, map("\t".join, texts))
 
 
-def train(out: Path, settings: Path, *words: str | Path, budget: str | None = None) -> None:
+def train(out: Path, settings: Path | None, *words: str | Path, budget: str | None = None) -> None:
     """Train into `out`, unless there is a model; an unfinished run is resumed."""
     if (out / "model").exists():
         return
     out.parent.mkdir(parents=True, exist_ok=True)
-    limits = ["--budget", budget] if budget else []
-    command = [*DRAGOMAN, "train", *map(str, words), "-c", str(settings), "-o", str(out), "--yes", *limits]
+    more = [*(["-c", str(settings)] if settings else []), *(["--budget", budget] if budget else [])]
+    command = [*DRAGOMAN, "train", *map(str, words), "-o", str(out), "--yes", *more]
     with out.with_name(f"{out.name}.log").open("a", encoding="utf-8") as log:
         subprocess.run(command, check=True, stderr=log)
 

@@ -14,18 +14,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+import typed
 from dragoman.inference.model import Model, load
 from dragoman.metrics.winomt import GENDER_OF, Gender, WinoSentence, gender_at, read_sentence, wino_score
 
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("DRAGOMAN_DATA", HERE.parent.parent / "shared" / "data"))
-DRAGOMAN = [sys.executable, "-m", "dragoman"]
 TRAINING = {
     "de": ("tatoeba-deu-eng", "{part}.eng", "{part}.deu"),
     "fr": ("tatoeba-multi", "{part}.eng-fra.eng", "{part}.eng-fra.fra"),
@@ -33,14 +31,9 @@ TRAINING = {
 
 
 def train(out: Path, language: str, budget: str, settings: Sequence[str]) -> Path:
-    if (out / "model").exists():
-        return out
     folder, *names = TRAINING[language]
-    train, valid = (
-        [str(DATA / folder / name.format(part=part)) for name in names] for part in ("train", "dev")
-    )
-    command = [*DRAGOMAN, "train", *train, "--valid", *valid, "-o", str(out), "--budget", budget, "--yes"]
-    subprocess.run([*command, *settings], check=True)
+    train, valid = ([DATA / folder / name.format(part=part) for name in names] for part in ("train", "dev"))
+    typed.train(out, None, *train, *settings, "--valid", *valid, budget=budget)
     return out
 
 
@@ -55,10 +48,7 @@ def genders(model: Model, sentences: Sequence[WinoSentence], language: str) -> l
 
 
 def measure(model: Model, language: str, most: int | None) -> dict[str, dict[str, float]]:
-    lines = {
-        name: (DATA / "winomt" / f"{name}.tsv").read_text(encoding="utf-8").split("\n")[:-1]
-        for name in ("en", "en_pro", "en_anti")
-    }
+    lines = {name: typed.lines(DATA / "winomt" / f"{name}.tsv") for name in ("en", "en_pro", "en_anti")}
     step = 1 if most is None else -(-len(lines["en"]) // most)
     chosen = lines["en"][::step]
     sentences = [read_sentence(line) for line in chosen]
