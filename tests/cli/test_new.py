@@ -69,6 +69,7 @@ def test_every_model_of_a_lesson_has_valid_settings(name: str, model: str) -> No
     assert Path(config.data.valid.files[0]).exists()
 
 
+@pytest.mark.slow
 def test_a_lesson_trains_its_models_and_compares_them_by_length(capsys: pytest.CaptureFixture[str]) -> None:
     folder = Path("from-rnn-to-attention")
     main(["new", folder.name])

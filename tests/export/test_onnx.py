@@ -178,6 +178,7 @@ def conv(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return model
 
 
+@pytest.mark.slow
 def test_the_folder_is_whole_and_a_copy_of_it_is_enough(conv: Path) -> None:
     assert verify_folder(conv / "onnx") is None
     assert verify_folder(conv) is None

@@ -178,6 +178,7 @@ def test_a_budget_that_was_stopped_is_resumed_with_what_is_left_of_it(task: Task
     assert task.told("resume")
 
 
+@pytest.mark.slow
 def test_another_budget_is_taken_by_a_run_that_has_one(task: Task) -> None:
     def ask(event: Event) -> None:
         if event["event"] == "checkpoint":
@@ -244,6 +245,7 @@ def test_a_finished_run_is_trained_on_by_updates_and_by_time(task: Task) -> None
     assert 1.5 < time.perf_counter() - start < 6.0
 
 
+@pytest.mark.slow
 def test_a_lengthened_run_that_was_stopped_is_resumed_to_the_same_weights(task: Task, tmp_path: Path) -> None:
     task.train(updates=20)
     task.train(updates=20, more="20")

@@ -94,6 +94,7 @@ def disk() -> Iterator[Callable[[int | None], None]]:
     resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_said_and_tried_again_and_the_run_goes_on(
     data: Path, tmp_path: Path, disk: Callable[[int | None], None]
 ) -> None:
@@ -112,6 +113,7 @@ def test_a_full_disk_is_said_and_tried_again_and_the_run_goes_on(
     assert weights(tmp_path / "run") == weights(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_only_a_last_save_without_room_fails_the_run_with_the_command_that_resumes(
     data: Path, tmp_path: Path, disk: Callable[[int | None], None]
 ) -> None:
@@ -255,6 +257,7 @@ def test_a_validation_that_is_not_a_number_is_never_the_best(
     assert math.isfinite(finished["valid"]["loss"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_while_the_model_is_made_is_answered_at_once_and_costs_nothing(
     data: Path, tmp_path: Path, number: signal.Signals

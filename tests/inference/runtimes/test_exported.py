@@ -126,6 +126,7 @@ LEFT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", LEFT)
 def test_a_process_ends_well_however_its_stream_was_left(folder: Path, how: str) -> None:
     """At the level of a module: what is alive at the end of the process ends with it."""

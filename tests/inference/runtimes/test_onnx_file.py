@@ -25,6 +25,7 @@ def graphs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
     return folder, bundle.text.tgt.size
 
 
+@pytest.mark.slow
 def test_what_the_exporter_writes_passes(graphs: tuple[Path, int]) -> None:
     folder, entries = graphs
     state, files = read_onnx(folder, Path.read_bytes, entries)
