@@ -12,7 +12,9 @@ from dragoman.config.search import SearchConfig
 from dragoman.models.build import build_model
 from dragoman.models.decoders.luong import InputFeedingDecoder
 from dragoman.models.seq2seq import Seq2Seq
+from dragoman.nn.cells.cell import Cell
 from dragoman.nn.dropout import noise
+from dragoman.nn.embedding import PlainEmbedding
 from dragoman.protocols import Batch
 from dragoman.search.build import build as build_search
 
@@ -171,3 +173,17 @@ def test_widths_may_differ_by_layer() -> None:
     model = model_of(part, part)
     assert [layer.right.size for layer in model.encoder.layers] == [8, 6, 4]
     assert model.encoder(SRC, KEEP).states.shape == (2, 5, 8)
+
+
+@pytest.mark.parametrize("preset", ["elman", "rnn-small", "gru-small", "cho2014", "bahdanau2015"])
+def test_gates_see_the_tokens_from_the_start(preset: str) -> None:
+    """Rows of the embedding have norm 1. Without larger weights a model would take long to look at them."""
+    config = ModelConfig.model_validate({"preset": preset, **PRESETS[preset]()})
+    model = build_model(config, 40, 40, smoothing=0.0, seed=1)
+    for part in (model.encoder, model.decoder):
+        assert isinstance(part, torch.nn.Module)
+        embed = next(module for module in part.modules() if isinstance(module, PlainEmbedding))
+        cell = next(module for module in part.modules() if isinstance(module, Cell))
+        assert isinstance(embed.matrix, torch.nn.Parameter)
+        seen = embed.matrix @ cell.W_x[:, : embed.matrix.shape[1]].T
+        assert 0.2 < seen.std().item() < 1.2

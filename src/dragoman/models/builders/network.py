@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import assert_never
 
 import torch
-from torch import nn
 
 from dragoman.config.model import DecoderPart, ModelConfig
 from dragoman.config.parts.convolution import ConvPart
@@ -24,7 +23,6 @@ from dragoman.models.builders.head import build_head
 from dragoman.models.builders.states import build_heads
 from dragoman.models.classifier import Classifier
 from dragoman.models.ctc import CTC
-from dragoman.models.encoders.rnn import RNNEncoder
 from dragoman.models.heads.ctc import CTCHead
 from dragoman.models.language_model import LanguageModel
 from dragoman.models.tagger import JointTagger, Tagger
@@ -84,9 +82,6 @@ def build_ctc(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         encoder = build_reader(config, src_size, src_spelling)
-        if isinstance(encoder, RNNEncoder) and isinstance(table := encoder.embed.matrix, nn.Parameter):
-            # From the small vectors of other models it predicts blanks alone for hundreds of updates.
-            nn.init.normal_(table)
         return CTC(encoder, CTCHead(config.encoder.memory_features, tgt_size, config.head.split))
 
 

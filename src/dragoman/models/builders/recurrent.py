@@ -63,6 +63,7 @@ def build_encoder(part: RNNEncoderPart, matrix: Matrix, *, returns_final_states:
         if returns_final_states
         else RNNEncoder(embed, drop, [any_way(layer) for layer in range(part.layers)])
     )
+    scale_to_embedding(matrix, encoder.layers[0], part.embedding)
     return ReversedEncoder(encoder) if part.reversed_source else encoder
 
 
@@ -107,6 +108,7 @@ def build_causal(part: RNNDecoderPart, matrix: Matrix) -> SutskeverDecoder:
     """Return a decoder without a source, for a language model: it begins with s⁰ = 0."""
     reads = (part.embedding, *part.widths)
     layers = [one_way_layer(part, reads[layer], 0, width) for layer, width in enumerate(part.widths)]
+    scale_to_embedding(matrix, layers[0], part.embedding)
     stack = RecurrentStack(PlainEmbedding(matrix, 0.0), dropout(part), layers, ZeroBridge())
     return SutskeverDecoder(stack, output(part))
 
@@ -127,7 +129,19 @@ def trunk(part: RNNDecoderPart, matrix: Matrix, memory: int, summary: int) -> Re
         one_way_layer(part, reads[layer], part.extra_features(layer, memory), width)
         for layer, width in enumerate(part.widths)
     ]
+    scale_to_embedding(matrix, layers[0], part.embedding)
     return RecurrentStack(PlainEmbedding(matrix, 0.0), dropout(part), layers, bridge(part, summary))
+
+
+def scale_to_embedding(matrix: Matrix, layer: nn.Module, size: int) -> None:
+    """Multiply the weights of the first layer for its first `size` inputs, an embedding, by √size.
+
+    W_x starts for inputs of norm √size, but the rows of an embedding matrix have norm 1, because it may also
+    be the matrix of the output. Without this, the gates hardly see the tokens at first.
+    """
+    if isinstance(matrix, nn.Parameter):
+        for cell in (module for module in layer.modules() if isinstance(module, Cell)):
+            cell.W_x.data[:, :size] *= size**0.5
 
 
 def bridge(part: RNNDecoderPart, summary: int) -> LastStateBridge | ProjectedBridge | ZeroBridge:
