@@ -48,7 +48,8 @@ def test_trees_of_200_sentences_hold_exactly_the_candidates_of_the_trace() -> No
             assert node.token == f"t{candidate.token}"
             before = 0.0 if node.parent == ROOT else tree.nodes[node.parent - 1].log_p
             assert math.isclose(node.p, math.exp(min(node.log_p - before, 0.0)))
-        placed = layout(tree)
+        placed, repeated = layout(tree)
+        assert set(repeated) < set(placed)
         assert set(placed) == {ROOT, *(node.number for node in tree.nodes)}
         assert len({(place.left, place.y) for place in placed.values()}) == len(placed), "two in one place"
 

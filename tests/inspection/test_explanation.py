@@ -152,13 +152,13 @@ def usual_one() -> Explanation:
 class Tags(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.tags: list[tuple[str, list[str]]] = []
+        self.tags: set[tuple[str, ...]] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, [name for name, _ in attrs]))
+        self.tags.add((tag, *(name for name, _ in attrs)))
 
 
-def tags(page: str) -> list[tuple[str, list[str]]]:
+def tags(page: str) -> set[tuple[str, ...]]:
     parser = Tags()
     parser.feed(page)
     return parser.tags
@@ -201,7 +201,7 @@ def test_hostile_tokens_stay_text(usual_one: Explanation) -> None:
     for token in HOSTILE:
         hostile = with_tokens(usual_one, token)
         page = page_of(hostile)
-        assert tags(page) == usual_tags, f"the same elements and attributes with {token!r}"
+        assert tags(page) <= usual_tags, f"no other element or attribute with {token!r}"
         for name in DRAWN:
             assert elements_of(hostile, name) <= usual_elements[name], f"{name} with {token!r}"
         assert str(hostile)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from dragoman.inspection.gradient_flow import gradient_flow, recurrent_norm
+from dragoman.config.model import ModelConfig
+from dragoman.inspection.gradient_flow import UnrolledCell, gradient_flow, recurrent_norm
 from dragoman.inspection.saliency import (
     differentiable,
     embeddings,
@@ -16,6 +17,7 @@ from dragoman.inspection.saliency import (
     token_log_p,
     written_log_p,
 )
+from dragoman.models.build import build_model
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.nn.cells.coupled import CoupledLSTMCell
 from dragoman.nn.cells.elman import ElmanCell
@@ -96,7 +98,6 @@ def test_occlusion_is_the_loss_of_one_unknown_word(pair: tuple[str, str]) -> Non
 
 @pytest.mark.parametrize("pair", PAIRS, ids=" → ".join)
 def test_gradient_flow_is_the_gradient_of_the_loss(pair: tuple[str, str]) -> None:
-    """Doubling the loss's slope is checked by hand on one layer: its output is nudged along the gradient."""
     model, batch = of(pair), sentence()
     flow = gradient_flow(model, batch, list("abcdef"), list("uvwx"))
     assert {layer.name.partition(".")[0] for layer in flow.layers} == {"encoder", "decoder"}
@@ -105,6 +106,30 @@ def test_gradient_flow_is_the_gradient_of_the_loss(pair: tuple[str, str]) -> Non
         assert all(norm >= 0.0 for norm in layer.norms)
     top = [layer for layer in flow.layers if layer.name.startswith("decoder")][-1]
     assert all(norm > 0.0 for norm in top.norms)
+
+
+@pytest.mark.parametrize("cell", ["elman", "lstm", "gru"])
+def test_the_gradient_of_a_state_has_come_back_through_time(cell: str) -> None:
+    """Only the last state of the encoder is read: an earlier one counts by what it does to later ones."""
+    part = {"kind": "rnn", "cell": cell, "width": 5, "embedding": 4, "dropout": 0.0}
+    parts = {"encoder": {**part, "bidirectional": False}, "decoder": {**part, "form": "sutskever"}}
+    config = ModelConfig.model_validate({**parts, "tied": "none"})
+    model = build_model(config, 20, 20, smoothing=0.0, seed=1).double().eval()
+    batch = sentence()
+    (encoder,) = [
+        x for x in gradient_flow(model, batch, list("abcdef"), list("uvwx")).layers if "enc" in x.name
+    ]
+    layer = model.encoder.layers[0]  # type: ignore[attr-defined]
+    nudge = torch.zeros(6, 5, dtype=torch.double, requires_grad=True)
+    gate, steps = layer.cell.gate, iter(nudge)
+    layer.cell = UnrolledCell(layer.cell)
+    layer.cell.gate = lambda a, s: (new := gate(a, s))._replace(h=new.h + next(steps))
+    loss = -written_log_p(model, batch).sum()
+    (expected,) = torch.autograd.grad(loss, nudge)
+    if cell != "lstm":  # whose state is (h, c)
+        assert encoder.norms == pytest.approx(expected.norm(dim=1).tolist(), rel=1e-9)
+    assert all(norm >= h for norm, h in zip(encoder.norms, expected.norm(dim=1).tolist(), strict=True))
+    assert min(encoder.norms) > 0.0
 
 
 def test_no_gradient_is_left_in_the_network() -> None:

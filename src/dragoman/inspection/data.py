@@ -133,14 +133,14 @@ class CellTrace:
 
 @dataclass(frozen=True)
 class GradientFlow:
-    """‖∂L/∂h_t‖₂ of the loss L = −log p(output) and the output h of each layer, over time."""
+    """‖∂L/∂h_t‖₂ of the loss L = −log p(output), where h is the output of a layer or the state of a cell."""
 
     layers: tuple[GradientLayer, ...]
 
 
 @dataclass(frozen=True)
 class GradientLayer:
-    """`recurrent` has ‖W_hh‖₂ of each cell of the layer, of the block that makes new content."""
+    """`recurrent` has ‖W_hh‖₂ of a cell, of the block that makes new content."""
 
     name: str
     tokens: tuple[str, ...]

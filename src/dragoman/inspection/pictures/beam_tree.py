@@ -1,7 +1,8 @@
 """The beam tree: every candidate of a search in the column of its step, joined to its parent.
 
 A line is as wide as the probability of the token. Pruned candidates are grey, the path of the best hypothesis
-is bold. The candidates of a column have the order of their parents, so that no lines cross.
+is bold. The candidates of a column have the order of their parents, so that no lines cross. A long tree is
+broken into rows; the candidates that it continues from are repeated at the beginning of each.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ NUMBER, SCORE = (
     4 * SMALL,
     6 * LETTER,
 )  # the widths of a probability after its token, and of a score after that
+ROOM = 1150.0  # the width of a row
 START = "<s>"
+
+Column = list[BeamNode]
 
 
 @dataclass(frozen=True)
@@ -37,16 +41,21 @@ class Place:
 
 def beam_tree_drawing(tree: BeamTree) -> Drawing:
     def draw(theme: Theme, title: str) -> str:
-        places = layout(tree)
+        places, repeated = layout(tree)
         nodes = {node.number: node for node in tree.nodes}
         winner = set(tree.path(tree.best[0])) if tree.best else set()
         right = max(place.right for place in places.values())
         bottom = max(place.y for place in places.values())
         # Pruned candidates first, so that the lines of others are drawn over theirs.
         order = sorted(nodes.values(), key=lambda node: (node.number in winner, node.fate != "pruned"))
-        parts = [line(node, places, theme, is_best=node.number in winner) for node in order]
-        start = places[ROOT]
-        parts.append(text(START, start.left, start.y + 4, font_size=LETTER, fill=theme.faint))
+        starts = places | repeated
+        parts = [
+            line(node, starts[node.parent], places[node.number], theme, is_best=node.number in winner)
+            for node in order
+        ]
+        for number, place in ({ROOT: places[ROOT]} | repeated).items():
+            token = nodes[number].token if number in nodes else START
+            parts.append(text(token, place.left, place.y + 4, font_size=LETTER, fill=theme.faint))
         parts += [part for node in order for part in candidate(node, places, theme, tree, winner)]
         return document(theme, title, right + MARGIN, bottom + ROW + MARGIN, parts)
 
@@ -61,22 +70,51 @@ def beam_tree_drawing(tree: BeamTree) -> Drawing:
     )
 
 
-def layout(tree: BeamTree) -> dict[int, Place]:
-    columns = ordered(tree)
-    tallest = max((len(column) for column in columns), default=1)
-    middle = TITLE + ROW * (tallest + 1) / 2
-    x = MARGIN
-    end = x + LETTER * width(START)
-    places = {ROOT: Place(x, end, end, middle)}
-    x = places[ROOT].right + GAP
+def layout(tree: BeamTree) -> tuple[dict[int, Place], dict[int, Place]]:
+    """Return the place of each candidate, and that of those which are repeated at the beginning of a row."""
+    places: dict[int, Place] = {}
+    repeated: dict[int, Place] = {}
+    top = TITLE
+    for row in broken(ordered(tree), tree):
+        middle = top + ROW * (max(map(len, row)) + 1) / 2
+        parents = list(dict.fromkeys(node.parent for node in row[0]))
+        tokens = {node.number: node.token for node in tree.nodes} | {ROOT: START}
+        begin = repeated if places else places
+        x = MARGIN
+        for y, number in zip(heights(middle, len(parents)), parents, strict=True):
+            end = x + LETTER * width(label(tokens[number]))
+            begin[number] = Place(x, end, end, y)
+        x = max(begin[number].right for number in parents) + GAP
+        for column in row:
+            for y, node in zip(heights(middle, len(column)), column, strict=True):
+                end = x + LETTER * width(label(node.token))
+                places[node.number] = Place(x, end, x + width_of(node, tree), y)
+            x = max(places[node.number].right for node in column) + GAP
+        top = middle + ROW * (max(map(len, row)) + 1) / 2
+    return places, repeated
+
+
+def broken(columns: list[Column], tree: BeamTree) -> Iterator[list[Column]]:
+    """Yield the columns of each row."""
+    row: list[Column] = []
+    used = 0.0
     for column in columns:
-        top = middle - ROW * (len(column) - 1) / 2
-        for row, node in enumerate(column):
-            end = x + LETTER * width(label(node.token))
-            right = end + NUMBER + (SCORE if node.number in tree.best else 0.0)
-            places[node.number] = Place(x, end, right, top + ROW * row)
-        x = max(places[node.number].right for node in column) + GAP
-    return places
+        wide = max(width_of(node, tree) for node in column) + GAP
+        if row and used + wide > ROOM:
+            yield row
+            row, used = [], max(LETTER * width(label(node.token)) for node in row[-1]) + GAP
+        row.append(column)
+        used += wide
+    yield row
+
+
+def width_of(node: BeamNode, tree: BeamTree) -> float:
+    score = SCORE if node.number in tree.best else 0.0
+    return LETTER * width(label(node.token)) + NUMBER + score
+
+
+def heights(middle: float, count: int) -> list[float]:
+    return [middle + ROW * (number - (count - 1) / 2) for number in range(count)]
 
 
 def ordered(tree: BeamTree) -> list[list[BeamNode]]:
@@ -95,8 +133,7 @@ def ordered(tree: BeamTree) -> list[list[BeamNode]]:
     return columns
 
 
-def line(node: BeamNode, places: dict[int, Place], theme: Theme, *, is_best: bool) -> str:
-    a, b = places[node.parent], places[node.number]
+def line(node: BeamNode, a: Place, b: Place, theme: Theme, *, is_best: bool) -> str:
     colour = theme.accent if is_best else theme.faint if node.fate == "pruned" else theme.ink
     return element(
         "path",

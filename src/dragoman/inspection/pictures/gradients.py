@@ -22,7 +22,9 @@ def gradient_chart(flow: GradientFlow) -> Chart:
     return Chart(
         "gradients",
         "Gradient of the loss, ‖∂L/∂h‖₂, over time and layers",
-        "A line that falls towards the first token of an encoder is a vanishing gradient. ‖W_hh‖₂ is the "
+        "h is the output of a layer, or the state of a recurrent cell, to which the gradient has come back "
+        "through all later states: a line that falls away from the token that was read last is a vanishing "
+        "gradient. ‖W_hh‖₂ is the "
         "largest singular value of a recurrent matrix: a gradient through n steps of an Elman cell is at "
         "most its n-th power.",
         {
@@ -51,9 +53,15 @@ def panel(place: int, layers: Sequence[GradientLayer]) -> Spec:
                 "type": "quantitative",
                 "scale": {"type": "log"},
                 "title": "norm of the gradient",
-                "axis": {"format": ".0e", "tickCount": 6},
+                "axis": {"format": "~g", "tickCount": 5},
             },
-            "color": {"field": "layer", "type": "nominal", "sort": None, "title": None},
+            "color": {
+                "field": "layer",
+                "type": "nominal",
+                "sort": None,
+                "title": None,
+                "legend": {"orient": "top", "direction": "vertical", "labelLimit": 600},
+            },
             "tooltip": [{"field": name} for name in ("layer", "norm")],
         },
     }

@@ -35,7 +35,7 @@ def run(cell: Cell, x: Float[Tensor, "B T X"], state: CellState) -> Float[Tensor
         case LSTMCell() | PeepholeLSTMCell() | CoupledLSTMCell():
             return sweep(cell, x, state)[0]
         case _:
-            return _unroll_projected(cell, x, state)
+            return torch.stack([state.h for state in _unrolled(cell, x, state)], dim=1)
 
 
 def run_to_ends(
@@ -48,10 +48,12 @@ def run_to_ends(
         case LSTMCell() | PeepholeLSTMCell() | CoupledLSTMCell():
             h, cs = sweep(cell, x, state)
             c = last(cs, keep)
-        case _ if state.c.shape[1]:
-            raise TypeError(f"run_to_ends does not know the internal state of {type(cell).__name__}")
-        case _:
+        case GRUCell() | ElmanCell():
             h, c = run(cell, x, state), state.c
+        case _:
+            states = _unrolled(cell, x, state)
+            h = torch.stack([state.h for state in states], dim=1)
+            c = last(torch.stack([state.c for state in states], dim=1), keep)
     return h, CellState(last(h, keep), c)
 
 
@@ -63,12 +65,12 @@ def has_fast_kernel(x: Float[Tensor, "*N X"]) -> bool:
     return x.device.type != "cpu" or x.dtype != torch.bfloat16
 
 
-def _unroll_projected(cell: Cell, x: Float[Tensor, "B T X"], state: CellState) -> Float[Tensor, "B T D"]:
-    hs = []
+def _unrolled(cell: Cell, x: Float[Tensor, "B T X"], state: CellState) -> list[CellState]:
+    states = []
     for a in F.linear(x, cell.W_x, cell.b).unbind(dim=1):
         state = cell.gate(a, state)
-        hs.append(state.h)
-    return torch.stack(hs, dim=1)
+        states.append(state)
+    return states
 
 
 def _lstm_to_ends(
