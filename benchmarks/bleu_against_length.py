@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from dragoman.cli.chart import Axis, Line, Panel, draw
+from dragoman.inspection.pictures.line_chart import Axis, Line, Panel, draw
 from dragoman.metrics.bleu import bleu
 from multi30k import DATA, DRAGOMAN, HERE
 from results_page import Facts, keep, kept, rows, stamp

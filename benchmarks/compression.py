@@ -22,12 +22,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dragoman.cli.chart import Axis, Line, Panel, draw
 from dragoman.config.search import SearchConfig
 from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.export.ct2 import export_ct2
 from dragoman.inference.find_model import find_model
 from dragoman.inference.runtimes.ct2 import CTranslate2Engine
+from dragoman.inspection.pictures.line_chart import Axis, Line, Panel, draw
 from dragoman.metrics.report import values
 from dragoman.models.bundle import load_bundle
 from dragoman.text.tokenizer_pair import TokenizerPair

@@ -31,7 +31,7 @@ from torch import nn
 
 from constant_memory import Process
 from dragoman.allocator import keep_freed_memory
-from dragoman.cli.chart import Axis, Line, Panel, draw
+from dragoman.inspection.pictures.line_chart import Axis, Line, Panel, draw
 from dragoman.nn.attention.attend import scaled_dot
 from dragoman.nn.attention.multi_head import SelfAttention, combine_biases, merge_heads
 from dragoman.nn.attention.window import WindowedSelfAttention

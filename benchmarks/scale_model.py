@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import torch
 
-from dragoman.cli.chart import Axis, Line, Panel, draw
+from dragoman.inspection.pictures.line_chart import Axis, Line, Panel, draw
 from dragoman.training.distributed.ranks import connect
 from dragoman.training.distributed.recursive_halving import Partition
 from emulated_nodes import emulated_nodes, why_not

@@ -19,10 +19,10 @@ from rich.terminal_theme import TerminalTheme
 import dragoman as dg
 from dragoman.cli.model_text import in_short
 from dragoman.cli.training_view.dashboard import Dashboard
-from dragoman.cli.training_view.progress import RunProgress
 from dragoman.config.load import load
 from dragoman.data.recipes.build import make_recipe
 from dragoman.training.events import Event
+from dragoman.training.progress import RunProgress
 
 COLUMNS = 92
 THEME = TerminalTheme(

@@ -30,8 +30,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from dragoman.cli.chart import Axis, Line, Panel, draw
 from dragoman.inspection.gradient_flow import recurrent_norm, spectral
+from dragoman.inspection.pictures.line_chart import Axis, Line, Panel, draw
 from dragoman.nn.cells.cell import Cell, CellState
 from dragoman.nn.cells.elman import ElmanCell
 from dragoman.nn.cells.gru import GRUCell

@@ -23,10 +23,10 @@ from dragoman.cli.training_view.dashboard import Dashboard, chosen, fitting
 from dragoman.cli.training_view.live import LiveView
 from dragoman.cli.training_view.log_lines import PlainView
 from dragoman.cli.training_view.preparation import PreparationView, left_out
-from dragoman.cli.training_view.progress import POINTS, DownsampledCurve, EtaEstimator, RunProgress
 from dragoman.config.load import validate
 from dragoman.config.root import Config
 from dragoman.training.plan import Plan
+from dragoman.training.progress import POINTS, DownsampledCurve, EtaEstimator, RunProgress
 
 Event = dict[str, Any]
 

@@ -20,7 +20,7 @@ from dragoman.metrics.error_rates import cer, wer
 from dragoman.metrics.exact_match import exact_match
 from dragoman.metrics.names import ERRORS, OTHER_TITLES, PERCENT, SMALL, TITLES, USUAL
 from dragoman.metrics.report import score, values
-from dragoman.metrics.significance import compare
+from dragoman.metrics.significance import compare, difference_interval
 from dragoman.metrics.table import BY_SACREBLEU, MEASURES, OF_LABELS, OF_SOURCES
 from dragoman.metrics.text_score import FIGURES
 
@@ -210,3 +210,12 @@ def test_metrics_do_not_reach_torch() -> None:
         "import sys, dragoman.metrics.report, dragoman.metrics.significance; sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("metric", ["bleu", "chrf", "wer", "exact_match"])
+def test_the_interval_of_a_difference_is_around_it(metric: str) -> None:
+    new, old = (score(some, REFERENCES, metrics=[metric]).scores[metric].value for some in (GOOD, POOR))
+    low, high = difference_interval(metric, GOOD, POOR, REFERENCES)
+    assert low < new - old < high
+    assert low * high > 0, "better, or for an error rate lower, in nearly all samples"
+    assert difference_interval(metric, GOOD, GOOD, REFERENCES) == (0, 0)

@@ -10,7 +10,6 @@ from rapidfuzz.process import cdist
 
 from dragoman.data.pair import Pair
 from dragoman.metrics.length_buckets import lengths_of
-from dragoman.metrics.report import values
 from dragoman.text.running_words import running_words
 
 TOGETHER = 1000  # training pairs that are compared together
@@ -18,14 +17,12 @@ TOGETHER = 1000  # training pairs that are compared together
 COPY, NEAREST = "copy of the source", "nearest training pair"
 
 
-def baselines(
-    sources: Sequence[str], references: Sequence[str], training: Sequence[Pair], *, lowercase: bool = False
-) -> dict[str, dict[str, float]]:
-    """Return the scores of each baseline; without training pairs there is no nearest one."""
+def baseline_outputs(sources: Sequence[str], training: Sequence[Pair]) -> dict[str, list[str]]:
+    """Return the outputs of each baseline; without training pairs there is no nearest one."""
     outputs = {COPY: list(sources)}
     if training:
         outputs[NEAREST] = [pair.tgt for pair in nearest(sources, training)]
-    return {name: values(found, references, lowercase=lowercase) for name, found in outputs.items()}
+    return outputs
 
 
 def nearest(sources: Sequence[str], training: Sequence[Pair]) -> list[Pair]:

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.analysis.baselines import baselines
+from dragoman.analysis.baselines import baseline_outputs
 from dragoman.analysis.counterparts import Suspects, hallucinations, omissions
 from dragoman.analysis.lexicon import Lexicon
 from dragoman.analysis.reasons import REASONS, Reason, Sentence, reasons
 from dragoman.analysis.training_words import TrainingWords
+from dragoman.metrics.report import values
 from dragoman.metrics.sentence_buckets import SentenceBucket, length_labels, sentence_buckets
 from dragoman.metrics.sentence_distance import chrf_distance
 from dragoman.metrics.word_buckets import FREQUENCY_LABELS, WordBucket, frequency_label, word_buckets
@@ -57,7 +58,8 @@ class ErrorAnalysis:
     word_buckets: dict[str, list[WordBucket]]
     reasons: list[ReasonCount]
     sentences: list[AnalysedSentence]
-    baselines: dict[str, dict[str, float]]
+    baseline_outputs: dict[str, list[str]]
+    baselines: dict[str, dict[str, float]]  # their scores
     omissions: Suspects | None
     hallucinations: Suspects | None
 
@@ -71,6 +73,7 @@ class ErrorAnalysis:
             for name, buckets in self.word_buckets.items()
         }
         facts = asdict(self) | {"word_buckets": words}
+        del facts["baseline_outputs"]
         for name in ("omissions", "hallucinations"):
             if facts[name]:
                 facts[name]["suspects"] = sum(map(bool, facts[name].pop("words")))
@@ -95,13 +98,15 @@ def analyse_errors(
         AnalysedSentence(line, score, one.source, one.reference, one.output, found)
         for line, (score, one, found) in enumerate(zip(scores.tolist(), sentences, why, strict=True), start=1)
     ]
+    without_model = baseline_outputs(sources, training.sample if training else ())
     return ErrorAnalysis(
         float(scores.mean()),
         by_sentence(sources, words, scores, training),
         by_word(words, training),
         reason_counts(scores, why),
         sorted(analysed, key=lambda one: one.chrf),
-        baselines(sources, references[0], training.sample if training else ()),
+        without_model,
+        {name: values(found, references[0]) for name, found in without_model.items()},
         *suspected,
     )
 

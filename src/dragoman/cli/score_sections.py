@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from dragoman.cli.differences import differences, show
+from dragoman.cli.differences import show
 from dragoman.cli.edits import costs_of, show_edits, worst
 from dragoman.cli.error_tables import analysed, error_lines
 from dragoman.cli.robustness import robustness_lines, translator
@@ -51,6 +51,8 @@ def sections(
     if args.robustness:
         yield changed_sources(args, test, outputs)
     if args.diff and others is not None:
+        from dragoman.analysis.differences import differences
+
         apart = differences(test.sources, test.references, outputs, others)
         facts = {"differences": [one._asdict() for one in apart[: args.diff]]}
         yield Section(facts, partial(show, apart, args.diff, len(outputs)))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.metrics.names import ERRORS, OTHER_TITLES, PERCENT, SMALL, TITLES
+from dragoman.metrics.names import ALL_TITLES, ERRORS, PERCENT, SMALL
 
 if TYPE_CHECKING:
     from dragoman.inference.runtimes.runtime import RuntimeName
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from dragoman.metrics.significance import Comparison
     from dragoman.metrics.span_f1 import SpanCounts
 
-SHOWN = {**TITLES, **OTHER_TITLES}
 LEAST_P = 0.001  # the smallest that a thousand resamples can show
 MOST_CONFUSIONS = 10
 
@@ -24,12 +23,12 @@ MOST_CONFUSIONS = 10
 def table(report: ScoreReport, runtime: RuntimeName | None = None) -> Iterator[str]:
     yield f"{'metric':<13}{'value':>8}   95 % interval"
     for name, score in report.scores.items():
-        yield f"{SHOWN[name]:<13}{figures(name, score)}"
+        yield f"{ALL_TITLES[name]:<13}{figures(name, score)}"
     yield ""
     yield f"{report.sentences:,} sentences" + (f", run by {runtime}" if runtime else "")
     for name, score in report.scores.items():
         if score.signature:
-            yield f"{SHOWN[name]} signature  {score.signature}"
+            yield f"{ALL_TITLES[name]} signature  {score.signature}"
 
 
 def figures(name: str, score: CorpusScore) -> str:
@@ -47,7 +46,7 @@ def versus(rows: Sequence[Comparison], other: Path) -> list[str]:
             "could be chance" if row.p_value >= 0.05 else "this is better" if is_better else "other is better"
         )
         p = f"≤ {LEAST_P}" if row.p_value <= LEAST_P else f"{row.p_value:.3f}"
-        lines.append(f"{SHOWN[row.metric]:<13}{row.system:>8.2f}{row.baseline:>9.2f}{p:>9}   {verdict}")
+        lines.append(f"{ALL_TITLES[row.metric]:<13}{row.system:>8.2f}{row.baseline:>9.2f}{p:>9}   {verdict}")
     return lines
 
 
@@ -55,7 +54,7 @@ def length_table(lengths: ByLength) -> Iterator[str]:
     yield ""
     yield f"by {lengths.unit} of the source"
     for name in lengths.buckets[0].report.scores:
-        yield f"{SHOWN[name]:<13}{'sentences':>9}{'value':>8}   95 % interval"
+        yield f"{ALL_TITLES[name]:<13}{'sentences':>9}{'value':>8}   95 % interval"
         for shortest, longest, report in lengths.buckets:
             span = f"{shortest}" if shortest == longest else f"{shortest}–{longest}"
             yield f"  {span:<11}{report.sentences:>9,}{figures(name, report.scores[name])}"

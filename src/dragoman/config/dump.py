@@ -36,3 +36,11 @@ def literal(value: Any) -> str:
         case list() | tuple():
             return "[" + ", ".join(literal(v) for v in value) + "]"
     raise TypeError(f"cannot write {type(value).__name__} as TOML")
+
+
+def leaves(table: dict[str, Any], path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Any]]:
+    """Return the values of nested tables, each with the names that lead to it."""
+    out = []
+    for key, value in table.items():
+        out += leaves(value, (*path, key)) if isinstance(value, dict) else [((*path, key), value)]
+    return out

@@ -156,6 +156,14 @@ class TrainingConfig(Section):
         default=200, ge=0, description="Validation pairs to decode for the metrics; 0 for none."
     )
 
+    report: bool = Field(
+        default=True,
+        description=(
+            "Write report.html at the end: scores of the decoded validation pairs beside baselines, errors, "
+            "learning curves and what the run was made of. It takes seconds."
+        ),
+    )
+
     def warmup_of(self, updates: int) -> int:
         """Return the warmup of a run of this many updates."""
         return min(MOST_WARMUP, updates // 10) if self.warmup is None else self.warmup

@@ -33,6 +33,7 @@ OTHER_TITLES = {
     "word_perplexity": "word ppl",
     "intent": "intent",
 }
+ALL_TITLES = {**TITLES, **OTHER_TITLES}
 USUAL = ("bleu", "chrf", "ter", "exact_match", "wer", "cer")
 GROUPS = {"rouge": ("rouge_1", "rouge_2", "rouge_l")}
 ERRORS = ("ter", "wer", "cer")  # better when lower

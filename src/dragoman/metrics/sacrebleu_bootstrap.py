@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
 from sacrebleu.metrics.base import Metric
 from sacrebleu.significance import PairedTest, Result
 
-from dragoman.metrics.bootstrap import SAMPLES
+from dragoman.metrics.bootstrap import SAMPLES, resampled
 from dragoman.metrics.corpus_score import CorpusScore
 
 
@@ -28,3 +30,14 @@ def corpus_score(metric: Metric, hypotheses: Sequence[str], *references: Sequenc
     (result,) = bootstrapped(metric, [hypotheses], *references)
     mean, half = float(result.mean or 0), float(result.ci or 0)
     return CorpusScore(float(result.score), (mean - half, mean + half), str(metric.get_signature()))
+
+
+def samples(metric: Metric, hypotheses: Sequence[str], *references: Sequence[str]) -> NDArray[np.float64]:
+    """Return the score on each resampled corpus, by the statistics that sacreBLEU's own tests resample.
+
+    The samples are those of all our metrics: unlike `bootstrapped`, which gives a p-value, they give the
+    interval of a difference.
+    """
+    counts = np.array(metric._extract_corpus_statistics(hypotheses, references), np.float64)
+    sums = (counts[ids].sum(axis=0) for ids in resampled(len(counts)))
+    return np.array([metric._compute_score_from_stats(row.tolist()).score for row in sums])

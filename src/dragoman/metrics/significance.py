@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from sacrebleu.metrics.base import Metric
 
-from dragoman.metrics.bootstrap import p_value
+from dragoman.metrics.bootstrap import interval, p_value
+from dragoman.metrics.corpus_score import Interval
 from dragoman.metrics.measured import Measured
 from dragoman.metrics.names import USUAL
 from dragoman.metrics.report import as_compared, check, checked_metrics
-from dragoman.metrics.sacrebleu_bootstrap import bootstrapped
+from dragoman.metrics.sacrebleu_bootstrap import bootstrapped, samples
 from dragoman.metrics.table import BY_SACREBLEU, measure_of
 
 
@@ -64,3 +67,24 @@ def _by_sacrebleu(
 def _by_samples(name: str, system: Measured, baseline: Measured) -> Comparison:
     new, old = system.score().value, baseline.score().value
     return Comparison(name, old, new, p_value(system.samples() - baseline.samples(), new - old))
+
+
+def difference_interval(
+    name: str,
+    system: Sequence[str],
+    baseline: Sequence[str],
+    *references: Sequence[str],
+    lowercase: bool = False,
+    sources: Sequence[str] = (),
+) -> Interval:
+    """Return the 95 % interval of how much the system scores above the baseline, by the same samples."""
+
+    def drawn(outputs: Sequence[str]) -> NDArray[np.float64]:
+        if name in BY_SACREBLEU:
+            return samples(BY_SACREBLEU[name](lowercase=lowercase), outputs, *references)
+        origins, mine, *wanted = (
+            as_compared(side, lowercase=lowercase) for side in (sources, outputs, *references)
+        )
+        return measure_of(name, origins)(mine, *wanted).samples()
+
+    return interval(drawn(system) - drawn(baseline))

@@ -12,6 +12,7 @@ from dragoman.config.load import load_written
 from dragoman.config.parts.head import FrameHeadPart
 from dragoman.config.root import Config
 from dragoman.data.examples import Examples
+from dragoman.data.pair import Pair
 from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.errors import UsageError, needs_extra
 from dragoman.inference.find_model import find_model
@@ -158,15 +159,20 @@ def score(
     """
     known_metrics(metrics)  # before time is spent on decoding
     loaded = model if isinstance(model, Model | TaskModel) else load(model)
-    files = paths_of(test, "test")
-    if isinstance(loaded, Model):
-        pairs = list(open_pairs(files, languages=languages))
-    else:
-        pairs = list(loaded.examples.read([str(file) for file in files], None, languages))
-        if isinstance(loaded.task, ScoresText):
-            return loaded.task.score_text(loaded.answerer, pairs)
+    pairs = read_test(loaded, paths_of(test, "test"), languages)
+    if isinstance(loaded, TaskModel) and isinstance(loaded.task, ScoresText):
+        return loaded.task.score_text(loaded.answerer, pairs)
     sources, references = [pair.src for pair in pairs], [pair.tgt for pair in pairs]
     outputs = [answer.text for answer in loaded(sources)]
     if metrics or isinstance(loaded, Model):
         return measure(outputs, references, lowercase=lowercase, metrics=metrics or USUAL, sources=sources)
     return loaded.task.score(outputs, references, lowercase=lowercase)
+
+
+def read_test(
+    model: Model | TaskModel, files: Sequence[str | Path], languages: tuple[str, str] | None = None
+) -> list[Pair]:
+    """Return the examples of a test set, as the task of the model reads them."""
+    if isinstance(model, Model):
+        return list(open_pairs(files, languages=languages))
+    return list(model.examples.read([str(file) for file in files], None, languages))

@@ -57,6 +57,7 @@ from dragoman.training.state.resume import (
 )
 from dragoman.training.step import Updater
 from dragoman.training.validate import Validator
+from dragoman.training.validation_outputs import NAME as VALIDATION_OUTPUTS
 
 
 @dataclass(frozen=True)
@@ -359,7 +360,8 @@ class Run:
     def _forget(self) -> None:
         for name in ("model", "checkpoints", "tensorboard", "wandb"):
             remove_folder(self.out / name)
-        (self.out / "events.jsonl").unlink(missing_ok=True)
+        for name in ("events.jsonl", VALIDATION_OUTPUTS):
+            (self.out / name).unlink(missing_ok=True)
 
     def _refuse(self, begun: UnfinishedRun | None, more: str | None, finish: bool) -> None:
         """Raise UsageError if the request does not fit the state of the folder."""

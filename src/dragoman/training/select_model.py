@@ -17,11 +17,12 @@ from dragoman.models.bundle import save_bundle
 from dragoman.models.calibration import Calibration
 from dragoman.tasks.answerers import learn_calibration
 from dragoman.training.card import model_card
-from dragoman.training.events import FinishedEvent
+from dragoman.training.events import FinishedEvent, unsaved
 from dragoman.training.loop import Loop
 from dragoman.training.state import checkpoint
 from dragoman.training.state.checkpoint import TrainingState
 from dragoman.training.validate import ValidationResult
+from dragoman.training.validation_outputs import NAME, write_outputs
 
 
 class SelectedModel(NamedTuple):
@@ -51,6 +52,10 @@ def select_and_save(
     }
     card = model_card(config, {**facts, **data.facts(), "parameters": len(loop.stepper.flat)})
     save_bundle(out / "model", config, data.text, chosen.weights, card, calibration)
+    try:
+        write_outputs(out, loop.validator.decoded, chosen.result.outputs)
+    except OSError as error:  # the model is saved, and can be run without
+        loop.events.emit(unsaved(out / NAME, error))
     loop.events.emit(facts)
 
 

@@ -30,6 +30,7 @@ VALID_BATCH_FILES = 8  # a picture or a sound has many more frames than a senten
 class ValidationResult(NamedTuple):
     loss: float  # per token, not smoothed: log perplexity
     metrics: Metrics  # of the decoded pairs
+    outputs: list[str]  # of the decoded pairs
     sample: dict[str, str]
     seconds: float
 
@@ -78,12 +79,12 @@ class Validator:
                 p.copy_(weights[name])
             nll = math.fsum(float(self.model(batch).nll) for batch in self.batches)
         tokens = sum(int(batch.tgt_keep.sum()) for batch in self.batches)
-        metrics, sample = self.decode() if self.decoded else ({}, {})
-        return ValidationResult(nll / tokens, metrics, sample, time.perf_counter() - start)
+        metrics, outputs, sample = self.decode() if self.decoded else ({}, [], {})
+        return ValidationResult(nll / tokens, metrics, outputs, sample, time.perf_counter() - start)
 
-    def decode(self) -> tuple[Metrics, dict[str, str]]:
+    def decode(self) -> tuple[Metrics, list[str], dict[str, str]]:
         outputs = [answer.text for answer in self.answerer([pair.src for pair in self.decoded])]
         metrics = self.task.measure(outputs, [pair.tgt for pair in self.decoded])
         shown = self.decoded[0]
         sample = {"src": shown.src, "out": outputs[0], "ref": shown.tgt}
-        return metrics, sample
+        return metrics, outputs, sample

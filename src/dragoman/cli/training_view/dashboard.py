@@ -24,8 +24,8 @@ from dragoman.cli.format import (
     sparkline,
 )
 from dragoman.cli.terminal import printable
-from dragoman.cli.training_view.progress import RunProgress, Validation
 from dragoman.metrics.validation import METRICS
+from dragoman.training.progress import RunProgress, Validation
 
 ROWS = 8  # maximum validations shown
 WIDE = 84  # columns from which figures are shown next to the table

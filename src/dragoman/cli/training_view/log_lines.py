@@ -20,8 +20,8 @@ from dragoman.cli.training_view.preparation import (
     unlocked,
     unsaved,
 )
-from dragoman.cli.training_view.progress import RunProgress
 from dragoman.training.events import Event, ValidEvent
+from dragoman.training.progress import RunProgress
 
 
 class PlainView:

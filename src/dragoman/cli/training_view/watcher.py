@@ -13,10 +13,10 @@ from dragoman.cli.training_view import summary as ending
 from dragoman.cli.training_view.learning_curve import write_curve
 from dragoman.cli.training_view.log_lines import PlainView
 from dragoman.cli.training_view.plan import describe
-from dragoman.cli.training_view.progress import RunProgress
 from dragoman.config.root import Config
 from dragoman.training.events import Event, PreparedEvent
 from dragoman.training.plan import Plan
+from dragoman.training.progress import RunProgress
 
 if TYPE_CHECKING:
     from dragoman.cli.training_view.live import LiveView

@@ -11,12 +11,12 @@ from typing import Any
 
 from dragoman.allocator import keep_freed_memory
 from dragoman.api import load, trained
-from dragoman.cli.chart import Axis, Line, Panel, draw
 from dragoman.cli.format import duration, format_count, number
 from dragoman.cli.terminal import give, talk
 from dragoman.config.load import load as load_config
 from dragoman.data.pair import Pair
 from dragoman.data.readers.open_pairs import open_pairs
+from dragoman.inspection.pictures.line_chart import Axis, Line, Panel, draw
 
 PARTS = 3  # from the shortest to the longest sources
 TENTH = 10  # the last tenth of the updates is compared with the third last

@@ -1,4 +1,4 @@
-"""`dragoman show`: draw what happens inside a model for one text."""
+"""`dragoman show`: draw what happens inside a model for one text, or report on it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.cli.options.overrides import split_texts
+from dragoman.cli.options.overrides import add_languages, split_texts
+from dragoman.cli.reports import is_test_set, show_report
 from dragoman.cli.terminal import give, say, talk
 from dragoman.errors import UsageError
 
@@ -26,7 +27,12 @@ the marginals of tags, the alignment of a transcription.
   dragoman show en-de "A man is riding a bicycle." --picture ribbons -o man.png --dark
   dragoman show en-de "A man is riding a bicycle." -o man.json              the data of all of them
   dragoman show digits 7_jackson_3.wav -o seven.svg                         the alignment of a transcription
-  dragoman show en-de --picture curves -o curves.svg                        its training; or positions"""
+  dragoman show en-de --picture curves -o curves.svg                        its training; or positions
+
+Or report on a model: its scores beside baselines, where it loses and why, examples, its data and its run.
+
+  dragoman show en-de test.en test.de                                       in short, in the terminal
+  dragoman show en-de test.en test.de -o report.html                        one page, without a network"""
 
 OF_A_RUN = ("curves", "positions")  # pictures that need no text
 
@@ -34,7 +40,14 @@ OF_A_RUN = ("curves", "positions")  # pictures that need no text
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL", help="a run folder, its model/, or a project folder")
-    add("text", nargs="*", metavar="TEXT", help="one text; then settings such as search.length_penalty=0.6")
+    add(
+        "text",
+        nargs="*",
+        metavar="TEXT|FILE",
+        help="one text, or the files of a test set (default: that of the model's settings, or its validation "
+        "pairs); then settings such as search.length_penalty=0.6",
+    )
+    add_languages(parser)
     add("--beam", type=int, metavar="N", help="hypotheses of the beam search (default: as in the settings)")
     add("-o", "--output", type=Path, metavar="FILE", help="a .svg, .png, .html or .json file")
     add("--picture", metavar="NAME", help="one picture only: attention, ribbons, beam, steps, saliency …")
@@ -48,6 +61,9 @@ def run(args: argparse.Namespace) -> int:
     given = [*texts, *args.literal]
     if args.picture in OF_A_RUN and not given:
         draw_run(args)
+        return 0
+    if not args.literal and is_test_set(args.model, texts):
+        show_report(args, texts, overrides)
         return 0
     if len(given) != 1:
         raise UsageError(
@@ -95,23 +111,20 @@ def draw_run(args: argparse.Namespace) -> None:
 
 
 def learning_curves_of(path: str) -> Chart:
-    from dragoman.cli.training_view.learning_curve import curves_of
-    from dragoman.cli.training_view.progress import RunProgress
     from dragoman.inference.find_model import find_model
     from dragoman.inspection.pictures.statistics import learning_curves
-    from dragoman.training.events import read_events
+    from dragoman.training.progress import recorded_progress
 
-    file, progress = find_model(Path(path)).parent / "events.jsonl", RunProgress()
-    for event in read_events(file):
-        progress(event)
+    out = find_model(Path(path)).parent
+    progress = recorded_progress(out)
     if not progress.validations:
         raise UsageError(
             "There is no record of this model's training.",
-            where=str(file),
+            where=str(out / "events.jsonl"),
             expected="the folder that dragoman train -o wrote, after its first validation",
             hint=f"dragoman info {path}",
         )
-    return learning_curves(curves_of(progress))
+    return learning_curves(progress.curves)
 
 
 def positions_of(path: str) -> Chart:

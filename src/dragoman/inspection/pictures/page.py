@@ -13,13 +13,11 @@ from dragoman.inspection.pictures.picture import SCHEMA, Chart, Picture, png, ve
 from dragoman.inspection.pictures.theme import DARK, FONT, LIGHT, Theme, vega_config
 
 # Drawings take the colours of the page, which follow the reader's preference.
-COLOURS = ("page", "ink", "faint", "accent")
 INHERITED = Theme(
     "page",
-    **{name: f"var(--{name})" for name in COLOURS},
+    **{name: f"var(--{name})" for name in ("page", "ink", "faint", "accent", "negative")},
     weights=LIGHT.weights,
-    negative="var(--negative)",
-    categories=LIGHT.categories,
+    categories=tuple(f"var(--category-{number})" for number in range(len(LIGHT.categories))),
 )
 
 STYLE = """
@@ -111,5 +109,7 @@ def data(value: object, name: str = "") -> str:
 
 
 def variables(theme: Theme) -> str:
-    colours = {"page": theme.page, "ink": theme.ink, "faint": theme.faint, "accent": theme.accent}
+    """Return the colours of a theme as variables of CSS."""
+    colours = {name: getattr(theme, name) for name in ("page", "ink", "faint", "accent", "negative")}
+    colours |= {f"category-{number}": colour for number, colour in enumerate(theme.categories)}
     return " ".join(f"--{name}: {value};" for name, value in colours.items())

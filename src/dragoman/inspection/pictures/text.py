@@ -10,8 +10,8 @@ from dragoman.inspection.data import AttentionLayer, OutputStep
 from dragoman.inspection.pictures.labels import label, safe
 
 OTHERS = 3
-NUMBERS = ("p", "entropy")
 HEAD = ("output", "p", "entropy", "reads", "instead of")
+NUMBERS = (1, 2)  # columns
 
 
 def table(text: str, output: str, steps: Sequence[OutputStep], attention: Sequence[AttentionLayer]) -> str:
@@ -23,7 +23,7 @@ def table(text: str, output: str, steps: Sequence[OutputStep], attention: Sequen
         (label(step.token), f"{step.p:.3f}", f"{step.entropy:.2f}", reads, instead(step))
         for step, reads in zip(steps, read, strict=True)
     ]
-    return "\n".join([safe(text), f"→ {safe(output)}", "", *aligned([HEAD, *rows])])
+    return "\n".join([safe(text), f"→ {safe(output)}", "", *aligned([HEAD, *rows], NUMBERS)])
 
 
 def most_read(layer: AttentionLayer) -> list[str]:
@@ -39,18 +39,16 @@ def instead(step: OutputStep) -> str:
     return " · ".join(f"{label(choice.token)} {choice.p:.3f}" for choice in others)
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the rows with columns as wide as their widest cell; numbers end at the right."""
-    kept = [column for column in zip(*rows, strict=True) if any(column[1:])]
-    widths = [max(map(cell_len, column)) for column in kept]
-    lines = []
-    for row in zip(*kept, strict=True):
-        cells = [
-            pad(cell, width, to_right=column[0] in NUMBERS)
-            for cell, width, column in zip(row, widths, kept, strict=True)
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return lines
+def aligned(rows: Sequence[Sequence[str]], to_right: Sequence[int] = ()) -> list[str]:
+    """Return the rows with columns as wide as their widest cell, without those that are empty; the columns
+    `to_right`, which have numbers, end at the right."""
+    columns = list(enumerate(zip(*rows, strict=True)))
+    kept = [(number, column) for number, column in columns if any(column[1:])]
+    padded = []
+    for number, column in kept:
+        width = max(map(cell_len, column))
+        padded.append([pad(cell, width, to_right=number in to_right) for cell in column])
+    return ["  ".join(row).rstrip() for row in zip(*padded, strict=True)]
 
 
 def pad(cell: str, width: int, *, to_right: bool) -> str:

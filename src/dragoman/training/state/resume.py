@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from pydantic_core import to_jsonable_python
 
+from dragoman.config.dump import leaves
 from dragoman.config.objective import MinimumRiskPart
 from dragoman.config.root import Config
 from dragoman.config.section import Section
@@ -35,6 +36,7 @@ MAY_CHANGE_ON_RESUME = {
     "checkpoint_every",
     "valid_metric",
     "valid_decode",
+    "report",
     "threads",
     "timeout",
     "parallel",
@@ -93,13 +95,6 @@ def best_by(config: Config) -> Facts:
         "training.valid_decode": training.valid_decode,
     }
     return {**measured, **search}
-
-
-def leaves(table: Facts, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Any]]:
-    out = []
-    for key, value in table.items():
-        out += leaves(value, (*path, key)) if isinstance(value, dict) else [((*path, key), value)]
-    return out
 
 
 def defaults(section: Section, path: tuple[str, ...] = ()) -> Facts:

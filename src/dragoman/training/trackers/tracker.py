@@ -8,10 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
+from dragoman.config.dump import leaves
 from dragoman.config.root import Config
 from dragoman.metrics.validation import METRICS, Metric
 from dragoman.training.events import Event
-from dragoman.training.state.resume import leaves
 
 Say = Callable[[str], None]
 

@@ -8,9 +8,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from dragoman.inspection.data import Curve, LearningCurves
+from dragoman.metrics.names import ALL_TITLES
 from dragoman.metrics.validation import METRICS, STRICT, Metric
 from dragoman.training.events import Event, StartEvent, StepEvent, ValidEvent, read_events
 
+VALIDATION = "validation"  # the name of its curve
 POINTS = 128  # of a curve at most
 MEMORY = 50  # updates, approximately, that a moving average covers
 USUAL_SHARE = 1 / 9  # of update time, assumed for validating and saving until measured
@@ -97,6 +100,22 @@ class RunProgress:
         best = next((v for v in self.validations if v.step == self.best_step), None)
         return best.step if best and len(self.validations) > 1 and best.is_informative else None
 
+    @property
+    def curves(self) -> LearningCurves:
+        """The learning curves so far, as plain data."""
+        points = self.curve.points
+        trained = tuple((self.step * (n + 0.5) / len(points), loss) for n, loss in enumerate(points))
+        held_out = tuple((float(v.step), v.dev_loss) for v in self.validations)
+        metrics = [
+            Curve(
+                ALL_TITLES[name],
+                tuple((float(v.step), v.metrics[name]) for v in self.validations if name in v.metrics),
+            )
+            for name in METRICS
+        ]
+        losses = (Curve("training", trained), Curve(VALIDATION, held_out))
+        return LearningCurves(losses, tuple(curve for curve in metrics if curve.points))
+
     def _begin(self, event: StartEvent) -> None:
         self._began = self._mark = self._now()
         self._before = event["seconds"]
@@ -143,6 +162,14 @@ class RunProgress:
         self.sample = event["sample"]
         if event["best"]:
             self.best_step = event["step"]
+
+
+def recorded_progress(out: Path) -> RunProgress:
+    """Return the progress of a run from the record in its folder; without updates if there is none."""
+    progress = RunProgress()
+    for event in read_events(out / "events.jsonl"):
+        progress(event)
+    return progress
 
 
 class DownsampledCurve:

@@ -6,8 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dragoman.cli.chart import (
-    COLOURS,
+from dragoman.inspection.pictures.line_chart import (
     HEIGHT,
     LEFT,
     RIGHT,
@@ -20,6 +19,7 @@ from dragoman.cli.chart import (
     number,
     ticks,
 )
+from dragoman.inspection.pictures.theme import LIGHT
 
 LINEAR, LOG = Axis("x", 0, 10), Axis("y", 0.01, 100, log=True)
 SVG = "{http://www.w3.org/2000/svg}"
@@ -63,7 +63,8 @@ def test_a_label_has_one_colour_and_one_place_in_the_legend() -> None:
         Panel("second", LINEAR, LOG, [Line("b", [(1, 1)], dashed=True)]),
     ]
     tree = drawing(*panels)
-    assert [line.attrib["stroke"] for line in tree.iter(f"{SVG}polyline")] == [*COLOURS[:2], COLOURS[1]]
+    first, second, *_ = LIGHT.categories
+    assert [line.attrib["stroke"] for line in tree.iter(f"{SVG}polyline")] == [first, second, second]
     words = [text.text for text in tree.iter(f"{SVG}text")]
     assert words.count("a") == words.count("b") == 1
 

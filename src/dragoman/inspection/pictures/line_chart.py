@@ -1,4 +1,4 @@
-"""Line charts as SVG files, without further dependencies.
+"""Line charts as SVG, without further dependencies: every training draws its learning curve.
 
 A chart has a title, a legend, and panels in rows of two. A line has the same colour in every panel.
 """
@@ -6,14 +6,17 @@ A chart has a title, a legend, and panels in rows of two. A line has the same co
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from xml.sax.saxutils import escape
 
-COLOURS = ("#1b6ca8", "#c8553d", "#4b8f3a", "#8a5aa5", "#b8860b", "#46494c", "#d1698c", "#2a9d8f")
+from dragoman.inspection.pictures.theme import FONT, LIGHT, Theme
+
 WIDTH, HEIGHT = 800, 340  # of the chart, and of a row of panels
 LEFT, RIGHT, TOP, BOTTOM = 72, 16, 40, 52  # of a panel, around its axes
-LEGEND, KEY, LETTER = 22, 50, 6.6  # height of a legend row; widths of a key with its gaps and of a letter
+TITLE, LEGEND = 28, 22  # heights of the title and of a row of the legend
+KEY, LETTER = 50, 6.6  # widths of a key with its gaps, and of a letter
+GRID = 0.3  # opacity
 MARKED = 20  # lines with more points have no dots
 
 
@@ -94,39 +97,43 @@ def number(value: float) -> str:
     return f"{value:,.6g}"
 
 
-def draw(title: str, panels: Sequence[Panel]) -> str:
-    legend, top = legend_of(panels)
+def draw(title: str, panels: Sequence[Panel], theme: Theme = LIGHT, width: int = WIDTH) -> str:
+    colours = colours_of(panels, theme)
+    legend, top = legend_of(panels, colours, TITLE if title else 0, width)
     columns = min(2, len(panels))
     height = top + HEIGHT * math.ceil(len(panels) / columns)
+    heading = f'<text x="16" y="{TITLE}" font-size="16" font-weight="bold">{escape(title)}</text>'
+    label = escape(title or "; ".join(panel.title for panel in panels), {'"': "&quot;"})
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" '
-        f'font-family="sans-serif" font-size="12" fill="#222">',
-        f'<rect width="{WIDTH}" height="{height:.0f}" fill="white"/>',
-        f'<text x="16" y="28" font-size="16" font-weight="bold">{escape(title)}</text>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height:.0f}" '
+        f'role="img" aria-label="{label}" font-family="{FONT}" font-size="12" fill="{theme.ink}">',
+        f'<rect width="{width}" height="{height:.0f}" fill="{theme.page}"/>',
+        *([heading] if title else []),
         *legend,
     ]
-    colours = colours_of(panels)
     for place, panel in enumerate(panels):
-        x, y = place % columns * WIDTH / columns, top + place // columns * HEIGHT
-        frame = PlotFrame(panel, x + LEFT, y + TOP, x + WIDTH / columns - RIGHT, y + HEIGHT - BOTTOM)
-        parts += axes(frame)
+        x, y = place % columns * width / columns, top + place // columns * HEIGHT
+        frame = PlotFrame(panel, x + LEFT, y + TOP, x + width / columns - RIGHT, y + HEIGHT - BOTTOM)
+        parts += axes(frame, theme)
         for line in panel.lines:
             parts += drawn(frame, line, colours[line.label])
     return "\n".join([*parts, "</svg>\n"])
 
 
-def colours_of(panels: Sequence[Panel]) -> dict[str, str]:
-    labels = dict.fromkeys(line.label for panel in panels for line in panel.lines)
-    return {label: COLOURS[place % len(COLOURS)] for place, label in enumerate(labels)}
+def colours_of(panels: Sequence[Panel], theme: Theme) -> dict[str, str]:
+    labels, colours = dict.fromkeys(line.label for panel in panels for line in panel.lines), theme.categories
+    return {label: colours[place % len(colours)] for place, label in enumerate(labels)}
 
 
-def legend_of(panels: Sequence[Panel]) -> tuple[list[str], float]:
+def legend_of(
+    panels: Sequence[Panel], colours: Mapping[str, str], above: float, width: int
+) -> tuple[list[str], float]:
     """Return the legend, in rows with each label once, and the height at which the panels begin."""
     lines = {line.label: line for panel in panels for line in panel.lines}
-    parts, x, y = [], 16.0, 50.0
-    for label, colour in colours_of(panels).items():
+    parts, x, y = [], 16.0, above + LEGEND
+    for label, colour in colours.items():
         wide = KEY + LETTER * len(label)
-        if x + wide > WIDTH and x > 16:
+        if x + wide > width and x > 16:
             x, y = 16.0, y + LEGEND
         parts.append(f'<path d="M{x:.0f} {y:.0f}h24" {stroke(lines[label], colour)}/>')
         parts.append(f'<text x="{x + 30:.0f}" y="{y + 4:.0f}">{escape(label)}</text>')
@@ -139,20 +146,20 @@ def stroke(line: Line, colour: str) -> str:
     return f'fill="none" stroke="{colour}" stroke-width="2"{dash}'
 
 
-def axes(frame: PlotFrame) -> Iterator[str]:
+def axes(frame: PlotFrame, theme: Theme) -> Iterator[str]:
     x, y, left, right, bottom = frame.panel.x, frame.panel.y, frame.left, frame.right, frame.bottom
-    title = escape(frame.panel.title)
+    title, line = escape(frame.panel.title), f'stroke="{theme.faint}"'
     yield f'<text x="{left:.0f}" y="{frame.top - 12:.0f}" font-weight="bold">{title}</text>'
     for tick in ticks(y):
-        yield f'<path d="M{left:.0f} {frame.up(tick):.1f}H{right:.0f}" stroke="#ddd"/>'
+        yield f'<path d="M{left:.0f} {frame.up(tick):.1f}H{right:.0f}" {line} opacity="{GRID}"/>'
         yield f'<text x="{left - 8:.0f}" y="{frame.up(tick) + 4:.1f}" text-anchor="end">{number(tick)}</text>'
     for tick in ticks(x):
-        yield f'<path d="M{frame.across(tick):.1f} {bottom:.0f}v5" stroke="#888"/>'
+        yield f'<path d="M{frame.across(tick):.1f} {bottom:.0f}v5" {line}/>'
         yield (
             f'<text x="{frame.across(tick):.1f}" y="{bottom + 19:.0f}" '
             f'text-anchor="middle">{number(tick)}</text>'
         )
-    yield f'<path d="M{left:.0f} {bottom:.0f}H{right:.0f}" stroke="#888"/>'
+    yield f'<path d="M{left:.0f} {bottom:.0f}H{right:.0f}" {line}/>'
     middle = (left + right) / 2
     yield f'<text x="{middle:.0f}" y="{bottom + 40:.0f}" text-anchor="middle">{escape(x.label)}</text>'
     turned = f"translate({left - 54:.0f} {(frame.top + bottom) / 2:.0f}) rotate(-90)"

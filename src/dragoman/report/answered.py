@@ -1,0 +1,153 @@
+"""A test set and the answers of a model to it: scores, baselines and the score of each sentence, by task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
+
+from dragoman.analysis.error_analysis import ErrorAnalysis, analyse_errors
+from dragoman.analysis.training_words import TrainingWords, read_training
+from dragoman.config.root import Config
+from dragoman.data.readers.open_pairs import open_pairs
+from dragoman.data.readers.tagged import words_of
+from dragoman.errors import DataError
+from dragoman.inference.model import Model
+from dragoman.metrics.length_buckets import lengths_of
+from dragoman.metrics.names import ALL_TITLES, ERRORS, OTHER_TITLES, PERCENT
+from dragoman.metrics.report import ScoreReport, as_compared, score
+from dragoman.metrics.sentence_distance import Distance, chrf_distance
+from dragoman.metrics.significance import difference_interval
+from dragoman.report.data import Example, Gain, Score
+from dragoman.tasks.load import TaskModel, settings_of
+from dragoman.tasks.remarks import BASELINES, training
+
+Outputs = Mapping[str, Sequence[str]]  # of each baseline, by its name
+Values = Mapping[str, Mapping[str, float]]  # of each baseline and metric
+
+LOWER_IS_BETTER = {*ERRORS, *OTHER_TITLES} - {"intent"}
+
+# The names under which two metrics of tagging are computed from the outputs.
+COMPUTED_AS = {("tag", "accuracy"): "tag_accuracy"}
+
+
+@dataclass(frozen=True)
+class Answered:
+    model: Model | TaskModel
+    sources: list[str]
+    references: list[str]
+    outputs: list[str]
+
+    @cached_property
+    def config(self) -> Config:
+        return config_of(self.model)
+
+    @property
+    def is_labelled(self) -> bool:
+        return self.config.task in BASELINES
+
+    @property
+    def sentence_score(self) -> str:
+        return "labels right, %" if self.is_labelled else "chrF"
+
+    @cached_property
+    def scores(self) -> ScoreReport:
+        lowercase = self.config.text.lowercase
+        if isinstance(self.model, TaskModel):
+            return self.model.task.score(self.outputs, self.references, lowercase=lowercase)
+        return score(self.outputs, self.references, lowercase=lowercase, sources=self.sources)
+
+    def errors(self, with_training: bool) -> ErrorAnalysis | None:
+        """Analyse the errors of a model from text to text; without its training data, in part."""
+        if not self.config.is_text_to_text:
+            return None
+        sides = self.sources, self.outputs, self.references
+        given, written, wanted = (as_compared(side, lowercase=self.config.text.lowercase) for side in sides)
+        words = training_words(self.config, given, [*written, *wanted]) if with_training else None
+        return analyse_errors(given, written, wanted, training=words)
+
+    def baselines(self, errors: ErrorAnalysis | None, with_training: bool) -> tuple[Outputs, Values]:
+        """Return the outputs of baselines and their scores: of the analysis, or of counts of labels."""
+        if errors:
+            return errors.baseline_outputs, errors.baselines
+        if not (self.is_labelled and with_training and isinstance(self.model, TaskModel)):
+            return {}, {}
+        train, task = training(self.config, self.model.examples), self.model.task
+        outputs = BASELINES[self.config.task](train, self.sources, self.references)
+        values = {name: dict(task.measure(found, self.references)) for name, found in outputs.items()}
+        return outputs, cast(Values, values)
+
+    def gains(self, outputs: Outputs, values: Values) -> Iterator[Gain]:
+        """Yield how much better the model is than each baseline, by the metric of the verdict."""
+        metric = self.main_metric
+        computed = COMPUTED_AS.get((self.config.task, metric), metric)
+        for name, found in outputs.items():
+            interval = difference_interval(
+                computed, self.outputs, found, self.references, lowercase=self.config.text.lowercase
+            )
+            difference = self.scores.scores[metric].value - values[name][metric]
+            yield Gain(metric, ALL_TITLES[metric], name, difference, interval)
+
+    @property
+    def main_metric(self) -> str:
+        """The metric of the verdict. BLEU counts words: where most targets are one word, it says little."""
+        if self.is_labelled:
+            return "span_f1" if "span_f1" in self.scores.scores else "accuracy"
+        return "exact_match" if lengths_of(self.references)[0] == "characters" else "bleu"
+
+    def examples(self, errors: ErrorAnalysis | None) -> list[Example]:
+        """Return all sentences, the worst first."""
+        if errors:
+            lines = ((one.line, one.chrf, one.reasons) for one in errors.sentences)
+        else:
+            measure = labels_right if self.is_labelled else chrf_of()
+            scored = zip(self.outputs, self.references, strict=True)
+            lines = ((n, measure(*sides), ()) for n, sides in enumerate(scored, start=1))
+        found = [
+            Example(n, value, self.sources[n - 1], self.references[n - 1], self.outputs[n - 1], why)
+            for n, value, why in lines
+        ]
+        return sorted(found, key=lambda one: one.score)
+
+
+def config_of(model: Model | TaskModel) -> Config:
+    return model.config if isinstance(model, TaskModel) else settings_of(model.folder)
+
+
+def training_words(config: Config, sources: Sequence[str], targets: Sequence[str]) -> TrainingWords | None:
+    """Return what the training data knows of a test set; None if its files are gone."""
+    corpora = (
+        open_pairs(one.files, on_bad=lambda _: None, languages=one.languages) for one in config.data.train
+    )
+    try:
+        found = read_training((pair for corpus in corpora for pair in corpus), sources, targets)
+    except DataError:
+        return None
+    return found if found.sample else None
+
+
+def as_scores(found: ScoreReport, baselines: Values) -> Iterator[Score]:
+    for metric, one in found.scores.items():
+        yield Score(
+            metric,
+            ALL_TITLES[metric],
+            one.value,
+            one.interval,
+            "%" if metric in PERCENT else "",
+            metric in LOWER_IS_BETTER,
+            one.signature,
+            {name: values[metric] for name, values in baselines.items() if metric in values},
+        )
+
+
+def labels_right(output: str, reference: str) -> float:
+    """Return the share of words that are the same in the same place, in percent."""
+    ours, theirs = words_of(output), words_of(reference)
+    right = sum(a == b for a, b in zip(ours, theirs, strict=False))
+    return 100 * right / max(len(ours), len(theirs), 1)
+
+
+def chrf_of() -> Distance:
+    distance = chrf_distance()
+    return lambda output, reference: 100 * (1 - distance(output, reference))

@@ -1,0 +1,151 @@
+"""Gather a report: measure and analyse the answers to a test set, and look into some of them."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from dragoman.analysis.error_analysis import ErrorAnalysis
+from dragoman.data.pair import Pair
+from dragoman.errors import DragomanError
+from dragoman.inference.model import Model
+from dragoman.inspection.explanation import Explanation
+from dragoman.report.answered import Answered, as_scores, config_of
+from dragoman.report.data import EvaluationSet, Example, Gain, Score
+from dragoman.report.report import Explained, Report
+from dragoman.report.run_card import name_of, run_card, run_of
+from dragoman.report.verdict import verdict
+from dragoman.tasks.load import TaskModel
+from dragoman.tasks.scores_text import ScoresText
+from dragoman.training.progress import VALIDATION, recorded_progress
+
+DRAWN = 10  # random examples
+SEED = 1
+LONGEST_EXPLAINED = 160  # characters: more do not fit into a picture
+LISTED_LINES = 200  # of a text whose tokens are scored one by one
+TOO_LARGE = (
+    "The training data is not compared here, so that training ends soon: rare words, omissions, "
+    "hallucinations and the nearest training pair are left out. dragoman show {name} -o report.html has them."
+)
+GONE = "The training data is not there any more, so what needs it is left out."
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What a report may cost: training data with more pairs is not read, and some sentences are explained."""
+
+    training_pairs: float = math.inf
+    explained: int = 3
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What was measured on a test set."""
+
+    scores: list[Score]
+    gains: list[Gain]
+    sentence_score: str
+    sentences: list[Example]
+    errors: ErrorAnalysis | None = None
+    notes: tuple[str, ...] = ()
+
+
+def report_on(
+    model: Model | TaskModel,
+    pairs: Sequence[Pair],
+    test: EvaluationSet,
+    outputs: Sequence[str] | None = None,
+    effort: Effort | None = None,
+) -> Report:
+    """Return the report of a model on the pairs; `outputs` are its answers, if they are known."""
+    effort, out, card = effort or Effort(), run_of(model.folder), run_card(model.folder, config_of(model))
+    if isinstance(model, TaskModel) and isinstance(model.task, ScoresText):
+        found = text_findings(model, model.task, pairs)
+    else:
+        sources = [pair.src for pair in pairs]
+        answers = list(outputs) if outputs is not None else [answer.text for answer in model(sources)]
+        answered = Answered(model, sources, [pair.tgt for pair in pairs], answers)
+        is_read = sum(corpus.read for corpus in card.corpora) <= effort.training_pairs
+        found = findings(answered, () if is_read else (TOO_LARGE.format(name=name_of(out)),))
+    explained, notes = looked_into(model, found.sentences, effort.explained)
+    curves = recorded_progress(out).curves
+    held_out = next(curve for curve in curves.losses if curve.name == VALIDATION)
+    return Report(
+        name=name_of(out),
+        verdict=verdict(found.scores, found.gains, held_out),
+        test=test,
+        scores=tuple(found.scores),
+        gains=tuple(found.gains),
+        sentence_score=found.sentence_score,
+        sentences=tuple(found.sentences),
+        drawn=drawn(len(found.sentences)),
+        errors=found.errors,
+        curves=curves if held_out.points else None,
+        explained=tuple(explained),
+        run=card,
+        notes=(*found.notes, *notes),
+    )
+
+
+def findings(answered: Answered, notes: tuple[str, ...]) -> Findings:
+    """Measure and analyse the answers. If there are notes, the training data is not to be read."""
+    is_read = not notes
+    errors = answered.errors(is_read)
+    outputs, values = answered.baselines(errors, is_read)
+    scores = sorted(as_scores(answered.scores, values), key=lambda one: one.metric != answered.main_metric)
+    if is_read and errors and errors.omissions is None:
+        notes = (GONE,)
+    return Findings(
+        scores,
+        list(answered.gains(outputs, values)),
+        answered.sentence_score,
+        answered.examples(errors),
+        errors,
+        notes,
+    )
+
+
+def text_findings(model: TaskModel, task: ScoresText, pairs: Sequence[Pair]) -> Findings:
+    """Measure how likely a text is; the score of a line is the geometric mean of the p of its tokens."""
+    lines = []
+    for pair in pairs[:LISTED_LINES]:
+        if tokens := task.token_scores(model.answerer, pair.tgt):
+            p = math.exp(math.fsum(log_p for _, log_p in tokens) / len(tokens))
+            lines.append(Example(pair.line, 100 * p, pair.tgt, "", ""))
+    scores = list(as_scores(task.score_text(model.answerer, pairs), {}))
+    return Findings(scores, [], "mean p of a token, %", sorted(lines, key=lambda one: one.score))
+
+
+def drawn(sentences: int) -> tuple[int, ...]:
+    return tuple(sorted(random.Random(SEED).sample(range(sentences), min(DRAWN, sentences))))
+
+
+def looked_into(
+    model: Model | TaskModel, sentences: Sequence[Example], most: int
+) -> tuple[list[Explained], list[str]]:
+    """Explain some answers; or return why there is nothing to look into."""
+    some = islice(chosen(sentences), most)
+    try:
+        return [Explained(why, one.line, explain(model, one.source)) for why, one in some], []
+    except DragomanError as error:
+        return [], [f"No answer was looked into: {error.what}"]
+
+
+def chosen(sentences: Sequence[Example]) -> Iterator[tuple[str, Example]]:
+    """Yield a typical sentence, one of the worst and one of the best, of those that fit into a picture."""
+    fitting = [one for one in sentences if 0 < len(one.source) <= LONGEST_EXPLAINED]
+    if not fitting:
+        return
+    worst, typical, best = fitting[0], fitting[len(fitting) // 2], fitting[-1]
+    yield "a typical sentence", typical
+    if worst.score < typical.score:
+        yield "one of the worst", worst
+    if best.score > typical.score:
+        yield "one of the best", best
+
+
+def explain(model: Model | TaskModel, text: str) -> Explanation:
+    return model.explain(text, saliency=False) if isinstance(model, Model) else model.explain(text)

@@ -1,0 +1,60 @@
+"""What a report is on: the files of a test set, or the validation pairs and outputs that a run kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from dragoman.data.pair import Pair
+from dragoman.errors import UsageError
+from dragoman.inference.model import Model
+from dragoman.report.answered import config_of
+from dragoman.report.data import EvaluationSet
+from dragoman.report.run_card import run_of
+from dragoman.tasks.load import TaskModel, read_test
+from dragoman.training.validation_outputs import read_outputs
+
+TEST, VALIDATION = "test set", "validation set"
+
+
+class MeasuredOn(NamedTuple):
+    """`outputs` are None if they have to be found."""
+
+    pairs: Sequence[Pair]
+    test: EvaluationSet
+    outputs: Sequence[str] | None = None
+
+
+def measured_on(
+    model: Model | TaskModel, files: Sequence[str | Path], languages: tuple[str, str] | None = None
+) -> MeasuredOn:
+    """Return the pairs of the files; without any, those of the settings' test set, or of the validation."""
+    own = config_of(model).data.test
+    if not files and own:
+        files, languages = own.files, own.languages
+    if files:
+        pairs = read_test(model, files, languages)
+        return MeasuredOn(pairs, EvaluationSet(TEST, names_of(files), len(pairs)))
+    return validation_of(model)
+
+
+def validation_of(model: Model | TaskModel) -> MeasuredOn:
+    out, valid = run_of(model.folder), config_of(model).data.valid
+    kept = read_outputs(out)
+    if kept is None:
+        raise UsageError(
+            "There is nothing to report on: no files were given, the model's settings name no test set, and "
+            "there is no record of its validation.",
+            where=str(out),
+            expected="the files of a test set",
+            hint=f"dragoman show {out} test.src test.tgt -o report.html",
+        )
+    pairs, outputs = kept
+    return MeasuredOn(
+        pairs, EvaluationSet(VALIDATION, names_of(valid.files if valid else ()), len(pairs)), outputs
+    )
+
+
+def names_of(files: Sequence[str | Path]) -> tuple[str, ...]:
+    return tuple(Path(file).name for file in files)

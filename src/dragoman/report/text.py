@@ -1,0 +1,96 @@
+"""A report as text for a terminal: the verdict, the scores, where it loses, and the worst sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from dragoman.analysis.reasons import REASONS, Reason
+from dragoman.inspection.pictures.labels import safe
+from dragoman.inspection.pictures.text import aligned
+from dragoman.report.data import Score
+
+if TYPE_CHECKING:
+    from dragoman.report.report import Report
+
+WORST = 5
+PERFECT = 100.0
+LONGEST, LONGEST_NOTE = 200, 600  # characters of a sentence and of a note
+REASON_WORDS = 5
+GROUPS = 3  # buckets that lose most, and reasons
+
+
+def report_text(report: Report) -> str:
+    return "\n".join(lines_of(report))
+
+
+def lines_of(report: Report) -> Iterator[str]:
+    yield f"{cut(report.name)}: {report.verdict}"
+    yield ""
+    yield from score_table(report.scores)
+    yield ""
+    yield report.test.described
+    yield from losses(report)
+    for one in [one for one in report.sentences if one.score < PERFECT][:WORST]:
+        yield ""
+        why = "; ".join(map(reason_text, one.reasons))
+        yield f"line {one.line:,}  {report.sentence_score} {one.score:.0f}" + (f": {why}" if why else "")
+        yield f"  source     {cut(one.source)}"
+        if one.reference:
+            yield f"  reference  {cut(one.reference)}"
+            yield f"  output     {cut(one.output)}"
+    for note in report.notes:
+        yield ""
+        yield cut(note, LONGEST_NOTE)
+
+
+def score_table(scores: Sequence[Score]) -> list[str]:
+    names = list(dict.fromkeys(name for one in scores for name in one.baselines))
+    head = ("metric", "value", "95 % interval", *names)
+    rows = [
+        (
+            one.title,
+            score_figure(one, one.value),
+            f"{score_figure(one, one.interval[0])} to {score_figure(one, one.interval[1])}",
+            *(score_figure(one, one.baselines[name]) if name in one.baselines else "" for name in names),
+        )
+        for one in scores
+    ]
+    return aligned([head, *rows], to_right=(1, *range(3, 3 + len(names))))
+
+
+def score_figure(score: Score, value: float) -> str:
+    return f"{value:.2f}{score.unit and ' ' + score.unit}"
+
+
+def losses(report: Report) -> Iterator[str]:
+    """Yield the buckets that lose most, and the most frequent reasons."""
+    if report.errors is None:
+        return
+    below = [
+        (bucket.lost, f"  {bucket.label}, {name}: {bucket.sentences:,} sentences, chrF {bucket.mean:.1f}")
+        for name, buckets in report.errors.sentence_buckets.items()
+        for bucket in buckets
+        if bucket.loses
+    ]
+    if below:
+        yield ""
+        yield "below the mean"
+        for _, line in sorted(below, reverse=True)[:GROUPS]:
+            yield line
+    if report.errors.reasons:
+        yield ""
+        yield "reasons"
+        for one in report.errors.reasons[:GROUPS]:
+            yield f"  {REASONS[one.tag]}: {one.sentences:,} sentences, {one.lost:.0f} % of the loss"
+
+
+def reason_text(reason: Reason) -> str:
+    words = [*map(cut, reason.words[:REASON_WORDS]), *(["…"] if len(reason.words) > REASON_WORDS else [])]
+    return reason.tag.replace("_", " ") + (f" ({', '.join(words)})" if words else "")
+
+
+def cut(text: str, longest: int = LONGEST) -> str:
+    """Return a text that may hold anything: safe to show, and not longer than this."""
+    shown = safe(text[: longest + 1])
+    return shown if len(shown) <= longest else shown[: longest - 1] + "…"

@@ -1,0 +1,38 @@
+"""One tiny run on words to reverse, which all tests of reports share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.config.load import load as load_config
+from dragoman.inference.model import Model
+from dragoman.report.gather import report_on
+from dragoman.report.measured_on import measured_on
+from dragoman.report.report import Report
+from dragoman.tasks.load import load
+from dragoman.training.run import Run
+from support.runs import TRANSFORMER, settings, write_words
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("words")
+    write_words(home)
+    config = load_config(None, base=settings(home, TRANSFORMER, valid_decode=40))
+    Run(config, home / "run", [], lambda _: True).train()
+    return home / "run"
+
+
+@pytest.fixture(scope="session")
+def model(run: Path) -> Model:
+    loaded = load(run)
+    assert isinstance(loaded, Model)
+    return loaded
+
+
+@pytest.fixture(scope="session")
+def report(model: Model) -> Report:
+    pairs, test, outputs = measured_on(model, ())
+    return report_on(model, pairs, test, outputs)
