@@ -17,11 +17,18 @@ from dragoman.errors import needs_extra
 
 if TYPE_CHECKING:
     from dragoman.api import calibrate, load, resume, score, train
+    from dragoman.reports.compare import compare
+    from dragoman.reports.gather import report
 
 __version__ = "0.1.0"
-__all__ = ["calibrate", "load", "resume", "score", "train"]
+__all__ = ["calibrate", "compare", "load", "report", "resume", "score", "train"]
 
-LIGHT = {"load": "dragoman.tasks.load", "score": "dragoman.tasks.load"}
+LIGHT = {
+    "compare": "dragoman.reports.compare",
+    "load": "dragoman.tasks.load",
+    "report": "dragoman.reports.gather",
+    "score": "dragoman.tasks.load",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.arguments import known_keywords, path_of, paths_of, text_of, wrong_type
+from dragoman.cli.training_view.finished_report import report_lines
 from dragoman.cli.training_view.learning_curve import CurveWriter
 from dragoman.cli.training_view.watcher import Watcher
 from dragoman.config.load import check_path, merge, nest
@@ -107,6 +108,9 @@ def trained(
         if outcome.signal == signal.SIGTERM:
             signal.raise_signal(signal.SIGTERM)  # all is saved: run the caller's handler
         raise KeyboardInterrupt(f"saved at update {outcome.step}; the same call resumes it")
+    for line in report_lines(config, home):
+        if watcher and not brief:
+            watcher.view.say([line])
     return load(home)
 
 

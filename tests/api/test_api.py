@@ -32,6 +32,7 @@ SMALL = {
     "training.batch_tokens": 64,
     "training.threads": 1,
     "training.average": 1,
+    "training.report": False,
     "search.max_length": 8,
 }
 

@@ -16,6 +16,7 @@ TINY = [
     "training.batch_tokens=400",
     "training.threads=1",
     "training.valid_decode=2",
+    "training.report=false",
     "search.max_length=8",
 ]
 RUNS = {

@@ -22,7 +22,10 @@ from dragoman.cli.terminal import typed
 from dragoman.data.recipes.build import make_recipe
 
 COMMAND = [sys.executable, "-m", "dragoman", "train"]
-OFTEN = ["training.threads=1", "training.validate_every=10", "training.checkpoint_every=10"]
+OFTEN = [
+    *("training.threads=1", "training.validate_every=10", "training.checkpoint_every=10"),
+    "training.report=false",
+]
 SHORT = ["training.updates=30", *OFTEN]
 ENDLESS = ["training.updates=100000", *OFTEN]  # it is stopped before its end, on any machine
 PATIENCE = 300.0  # seconds, for a machine that is busy

@@ -36,6 +36,7 @@ TINY = (
     "training.precision=fp32",
     "training.threads=1",
     "training.valid_decode=2",
+    "training.report=false",
     "search.kind=greedy",
     "search.max_length=8",
 )

@@ -20,7 +20,7 @@ from dragoman.metrics.sentence_distance import chrf_distance
 from dragoman.metrics.word_buckets import FREQUENCY_LABELS, WordBucket, frequency_label, word_buckets
 from dragoman.text.running_words import running_words
 
-LEXICON_PAIRS = 30_000  # of the training data, at most
+LEXICON_PAIRS = 30_000
 
 COPIED, NUMBER, OTHER = "copied from the source", "with digits", "other words"
 
@@ -86,11 +86,15 @@ def analyse_errors(
     outputs: Sequence[str],
     *references: Sequence[str],
     training: TrainingWords | None = None,
+    lexicon_pairs: int = LEXICON_PAIRS,
 ) -> ErrorAnalysis:
-    """Analyse the outputs by the nearest of their references, in chrF; without training data, in part."""
+    """Analyse the outputs by the nearest of their references, in chrF; without training data, in part.
+
+    Suspects of omission and hallucination are found by at most `lexicon_pairs` of the training pairs.
+    """
     wanted, scores = nearest_references(outputs, references)
     words = [[running_words(text) for text in side] for side in (sources, outputs, wanted)]
-    suspected = suspects(words, training) if training else (None, None)
+    suspected = suspects(words, training, lexicon_pairs) if training else (None, None)
     missing = ([()] * len(sources) if one is None else one.words for one in suspected)
     sentences = [Sentence(*one) for one in zip(sources, outputs, wanted, *missing, strict=True)]
     why = [reasons(one, training) for one in sentences]
@@ -123,9 +127,9 @@ def nearest_references(
     return [reference for _, reference in found], 100 * (1 - np.array([d for d, _ in found]))
 
 
-def suspects(words: Sequence[Words], training: TrainingWords) -> tuple[Suspects, Suspects]:
+def suspects(words: Sequence[Words], training: TrainingWords, most: int) -> tuple[Suspects, Suspects]:
     """Return omissions and hallucinations, by lexicons of a part of the training data."""
-    step = max(1, -(-len(training.sample) // LEXICON_PAIRS))
+    step = max(1, -(-len(training.sample) // most))
     pairs = [(running_words(pair.src), running_words(pair.tgt)) for pair in training.sample[::step]]
     forward, reverse = Lexicon(pairs), Lexicon([(tgt, src) for src, tgt in pairs])
     sources, outputs, wanted = words

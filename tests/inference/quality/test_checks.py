@@ -19,6 +19,7 @@ SETTINGS = [
     "training.updates=1",
     "training.threads=1",
     "training.valid_decode=8",
+    "training.report=false",
 ]
 
 

@@ -16,6 +16,7 @@ from dragoman.allocator import keep_freed_memory
 from dragoman.cli.format import clock
 from dragoman.cli.next_commands import to_run
 from dragoman.cli.terminal import can_answer, countdown, give, typed
+from dragoman.cli.training_view.finished_report import report_lines
 from dragoman.cli.training_view.watcher import Watcher
 from dragoman.config.root import Config
 from dragoman.training.distributed.ranks import Ranks
@@ -81,6 +82,9 @@ class Session:
         return listeners
 
     def _end(self, outcome: RunResult) -> int:
+        if outcome.reason not in ("planned", "asked"):
+            for line in report_lines(self.config, self.out):
+                self._say(line)
         if outcome.reason == "planned":
             self._say(f"The prepared data are kept in {self.out / 'store'}.")
             self._say(f"Nothing is trained yet. Next: {self._command('--plan')}")

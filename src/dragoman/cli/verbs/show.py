@@ -32,7 +32,8 @@ the marginals of tags, the alignment of a transcription.
 Or report on a model: its scores beside baselines, where it loses and why, examples, its data and its run.
 
   dragoman show en-de test.en test.de                                       in short, in the terminal
-  dragoman show en-de test.en test.de -o report.html                        one page, without a network"""
+  dragoman show en-de test.en test.de -o report.html                        one page, without a network
+  dragoman show en-de-old en-de test.en test.de -o report.html              two models, in columns"""
 
 OF_A_RUN = ("curves", "positions")  # pictures that need no text
 

@@ -12,9 +12,9 @@ import pytest
 
 from dragoman.analysis.reasons import Reason
 from dragoman.cli.main import main
-from dragoman.report.data import EvaluationSet, Example
-from dragoman.report.html import SHOWN
-from dragoman.report.report import Report
+from dragoman.reports.data import EvaluationSet, Example
+from dragoman.reports.html import SHOWN
+from dragoman.reports.report import Report
 from support.hostile_strings import HOSTILE
 
 VOID = {"meta", "source", "img"}

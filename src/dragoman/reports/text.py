@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 from dragoman.analysis.reasons import REASONS, Reason
 from dragoman.inspection.pictures.labels import safe
 from dragoman.inspection.pictures.text import aligned
-from dragoman.report.data import Score
+from dragoman.reports.data import Score
 
 if TYPE_CHECKING:
-    from dragoman.report.report import Report
+    from dragoman.reports.comparison import Comparison
+    from dragoman.reports.report import Report
 
 WORST = 5
 PERFECT = 100.0
+LEAST_P = 0.001
 LONGEST, LONGEST_NOTE = 200, 600  # characters of a sentence and of a note
 REASON_WORDS = 5
 GROUPS = 3  # buckets that lose most, and reasons
@@ -83,6 +85,42 @@ def losses(report: Report) -> Iterator[str]:
         yield "reasons"
         for one in report.errors.reasons[:GROUPS]:
             yield f"  {REASONS[one.tag]}: {one.sentences:,} sentences, {one.lost:.0f} % of the loss"
+
+
+def comparison_text(found: Comparison) -> str:
+    return "\n".join(comparison_lines(found))
+
+
+def comparison_lines(found: Comparison) -> Iterator[str]:
+    yield safe(found.verdict)
+    yield ""
+    first, *others = found.systems
+    against = {(one.system, one.metric): one for one in found.contrasts}
+    head = ["metric", cut(first.name, 24)]
+    for system in others:
+        head += [cut(system.name, 24), "difference", "p"]
+    rows = []
+    for place, score in enumerate(first.scores):
+        row = [score.title, score_figure(score, score.value)]
+        for system in others:
+            one = against.get((system.name, score.metric))
+            row.append(score_figure(score, system.scores[place].value))
+            row += [f"{one.difference:+.2f}", p_text(one.p_value)] if one else ["", ""]
+        rows.append(row)
+    yield from aligned([head, *rows], to_right=range(1, len(head)))
+    yield ""
+    yield f"{len(found.sentences):,} of {found.test.described} differ"
+    for sentence in found.sentences[:WORST]:
+        yield ""
+        yield f"line {sentence.line:,}  {cut(sentence.source)}"
+        yield f"  {'reference':<12}{'':>5}{cut(sentence.reference)}"
+        for system, output, value in zip(found.systems, sentence.outputs, sentence.scores, strict=True):
+            yield f"  {cut(system.name, 11):<12}{value:>3.0f}  {cut(output)}"
+
+
+def p_text(p: float) -> str:
+    """Return a p-value; the smallest that a thousand resamples can show is about one in a thousand."""
+    return "≤ 0.001" if p <= LEAST_P else f"{p:.3f}"
 
 
 def reason_text(reason: Reason) -> str:

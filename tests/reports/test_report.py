@@ -14,12 +14,12 @@ from dragoman.cli.main import main
 from dragoman.errors import UsageError
 from dragoman.inference.model import Model
 from dragoman.inspection.data import Curve
-from dragoman.report.answered import labels_right
-from dragoman.report.data import Gain, Score
-from dragoman.report.gather import Effort, report_on
-from dragoman.report.measured_on import measured_on
-from dragoman.report.report import Report
-from dragoman.report.verdict import learning, verdict
+from dragoman.reports.answered import labels_right
+from dragoman.reports.data import Gain, Score
+from dragoman.reports.gather import Effort, report_on
+from dragoman.reports.measured_on import measured_on
+from dragoman.reports.report import Report
+from dragoman.reports.verdict import learning, verdict
 from dragoman.tasks.load import load, score
 from support.runs import record
 from support.tiny_bundle import saved, tiny_folder, tiny_lm
@@ -84,14 +84,18 @@ def test_the_data_card_has_what_the_run_recorded(report: Report, run: Path) -> N
     assert [curve.name for curve in report.curves.losses] == ["training", "validation"]
 
 
-def test_the_command_repeats_the_run(report: Report, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_repeats_the_run(
+    report: Report, run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(run.parent)
     assert report.run.is_exact
     program, *arguments = shlex.split(report.run.command)
     assert program == "dragoman"
     assert arguments[:2] == ["train", "-c"]
-    assert main([*arguments, "--yes", "training.report=false"]) == 0
+    assert main([*arguments, "--yes"]) == 0
     assert record(run.parent / "run-again") == record(run)
+    assert "Report: run-again/report.html. Not clearly better" in capsys.readouterr().err
+    assert (run.parent / "run-again" / "report.html").is_file()
 
 
 def test_training_data_that_is_large_or_gone_is_left_out(model: Model) -> None:

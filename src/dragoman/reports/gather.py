@@ -7,18 +7,21 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 
-from dragoman.analysis.error_analysis import ErrorAnalysis
+from dragoman.analysis.error_analysis import LEXICON_PAIRS, ErrorAnalysis
+from dragoman.arguments import known_keywords, paths_of
 from dragoman.data.pair import Pair
 from dragoman.errors import DragomanError
 from dragoman.inference.model import Model
 from dragoman.inspection.explanation import Explanation
-from dragoman.report.answered import Answered, as_scores, config_of
-from dragoman.report.data import EvaluationSet, Example, Gain, Score
-from dragoman.report.report import Explained, Report
-from dragoman.report.run_card import name_of, run_card, run_of
-from dragoman.report.verdict import verdict
-from dragoman.tasks.load import TaskModel
+from dragoman.reports.answered import Answered, as_scores, config_of
+from dragoman.reports.data import EvaluationSet, Example, Gain, Score
+from dragoman.reports.measured_on import measured_on
+from dragoman.reports.report import Explained, Report
+from dragoman.reports.run_card import name_of, run_card, run_of
+from dragoman.reports.verdict import verdict
+from dragoman.tasks.load import TaskModel, load
 from dragoman.tasks.scores_text import ScoresText
 from dragoman.training.progress import VALIDATION, recorded_progress
 
@@ -35,9 +38,11 @@ GONE = "The training data is not there any more, so what needs it is left out."
 
 @dataclass(frozen=True)
 class Effort:
-    """What a report may cost: training data with more pairs is not read, and some sentences are explained."""
+    """What a report may cost: training data with more pairs is not read, a lexicon is learned from some of
+    them, and some sentences are explained."""
 
     training_pairs: float = math.inf
+    lexicon_pairs: int = LEXICON_PAIRS
     explained: int = 3
 
 
@@ -51,6 +56,19 @@ class Findings:
     sentences: list[Example]
     errors: ErrorAnalysis | None = None
     notes: tuple[str, ...] = ()
+
+
+@known_keywords()
+def report(
+    model: Model | TaskModel | str | Path, *test: str | Path, languages: tuple[str, str] | None = None
+) -> Report:
+    """Report on a model, or its folder: run it on a test set, measure and analyse the result.
+
+    Without files it is the test set of the model's settings, or else the validation pairs of its run.
+    `languages` selects the two sides of a file with several languages.
+    """
+    loaded = model if isinstance(model, Model | TaskModel) else load(model)
+    return report_on(loaded, *measured_on(loaded, paths_of(test, "test"), languages))
 
 
 def report_on(
@@ -69,8 +87,9 @@ def report_on(
         answers = list(outputs) if outputs is not None else [answer.text for answer in model(sources)]
         answered = Answered(model, sources, [pair.tgt for pair in pairs], answers)
         is_read = sum(corpus.read for corpus in card.corpora) <= effort.training_pairs
-        found = findings(answered, () if is_read else (TOO_LARGE.format(name=name_of(out)),))
-    explained, notes = looked_into(model, found.sentences, effort.explained)
+        notes = () if is_read else (TOO_LARGE.format(name=name_of(out)),)
+        found = findings(answered, notes, effort.lexicon_pairs)
+    explained, unseen = looked_into(model, found.sentences, effort.explained)
     curves = recorded_progress(out).curves
     held_out = next(curve for curve in curves.losses if curve.name == VALIDATION)
     return Report(
@@ -86,14 +105,14 @@ def report_on(
         curves=curves if held_out.points else None,
         explained=tuple(explained),
         run=card,
-        notes=(*found.notes, *notes),
+        notes=(*found.notes, *unseen),
     )
 
 
-def findings(answered: Answered, notes: tuple[str, ...]) -> Findings:
+def findings(answered: Answered, notes: tuple[str, ...], lexicon_pairs: int) -> Findings:
     """Measure and analyse the answers. If there are notes, the training data is not to be read."""
     is_read = not notes
-    errors = answered.errors(is_read)
+    errors = answered.errors(is_read, lexicon_pairs)
     outputs, values = answered.baselines(errors, is_read)
     scores = sorted(as_scores(answered.scores, values), key=lambda one: one.metric != answered.main_metric)
     if is_read and errors and errors.omissions is None:

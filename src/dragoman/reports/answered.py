@@ -19,7 +19,7 @@ from dragoman.metrics.names import ALL_TITLES, ERRORS, OTHER_TITLES, PERCENT
 from dragoman.metrics.report import ScoreReport, as_compared, score
 from dragoman.metrics.sentence_distance import Distance, chrf_distance
 from dragoman.metrics.significance import difference_interval
-from dragoman.report.data import Example, Gain, Score
+from dragoman.reports.data import Example, Gain, Score
 from dragoman.tasks.load import TaskModel, settings_of
 from dragoman.tasks.remarks import BASELINES, training
 
@@ -58,14 +58,14 @@ class Answered:
             return self.model.task.score(self.outputs, self.references, lowercase=lowercase)
         return score(self.outputs, self.references, lowercase=lowercase, sources=self.sources)
 
-    def errors(self, with_training: bool) -> ErrorAnalysis | None:
+    def errors(self, with_training: bool, lexicon_pairs: int) -> ErrorAnalysis | None:
         """Analyse the errors of a model from text to text; without its training data, in part."""
         if not self.config.is_text_to_text:
             return None
         sides = self.sources, self.outputs, self.references
         given, written, wanted = (as_compared(side, lowercase=self.config.text.lowercase) for side in sides)
         words = training_words(self.config, given, [*written, *wanted]) if with_training else None
-        return analyse_errors(given, written, wanted, training=words)
+        return analyse_errors(given, written, wanted, training=words, lexicon_pairs=lexicon_pairs)
 
     def baselines(self, errors: ErrorAnalysis | None, with_training: bool) -> tuple[Outputs, Values]:
         """Return the outputs of baselines and their scores: of the analysis, or of counts of labels."""
@@ -94,14 +94,19 @@ class Answered:
         """The metric of the verdict. BLEU counts words: where most targets are one word, it says little."""
         if self.is_labelled:
             return "span_f1" if "span_f1" in self.scores.scores else "accuracy"
-        return "exact_match" if lengths_of(self.references)[0] == "characters" else "bleu"
+        preferred = "exact_match" if lengths_of(self.references)[0] == "characters" else "bleu"
+        return preferred if preferred in self.scores.scores else next(iter(self.scores.scores))
+
+    def sentence_measure(self) -> Distance:
+        """Return the score of an output and its reference, from 0 to 100."""
+        return labels_right if self.is_labelled else chrf_of()
 
     def examples(self, errors: ErrorAnalysis | None) -> list[Example]:
         """Return all sentences, the worst first."""
         if errors:
             lines = ((one.line, one.chrf, one.reasons) for one in errors.sentences)
         else:
-            measure = labels_right if self.is_labelled else chrf_of()
+            measure = self.sentence_measure()
             scored = zip(self.outputs, self.references, strict=True)
             lines = ((n, measure(*sides), ()) for n, sides in enumerate(scored, start=1))
         found = [

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from dragoman.data.pair import Pair
 from dragoman.errors import UsageError
 from dragoman.inference.model import Model
-from dragoman.report.answered import config_of
-from dragoman.report.data import EvaluationSet
-from dragoman.report.run_card import run_of
+from dragoman.reports.answered import config_of
+from dragoman.reports.data import EvaluationSet
+from dragoman.reports.run_card import run_of
 from dragoman.tasks.load import TaskModel, read_test
 from dragoman.training.validation_outputs import read_outputs
 
@@ -54,6 +54,14 @@ def validation_of(model: Model | TaskModel) -> MeasuredOn:
     return MeasuredOn(
         pairs, EvaluationSet(VALIDATION, names_of(valid.files if valid else ()), len(pairs)), outputs
     )
+
+
+def kept_outputs(model: Model | TaskModel, pairs: Sequence[Pair]) -> Sequence[str] | None:
+    """Return the outputs that the run kept, if it kept those for the same pairs."""
+    kept = read_outputs(run_of(model.folder))
+    if kept is None or [pair[:2] for pair in kept[0]] != [pair[:2] for pair in pairs]:
+        return None
+    return kept[1]
 
 
 def names_of(files: Sequence[str | Path]) -> tuple[str, ...]:

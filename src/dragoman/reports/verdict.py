@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from dragoman.inspection.data import Curve
 from dragoman.metrics.names import PERCENT
-from dragoman.report.data import Gain, Score
+from dragoman.reports.data import Gain, Score
+from dragoman.reports.text import p_text
+
+if TYPE_CHECKING:
+    from dragoman.reports.comparison import Contrast
 
 LAST = 0.8  # of a run: what happened since then says whether it is still learning
 CLEARLY = 0.02  # of a loss
@@ -44,6 +49,21 @@ def compared(gain: Gain) -> str:
     return (
         f"{side} than {baseline} by {abs(gain.difference):.1f} {unit} (95 % interval {first:.1f}–{last:.1f})"
     )
+
+
+def contrasted(contrasts: Sequence[Contrast], first: str) -> str:
+    """Return a sentence about each system against the first, by the main metric."""
+    return " ".join(f"{contrast_text(one, first)}." for one in contrasts)
+
+
+def contrast_text(one: Contrast, first: str) -> str:
+    low, high = one.interval or (one.difference, one.difference)
+    unit = f"points of {one.title}" if one.metric in PERCENT else one.title
+    how = f"(95 % interval {signed(low)} to {signed(high)}, p {p_text(one.p_value)})"
+    if one.is_better is None:
+        return f"{one.system} is not clearly different from {first}: {signed(one.difference)} {unit} {how}"
+    side = "better" if one.is_better else "worse"
+    return f"{one.system} is {side} than {first}: {signed(one.difference)} {unit} {how}"
 
 
 def signed(value: float) -> str:

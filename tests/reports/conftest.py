@@ -8,9 +8,9 @@ import pytest
 
 from dragoman.config.load import load as load_config
 from dragoman.inference.model import Model
-from dragoman.report.gather import report_on
-from dragoman.report.measured_on import measured_on
-from dragoman.report.report import Report
+from dragoman.reports.gather import report_on
+from dragoman.reports.measured_on import measured_on
+from dragoman.reports.report import Report
 from dragoman.tasks.load import load
 from dragoman.training.run import Run
 from support.runs import TRANSFORMER, settings, write_words

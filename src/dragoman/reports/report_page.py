@@ -17,14 +17,14 @@ from dragoman.inspection.pictures.picture import Picture, vl_convert
 from dragoman.inspection.pictures.svg import element
 from dragoman.metrics.sentence_buckets import SentenceBucket
 from dragoman.metrics.word_buckets import WordBucket
-from dragoman.report.data import Example, Score
-from dragoman.report.html import SHOWN, figure, folded, page, prose, section, table, words
-from dragoman.report.plots import EDGE, HIGH, bar, interval_plot, plot
-from dragoman.report.run_section import data_section, reproduction_section
-from dragoman.report.text import PERFECT, reason_text, score_figure
+from dragoman.reports.data import Example, Score
+from dragoman.reports.html import SHOWN, figure, folded, page, prose, section, table, words
+from dragoman.reports.plots import bar, interval_plot, key_of_dot, key_of_tick
+from dragoman.reports.run_section import data_section, reproduction_section
+from dragoman.reports.text import PERFECT, reason_text, score_figure
 
 if TYPE_CHECKING:
-    from dragoman.report.report import Report
+    from dragoman.reports.report import Report
 
 WORST = 20
 LISTED = 1000  # sentences, at most, in the list of all
@@ -68,12 +68,12 @@ def contents(report: Report) -> Iterator[tuple[str, str]]:
     if report.explained:
         yield "inside", "Inside"
     yield "data", "Data"
-    yield "again", "Again"
+    yield "again", "Reproduction"
 
 
 def sections_of(report: Report) -> Iterator[str]:
     yield scores_section(report)
-    some = [report.sentences[place] for place in report.drawn]
+    some = sorted((report.sentences[place] for place in report.drawn), key=lambda one: one.line)
     listed = sentence_list(some, report.sentence_score, columns=True)
     yield section("examples", "Random examples", "Words that differ are marked.", listed)
     if report.errors:
@@ -120,27 +120,24 @@ def scores_section(report: Report) -> str:
 def score_rows(scores: Sequence[Score]) -> str:
     names = list(dict.fromkeys(name for one in scores for name in one.baselines))
     is_percentage = all(max(one.interval) <= 200 for one in scores)
-    head = ["", "value", "95 % interval", "", *map(words, names)]
+    head = ["", "value", "95 % interval", *map(words, names), ""]
     rows = [
         [
             words(one.title) + (" ↓" if one.is_error else ""),
             element("td", score_figure(one, one.value), class_="number strong"),
             f"{score_figure(one, one.interval[0])} – {score_figure(one, one.interval[1])}",
-            interval_plot(one.value, one.interval, one.baselines.values()) if is_percentage else "",
             *(score_figure(one, one.baselines[name]) if name in one.baselines else "–" for name in names),
+            interval_plot(one.value, one.interval, one.baselines.values()) if is_percentage else "",
         ]
         for one in scores
     ]
-    return table("Scores", head, rows, (1, 2, *range(4, 4 + len(names))))
+    return table("Scores", head, rows, range(1, 3 + len(names)))
 
 
 def key(scores: Sequence[Score]) -> str:
-    middle, tick = HIGH / 2, 8
-    dot = plot(element("circle", cx=EDGE, cy=middle, r=4, fill="var(--accent)"), width=10)
-    line = plot(element("line", x1=EDGE, x2=EDGE, y1=2, y2=2 + 1.5 * tick, stroke="var(--ink)"), width=10)
-    parts = [element("span", dot, " the model, with its interval")]
+    parts = [element("span", key_of_dot(), " the model, with its interval")]
     if any(one.baselines for one in scores):
-        parts.append(element("span", line, " what needs no model"))
+        parts.append(element("span", key_of_tick(), " what needs no model"))
     if any(one.is_error for one in scores):
         parts.append(element("span", "↓ lower is better"))
     return element("p", *parts, class_="key")
@@ -177,7 +174,7 @@ def losses_section(report: Report) -> str:
     errors = report.errors
     most = max((one.lost for one in errors.reasons), default=1.0)
     reasons = [
-        [words(REASONS[one.tag]), f"{one.sentences:,}", bar(one.lost, most), f"{one.lost:.0f} %"]
+        [words(REASONS[one.tag]), f"{one.sentences:,}", f"{one.lost:.0f} %", bar(one.lost, most)]
         for one in errors.reasons
     ]
     tables = [
@@ -191,7 +188,7 @@ def losses_section(report: Report) -> str:
         "is a 95 % interval.",
         element("div", *tables, class_="pair"),
         element("h3", "Reasons", class_="apart") if reasons else "",
-        table("Reasons", ["", "sentences", "share of what is lost", ""], reasons, (1, 3)) if reasons else "",
+        table("Reasons", ["", "sentences", "of the loss", ""], reasons, (1, 2)) if reasons else "",
     )
 
 
@@ -200,13 +197,13 @@ def bucket_table(name: str, buckets: Sequence[SentenceBucket]) -> str:
         [
             words(one.label),
             f"{one.sentences:,}",
-            bar(one.mean, strong=one.loses, interval=one.interval),
             f"{one.mean:.1f}",
+            bar(one.mean, strong=one.loses, interval=one.interval),
         ]
         for one in buckets
     ]
     head = ["", "sentences", "chrF", ""]
-    return element("div", element("h3", words(name.capitalize())), table(name, head, rows, (1, 3)))
+    return element("div", element("h3", words(name.capitalize())), table(name, head, rows, (1, 2)))
 
 
 def word_table(name: str, buckets: Sequence[WordBucket]) -> str:
@@ -214,14 +211,14 @@ def word_table(name: str, buckets: Sequence[WordBucket]) -> str:
         [
             words(one.label),
             f"{one.wanted:,}",
-            bar(one.f1, strong=False),
             f"{one.f1:.1f}",
+            bar(one.f1, strong=False),
         ]
         for one in buckets
     ]
     title = f"Words by {name}"
     head = ["", "wanted", "F1", ""]
-    return element("div", element("h3", words(title)), table(title, head, rows, (1, 3)))
+    return element("div", element("h3", words(title)), table(title, head, rows, (1, 2)))
 
 
 def inside_section(report: Report) -> str:
@@ -230,7 +227,7 @@ def inside_section(report: Report) -> str:
         found = one.explanation
         command = shlex.join(["dragoman", "show", report.name, found.text, "-o", "inside.html"])
         parts += [
-            element("h3", words(f"Line {one.line:,}, {one.why}")),
+            element("h3", words(f"Line {one.line:,}, {one.why}"), class_="apart"),
             element("p", prose("span", found.text), " → ", prose("span", found.output)),
             *map(figure, pictures_of(found)),
             folded("All pictures of it", element("pre", words(command))),

@@ -13,10 +13,10 @@ from typing import Any
 from dragoman.analysis.error_analysis import ErrorAnalysis
 from dragoman.inspection.data import LearningCurves
 from dragoman.inspection.explanation import Explanation
-from dragoman.report.data import EvaluationSet, Example, Gain, RunCard, Score
-from dragoman.report.html import write_page
-from dragoman.report.report_page import report_page, summary
-from dragoman.report.text import report_text
+from dragoman.reports.data import EvaluationSet, Example, Gain, RunCard, Score
+from dragoman.reports.html import write_page
+from dragoman.reports.report_page import report_page, summary
+from dragoman.reports.text import report_text
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from dragoman.inspection.pictures.page import INHERITED, variables
 from dragoman.inspection.pictures.picture import Chart, Picture
 from dragoman.inspection.pictures.svg import element
 from dragoman.inspection.pictures.theme import DARK, FONT, LIGHT
-from dragoman.report.text import cut
+from dragoman.reports.text import cut
 
 SHOWN = 600  # characters of a text
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -52,9 +52,10 @@ table { border-collapse: collapse; font-size: 0.9375rem; overflow-wrap: normal; 
 th { font-weight: 400; color: var(--muted); text-align: left; font-size: 0.875rem; vertical-align: bottom; }
 th, td { padding: 0.35rem 1.25rem 0.35rem 0; white-space: nowrap; }
 thead th { border-bottom: 1px solid var(--line); } tbody th { color: var(--ink); font-size: inherit; }
+tbody th { white-space: normal; min-width: 7rem; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
-td.strong { font-weight: 650; } td.muted { color: var(--muted); } td.plot { padding-right: 1.5rem; }
-td svg { display: block; } .first td, .first th { padding-top: 0.6rem; }
+td.strong { font-weight: 650; } td.muted { color: var(--muted); } td:last-child { padding-right: 0; }
+td svg { display: block; }
 ol.sentences { list-style: none; margin: 0; padding: 0; }
 ol.sentences > li { padding: 0.9rem 0; border-top: 1px solid var(--line); }
 ol.sentences > li:first-child { border-top: 0; padding-top: 0; }

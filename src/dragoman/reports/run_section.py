@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from dragoman.inspection.pictures.svg import element
-from dragoman.report.data import CorpusCard, EvaluationSet, RunCard
-from dragoman.report.html import folded, section, words
+from dragoman.reports.data import CorpusCard, EvaluationSet, RunCard
+from dragoman.reports.html import folded, section, words
 
 
 def data_section(run: RunCard, test: EvaluationSet) -> str:

@@ -1,0 +1,105 @@
+"""Models in columns: paired tests against the first, settings that differ, and sentence by sentence."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import dragoman
+from dragoman.cli.main import main
+from dragoman.errors import UsageError
+from dragoman.inference.model import Model
+from dragoman.metrics.significance import compare as paired_tests
+from dragoman.reports.compare import compare_on
+from dragoman.reports.comparison import ComparedSentence, Comparison
+from dragoman.reports.measured_on import measured_on
+from dragoman.tasks.load import load
+from reports.test_page import checked
+from support.hostile_strings import HOSTILE
+from support.tiny_bundle import RNN, saved, tiny_folder, tiny_lm
+
+
+@pytest.fixture(scope="module")
+def compared(model: Model) -> Comparison:
+    """The model beside one whose outputs are the references, but for the first."""
+    pairs, test, outputs = measured_on(model, ())
+    assert outputs is not None
+    return compare_on([model, model], pairs, test, [outputs, [outputs[0], *(pair.tgt for pair in pairs[1:])]])
+
+
+def test_differences_are_those_of_the_paired_test(compared: Comparison, model: Model) -> None:
+    pairs, _, outputs = measured_on(model, ())
+    assert outputs is not None
+    wanted = [pair.tgt for pair in pairs]
+    (row,) = paired_tests([outputs[0], *wanted[1:]], outputs, wanted, metrics=["chrf"])
+    (found,) = [one for one in compared.contrasts if one.metric == "chrf"]
+    assert (found.difference, found.p_value) == (row.system - row.baseline, row.p_value)
+    better = {one.metric for one in compared.contrasts if one.is_better}
+    assert better >= {"chrf", "exact_match", "wer", "cer"}, "an error rate is better when lower"
+    main_metric = [one for one in compared.contrasts if one.interval]
+    assert [one.metric for one in main_metric] == ["exact_match"]
+    assert " is better than " in compared.verdict
+
+
+def test_sentences_are_those_that_differ(compared: Comparison) -> None:
+    assert 1 not in [one.line for one in compared.sentences]
+    assert [one.spread for one in compared.sentences] == sorted(
+        (one.spread for one in compared.sentences), reverse=True
+    )
+    assert all(one.scores[1] == 100 for one in compared.sentences)
+    assert [system.name for system in compared.systems] == ["run (1)", "run (2)"]
+
+
+def test_it_is_a_page_a_text_and_plain_data(compared: Comparison, tmp_path: Path) -> None:
+    page = compared.html()
+    found = checked(page)
+    assert compared.verdict in found.text
+    assert 'id="sentences"' in page
+    assert "paired bootstrap" in found.text
+    told = json.loads(json.dumps(compared.asdict(), allow_nan=False))
+    assert len(told["systems"]) == 2
+    assert "difference" in str(compared)
+    checked(compared._repr_html_())
+
+
+def test_hostile_strings_are_only_text(compared: Comparison) -> None:
+    sentences = tuple(
+        ComparedSentence(n, one, one, (one, f"{one} x"), (1.0, 2.0)) for n, one in enumerate(HOSTILE, 1)
+    )
+    systems = tuple(replace(one, name=HOSTILE[n]) for n, one in enumerate(compared.systems))
+    settings = {one: (one, one) for one in HOSTILE}
+    checked(replace(compared, sentences=sentences, systems=systems, settings=settings).html())
+
+
+def test_the_verb_compares_folders(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = tiny_folder(tmp_path / "other", part=RNN)
+    (tmp_path / "test.tsv").write_text("cat\ttac\na b c\tc b a\n", encoding="utf-8")
+    files = [str(run), str(other), str(tmp_path / "test.tsv")]
+    assert main(["show", *files, "-o", str(tmp_path / "report.html")]) == 0
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    checked(page)
+    assert "model.encoder.kind" in page
+    assert "other against run" in page
+    assert main(["show", *files]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("other is ")
+    assert "Next: dragoman show" in err
+
+
+def test_the_python_functions(run: Path) -> None:
+    found = dragoman.compare([run, run])
+    assert found.sentences == ()
+    assert "not clearly different" in found.verdict
+    assert dragoman.report(run).test == found.test
+    with pytest.raises(UsageError, match="models"):
+        dragoman.compare([run])
+
+
+def test_language_models_are_refused(tmp_path: Path) -> None:
+    model = load(saved(tmp_path / "lm", tiny_lm()))
+    (tmp_path / "test.txt").write_text("a b c\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="no answers that could be compared"):
+        dragoman.compare([model, model], tmp_path / "test.txt")
