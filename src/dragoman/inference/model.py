@@ -113,7 +113,7 @@ class Model:
             text_of(text, "text"), config, prefix=prefix_text
         )
 
-    @known_keywords()
+    @known_keywords(*SteeringOptions.__annotations__)
     def explain(
         self,
         text: str,
@@ -121,17 +121,21 @@ class Model:
         *,
         beam: int | None = None,
         saliency: bool = True,
+        attend: Mapping[int, int] | None = None,
+        **options: Unpack[SteeringOptions],
     ) -> Explanation:
         """Return what happens inside the model for one text: steps, attention, candidates, saliency, gates.
 
         `beam` is the number of hypotheses of the search, if it should not be the model's own. Without
-        `saliency`, which takes hundreds of gradients, the answer comes sooner.
+        `saliency`, which takes hundreds of gradients, the answer comes sooner. The output may be put under
+        the constraints of a call, and `attend={2: 0}` forces the attention of its third step to the first
+        source token.
         """
         config = self._search(search)
         if beam is not None:
             config = with_changes(config, {"kind": "beam", "size": beam})
         found: Explanation = import_module("dragoman.inference.explain").explain(
-            self.translator, text_of(text, "text"), config, saliency=saliency
+            self.translator, text_of(text, "text"), config, saliency=saliency, attend=attend, **options
         )
         return found
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from torch import nn
 
 from dragoman.inspection.capture import Capture
-from dragoman.inspection.data import AttentionKind, AttentionLayer, Matrix
+from dragoman.inspection.data import AttentionKind, AttentionLayer, Matrix, Vector
 from dragoman.models.decoders.attention import DecoderAttention
 from dragoman.nn.attention.multi_head import CrossAttention, SelfAttention
 from dragoman.nn.conv.attention import MultiStepAttention
@@ -55,6 +55,11 @@ def kind_of(name: str, module: nn.Module) -> AttentionKind:
 def labels(tokens: Sequence[str], count: int) -> tuple[str, ...]:
     """Return a label for each position: its token, or its number where positions are not tokens."""
     return tuple(tokens) if len(tokens) == count else tuple(str(i) for i in range(1, count + 1))
+
+
+def vector(x: Float[Tensor, " D"]) -> Vector:
+    values: list[float] = x.tolist()
+    return tuple(values)
 
 
 def matrix(x: Float[Tensor, "T S"]) -> Matrix:

@@ -149,6 +149,16 @@ class GradientLayer:
 
 
 @dataclass(frozen=True)
+class Equation:
+    """An equation and its numbers at one step, those of `labels`, or of each feature if there are none."""
+
+    name: str
+    formula: str
+    labels: tuple[str, ...]
+    values: Vector
+
+
+@dataclass(frozen=True)
 class TagMarginals:
     """p(tag | sentence) of each word, a row per word, and the tags that were chosen.
 

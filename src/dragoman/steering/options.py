@@ -11,6 +11,7 @@ from dragoman.arguments import text_of, wrong_type
 from dragoman.errors import UsageError
 from dragoman.steering.glossary import Glossary
 from dragoman.steering.placeholders import DEFAULT_KINDS, KINDS, Kind
+from dragoman.steering.step_tokens import StepTokens
 
 LENGTH_STEP = 32  # tokens
 
@@ -23,6 +24,7 @@ class SteeringOptions(TypedDict, total=False):
     glossary: GlossaryLike | Sequence[GlossaryLike] | None
     forbid: Sequence[str]  # words that no output may contain
     keep: bool | Kind | Collection[Kind]  # what outputs preserve: see steering.placeholders
+    steps: StepTokens | None  # tokens that are written, or not, at given steps of all outputs
 
 
 def round_up_length(tokens: int) -> int:

@@ -24,6 +24,7 @@ from dragoman.steering.lexical import lexical_constraint, order_duplicates, toke
 from dragoman.steering.options import GlossaryLike, SteeringOptions, require_one_each, round_up_length
 from dragoman.steering.reinsertion import TokenBytesPair
 from dragoman.steering.report import SteeringRequest, token_texts
+from dragoman.steering.step_tokens import StepAutomaton, StepTokens
 from dragoman.text.specials import EOS
 
 
@@ -34,6 +35,7 @@ class SteeringPlan(BasicPlan):
         super().__init__(texts, surfaces, options)
         self.forbidden = words(options.get("forbid", ()))
         self._forbid = BannedWords(self.forbidden, surfaces.tgt) if any(self.forbidden) else None
+        self._steps = step_automaton(options.get("steps"), surfaces)
         glossaries = self._glossaries(options.get("glossary"))
         self.requests = [
             self._with_terms(text, requests, glossary)
@@ -68,7 +70,12 @@ class SteeringPlan(BasicPlan):
         return round_up_length(prefix + terms)
 
     def stepper(self, model: Stepper, indices: Sequence[int]) -> Stepper:
-        """Return the model for a batch of these texts. The prefix has priority over forbidden words."""
+        """Return the model for a batch of these texts.
+
+        The tokens of given steps have priority over the prefix, and this over forbidden words.
+        """
+        if self._steps is not None:
+            model = AutomatonProcessor(model, self._steps, indices)
         if self.prefix is not None:
             model = AutomatonProcessor(model, self.prefix, indices)
         if self._forbid is not None:
@@ -122,6 +129,14 @@ def words(forbid: Sequence[str] | None) -> list[str]:
     if not isinstance(several, Collection) or isinstance(several, bytes | Mapping):
         raise wrong_type("forbid", forbid, "a list of words", 'forbid=["Typ"]')
     return [text_of(word, f"forbid[{index}]") for index, word in enumerate(several)]
+
+
+def step_automaton(steps: StepTokens | None, surfaces: TokenBytesPair) -> StepAutomaton | None:
+    if steps is None:
+        return None
+    if not isinstance(steps, StepTokens):
+        raise wrong_type("steps", steps, "StepTokens", "steps=StepTokens(write={0: model(text).tokens[0]})")
+    return StepAutomaton(steps, surfaces.tgt.tokenizer)
 
 
 def as_glossary(glossary: GlossaryLike | None) -> Glossary:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dragoman.cli.local_page import serve_page
 from dragoman.cli.options.overrides import add_languages, split_texts
 from dragoman.cli.reports import is_test_set, show_report
 from dragoman.cli.terminal import give, say, talk
@@ -28,6 +29,8 @@ the marginals of tags, the alignment of a transcription.
   dragoman show en-de "A man is riding a bicycle." -o man.json              the data of all of them
   dragoman show digits 7_jackson_3.wav -o seven.svg                         the alignment of a transcription
   dragoman show en-de --picture curves -o curves.svg                        its training; or positions
+  dragoman show en-de --open                                                a page to change decisions on
+  dragoman show en-de --open --beside en-de-rnn                             two models side by side
 
 Or report on a model: its scores beside baselines, where it loses and why, examples, its data and its run.
 
@@ -54,12 +57,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--picture", metavar="NAME", help="one picture only: attention, ribbons, beam, steps, saliency …")
     add("--dark", action="store_true", help="light on dark; a .html file follows the reader's preference")
     add("--json", action="store_true", help="print the data instead of the table")
+    add("--open", action="store_true", help="serve a page to this machine where decisions can be changed")
+    add("--beside", action="append", default=[], metavar="MODEL", help="with --open: another model")
     parser.set_defaults(literal=())  # the arguments after "--"
 
 
 def run(args: argparse.Namespace) -> int:
     texts, overrides = split_texts(args.text)
     given = [*texts, *args.literal]
+    if args.open and len(given) < 2:
+        serve_page([args.model, *args.beside], "".join(given), args.beam, overrides)
+        return 0
     if args.picture in OF_A_RUN and not given:
         draw_run(args)
         return 0

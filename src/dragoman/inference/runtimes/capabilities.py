@@ -56,6 +56,7 @@ CAPABILITIES = (
     Capability("a trace", lambda call: call.trace),
     Capability("a glossary", lambda call: bool(call.options.get("glossary"))),
     Capability("forbidden words", lambda call: bool(call.options.get("forbid"))),
+    Capability("tokens of given steps", lambda call: bool(call.options.get("steps"))),
 )
 
 

@@ -7,6 +7,7 @@ number of rows, so the output of a sentence does not depend on the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
@@ -124,6 +125,12 @@ class TorchRuntime(TextRuntime):
         steering = SteeringPlan(texts, self.surfaces, options) if any(options.values()) else None
         decode = partial(self._decode, config, steering, details=details, trace=trace)
         return make_results(texts, steering, decode, self.text.tgt, self.checker, config)
+
+    def over(self, model: Stepper) -> TorchRuntime:
+        """Return this runtime over another stepper, which has the same vocabularies."""
+        other = copy(self)
+        other.model = model
+        return other
 
     def stream(self, text: str, search: SearchConfig | None = None, *, prefix: str = "") -> Iterator[str]:
         """Yield the output of greedy search in parts, each as soon as it is known."""
