@@ -18,18 +18,23 @@ WORDS = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "
 
 
 def tiny(
-    part: dict[str, Any] = TRANSFORMER, *, seed: int = 1, model: dict[str, Any] | None = None, **search: Any
+    part: dict[str, Any] = TRANSFORMER,
+    *,
+    seed: int = 1,
+    model: dict[str, Any] | None = None,
+    words: list[str] = WORDS,
+    **search: Any,
 ) -> Bundle:
     config = validate(
         {
             "data": {"train": "train.tsv"},
-            "text": {"kind": "word", "size": 100},
+            "text": {"kind": "word", "size": max(100, len(words) + 10)},
             "model": {"encoder": part, "decoder": part, **(model or {})},
             "training": {"seed": seed},
             "search": {"size": 3, "max_length": 12, **search},
         }
     )
-    text = learn(config.text, zip([" ".join(WORDS)], [" ".join(WORDS)], strict=True))
+    text = learn(config.text, zip([" ".join(words)], [" ".join(words)], strict=True))
     built = new_model(config, text).eval()
     with torch.no_grad():
         for parameter in built.parameters():
