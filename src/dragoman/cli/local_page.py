@@ -57,13 +57,9 @@ def named_model(path: str, beam: int | None, overrides: Sequence[str]) -> NamedM
 def example(path: str) -> str:
     """Return the source that the last validation of a run has shown; "" if there is no record of it."""
     from dragoman.inference.find_model import find_model
-    from dragoman.training.events import read_events
+    from dragoman.training.progress import recorded_progress
 
-    file = find_model(Path(path)).parent / "events.jsonl"
-    if not file.is_file():
-        return ""
-    samples = [event["sample"].get("src", "") for event in read_events(file) if "sample" in event]
-    return samples[-1] if samples else ""
+    return recorded_progress(find_model(Path(path)).parent).sample.get("src", "")
 
 
 def has_display() -> bool:
