@@ -9,6 +9,7 @@ from dragoman.inspection.pictures.labels import labelled
 from dragoman.inspection.pictures.picture import Chart, Spec, strength, token_axis
 
 WIDE, COLUMNS, ROWS = 760, 240, 40  # pixels; the most cells of a source that are drawn
+LOW, HIGH = 80, 240  # pixels
 DIGITS = 4
 
 
@@ -36,7 +37,7 @@ def source_panel(source: Matrix, frames: int, x: Spec) -> Spec:
     return {
         "data": {"values": values},
         "width": WIDE,
-        "height": 110,
+        "height": min(max(WIDE * len(source[0]) / len(source), LOW), HIGH),
         "mark": {"type": "rect", "clip": True},
         "encoding": {
             "x": {**x, "field": "from", "axis": None},
