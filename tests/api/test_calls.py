@@ -182,8 +182,10 @@ def test_an_unknown_setting_says_where_it_was_given(tmp_path: Path) -> None:
 def test_completion_offers_what_there_is() -> None:
     assert [name for name in dir(dg) if not name.startswith("_")] == [
         "calibrate",
+        "compare",
         "errors",
         "load",
+        "report",
         "resume",
         "score",
         "train",

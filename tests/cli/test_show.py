@@ -58,6 +58,8 @@ def test_an_unknown_picture_lists_the_known_ones(
 def test_it_shows_one_text(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", model, "a", "b"]) == 2
     assert "One text is shown at a time" in capsys.readouterr().err
+    assert main(["show", model]) == 2
+    assert "There is nothing to report on" in capsys.readouterr().err
 
 
 def test_a_chart_without_vl_convert_says_what_to_install(

@@ -75,6 +75,9 @@ def test_the_pictures_are_learned_and_scored(home: Path, capsys: pytest.CaptureF
     assert main(["score", str(home / "run"), str(home / "train.tsv"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["exact_match"] == 100
     assert dragoman.score(home / "run", home / "train.tsv").scores["exact_match"].value == 100
+    report = dragoman.report(home / "run", home / "train.tsv")
+    assert (report.scores[0].metric, report.scores[0].value) == ("chrf", 100), "captions of a word or two"
+    assert report.explained[0].explanation.attention
 
 
 def test_pictures_are_run_by_their_names(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import dragoman
 from dragoman.cli.main import main
 
 TRAINING = [
@@ -79,6 +80,19 @@ def test_slots_and_intent_are_learned_and_scored_beside_baselines(
     assert f"Next: dragoman run {joint} TEXT" in said.err
 
 
+def test_a_report_has_the_baselines_of_labels(home: Path, joint: Path) -> None:
+    assert (joint / "report.html").is_file(), "written by training"
+    found = dragoman.report(joint, *files(home, "test", "words", "tags", "labels"))
+    assert found.scores[0].metric == "span_f1"
+    assert [gain.baseline for gain in found.gains] == ["most frequent tag", "HMM"]
+    for gain in found.gains:
+        assert gain.interval[0] <= gain.difference <= gain.interval[1]
+    assert found.sentence_score == "labels right, %"
+    assert found.explained[0].explanation.tags is not None
+    same = dragoman.compare([joint, joint], *files(home, "test", "words", "tags", "labels"))
+    assert {one.metric for one in same.contrasts} == {"accuracy", "span_f1", "exact_match"}
+
+
 def test_each_word_has_a_tag_and_the_line_a_label(
     joint: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,6 +122,10 @@ def test_a_label_and_the_weight_of_each_word(home: Path, capsys: pytest.CaptureF
     assert main(["run", str(home / "label"), "measure 5 miles", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["text"] == "Length"
+    found = dragoman.report(home / "label", *test)
+    assert found.verdict.startswith(
+        "Better than always answering with the most frequent label by 50.0 points"
+    )
     assert [part["token"] for part in answer["weights"]] == ["measure", "5", "miles", "</s>"]
     assert sum(part["weight"] for part in answer["weights"]) == pytest.approx(1, abs=1e-5)
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
 
+import numpy as np
+
 from dragoman.analysis.error_analysis import ErrorAnalysis, analyse_errors
 from dragoman.analysis.training_words import TrainingWords, read_training
 from dragoman.config.root import Config
@@ -26,6 +28,7 @@ from dragoman.tasks.remarks import BASELINES, training
 Outputs = Mapping[str, Sequence[str]]  # of each baseline, by its name
 Values = Mapping[str, Mapping[str, float]]  # of each baseline and metric
 
+BLEU_WORDS = 4
 LOWER_IS_BETTER = {*ERRORS, *OTHER_TITLES} - {"intent"}
 
 # The names under which two metrics of tagging are computed from the outputs.
@@ -82,19 +85,27 @@ class Answered:
         """Yield how much better the model is than each baseline, by the metric of the verdict."""
         metric = self.main_metric
         computed = COMPUTED_AS.get((self.config.task, metric), metric)
+        mine, wanted = map(self.tags_only, (self.outputs, self.references))
         for name, found in outputs.items():
             interval = difference_interval(
-                computed, self.outputs, found, self.references, lowercase=self.config.text.lowercase
+                computed, mine, self.tags_only(found), wanted, lowercase=self.config.text.lowercase
             )
             difference = self.scores.scores[metric].value - values[name][metric]
             yield Gain(metric, ALL_TITLES[metric], name, difference, interval)
 
+    def tags_only(self, lines: Sequence[str]) -> Sequence[str]:
+        """Return lines of tags without the label of the whole line, which is a metric of its own."""
+        is_joint = "intent" in self.scores.scores
+        return [line.partition(" ")[2] for line in lines] if is_joint else lines
+
     @property
     def main_metric(self) -> str:
-        """The metric of the verdict. BLEU counts words: where most targets are one word, it says little."""
+        """The metric of the verdict. BLEU counts four words in a row, so it says little of fewer."""
         if self.is_labelled:
             return "span_f1" if "span_f1" in self.scores.scores else "accuracy"
-        preferred = "exact_match" if lengths_of(self.references)[0] == "characters" else "bleu"
+        unit, lengths = lengths_of(self.references)
+        preferred = "chrf" if np.median(lengths) < BLEU_WORDS else "bleu"
+        preferred = "exact_match" if unit == "characters" else preferred
         return preferred if preferred in self.scores.scores else next(iter(self.scores.scores))
 
     def sentence_measure(self) -> Distance:

@@ -106,7 +106,7 @@ def contrasts_of(name: str, system: Answered, first: Answered) -> Iterator[Contr
     task, lowercase = system.config.task, system.config.text.lowercase
     computed = {metric: COMPUTED_AS.get((task, metric), metric) for metric in first.scores.scores}
     known = {metric: as_ for metric, as_ in computed.items() if as_ in TITLES}
-    sides = system.outputs, first.outputs, system.references
+    sides = [system.tags_only(lines) for lines in (system.outputs, first.outputs, system.references)]
     rows = paired_tests(*sides, lowercase=lowercase, metrics=list(known.values()), sources=system.sources)
     for metric, row in zip(known, rows, strict=True):
         difference = row.system - row.baseline
