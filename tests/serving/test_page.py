@@ -181,7 +181,7 @@ def test_a_length_penalty_is_seen_before_the_search_ends(
         expected = sorted(
             n["log_p"] for n in tree["nodes"] if n["fate"] == "ended" or n["number"] in tree["best"]
         )
-        assert scores == [f"{p:.3f}" for p in reversed(expected)][: len(scores)]
+        assert scores == [f"{p:.3f}".replace("-", "−") for p in reversed(expected)][: len(scores)]
         seen.page.wait_for_timeout(400)
         seen.settle()
 
@@ -227,7 +227,9 @@ def test_the_numbers_of_a_word(browser: Any, server: LocalServer, workbench: Wor
             assert any(formula in one for one in formulas)
             told = workbench.actions["equations"]({**seen.requests[pane], "step": 1})
             shown = panel.locator(".values td.figure").all_inner_texts()
-            assert float(shown[0]) == pytest.approx(told["equations"][-1]["values"][0], abs=6e-4)
+            assert float(shown[0].replace("−", "-")) == pytest.approx(
+                told["equations"][-1]["values"][0], abs=6e-4
+            )
             panel.get_by_role("button", name="Back").click()
             panel.get_by_role("button", name="energies").click()
             if pane == 0:

@@ -82,6 +82,16 @@ export function percent(p) {
 }
 
 /**
+ * A number with three decimals and a real minus; very small ones keep their first two digits.
+ * @param {number} value
+ * @returns {string}
+ */
+export function decimal(value) {
+  const text = Math.abs(value) >= 0.0005 || value === 0 ? value.toFixed(3) : value.toExponential(1);
+  return text.replaceAll("-", "−");
+}
+
+/**
  * Let the arrow keys move between the buttons of a row, which is one stop of the Tab key.
  * @param {HTMLElement} row
  * @param {number} current the button that the Tab key reaches

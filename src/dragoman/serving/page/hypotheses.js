@@ -3,7 +3,7 @@
 /** @import { BeamNode, BeamTree, Token } from "./types.js" */
 /** @import { Penalty } from "./rank.js" */
 
-import { button, html, isolated, svg } from "./dom.js";
+import { button, decimal, html, isolated, svg } from "./dom.js";
 import { joined } from "./decisions.js";
 import { path, ranked } from "./rank.js";
 
@@ -31,8 +31,8 @@ export function hypothesisTable(tree, searched, wanted, onTake) {
       place ? {} : { class: "best" },
       html("td", { class: "figure" }, String(place + 1)),
       html("td", {}, take),
-      html("td", { class: "figure" }, score.toFixed(3)),
-      html("td", { class: "figure" }, last.log_p.toFixed(3)),
+      html("td", { class: "figure" }, decimal(score)),
+      html("td", { class: "figure" }, decimal(last.log_p)),
       html("td", { class: "figure" }, String(last.step)),
     );
   });

@@ -11,10 +11,14 @@ import { controls, settingsOf } from "./settings.js";
 const status = byId("status");
 const text = /** @type {HTMLTextAreaElement} */ (byId("text"));
 
-/** @param {string} said */
-function say(said) {
+/**
+ * Say something to the reader; what the page shows elsewhere is only heard.
+ * @param {string} said
+ * @param {"seen" | "heard" | "refusal"} [kind]
+ */
+function say(said, kind = "seen") {
   status.textContent = said;
-  status.classList.remove("refusal");
+  status.className = kind;
 }
 
 let waiting = Promise.resolve();
@@ -32,8 +36,7 @@ function guard(doing) {
       if (status.classList.contains("refusal")) say("");
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      say(error.message);
-      status.classList.add("refusal");
+      say(error.message, "refusal");
     } finally {
       document.body.removeAttribute("aria-busy");
     }
@@ -47,7 +50,7 @@ async function start() {
   const settings = settingsOf(models[0].search);
   const panes = models.map((model, number) => new Pane(number, model, settings, guard, say));
   byId("panes").replaceChildren(...panes.map(({ element }) => element));
-  byId("panes").classList.toggle("several", panes.length > 1);
+  document.body.classList.toggle("several", panes.length > 1);
   document.title = `${models.map(({ name }) => name).join(" and ")}: change a decision`;
 
   const read = () => guard(async () => {

@@ -2,7 +2,7 @@
 
 /** @import { Equation, Equations } from "./types.js" */
 
-import { button, html, isolated } from "./dom.js";
+import { button, decimal, html, isolated } from "./dom.js";
 
 /** @type {Record<string, [string, string]>} */
 const SAID = {
@@ -84,7 +84,7 @@ function bars({ labels, values }) {
     const bar = html("span", { class: value < 0 ? "signed negative" : "signed" });
     bar.style.setProperty("--p", String(Math.abs(value) / most));
     const cell = html("td", { class: "bars" }, bar);
-    return html("tr", {}, html("th", { scope: "row" }, isolated(label)), html("td", { class: "figure" }, short(value)), cell);
+    return html("tr", {}, html("th", { scope: "row" }, isolated(label)), html("td", { class: "figure" }, decimal(value)), cell);
   });
   return html("table", { class: "values" }, html("tbody", {}, ...rows));
 }
@@ -97,18 +97,12 @@ function bars({ labels, values }) {
 function strip({ values, norm }) {
   const most = Math.max(...values.map(Math.abs), 1e-12);
   const cells = values.slice(0, CELLS).map((value) => {
-    const cell = html("span", { class: value < 0 ? "cell negative" : "cell", title: short(value) });
+    const cell = html("span", { class: value < 0 ? "cell negative" : "cell", title: decimal(value) });
     cell.style.setProperty("--p", String(Math.abs(value) / most));
     return cell;
   });
-  const first = values.slice(0, 4).map(short).join("  ");
+  const first = values.slice(0, 4).map(decimal).join("  ");
   const more = values.length > 4 ? " …" : "";
-  const said = `${values.length} numbers, norm ${short(norm)}: ${first}${more}`;
+  const said = `${values.length} numbers, norm ${decimal(norm)}: ${first}${more}`;
   return html("div", {}, html("div", { class: "strip", role: "img", "aria-label": said }, ...cells), html("p", { class: "note figure" }, said));
-}
-
-/** @param {number} value */
-function short(value) {
-  const text = Math.abs(value) >= 0.001 || value === 0 ? value.toFixed(3) : value.toExponential(1);
-  return text.replace("-", "−");
 }

@@ -19,7 +19,7 @@ export class Pane {
    * @param {Model} model
    * @param {Settings} settings
    * @param {(doing: () => Promise<void>) => Promise<void>} guard shows that the page waits, and refusals
-   * @param {(said: string) => void} say
+   * @param {(said: string, kind?: "seen" | "heard" | "refusal") => void} say
    */
   constructor(number, model, settings, guard, say) {
     this.number = number;
@@ -79,7 +79,7 @@ export class Pane {
         this.decisions = before;
         throw error;
       }
-      this.say(this.answer ? `${this.model.name}: ${this.answer.output}` : "");
+      this.say(this.answer ? `${this.model.name}: ${this.answer.output}` : "", "heard");
       this.focus(this.selected ?? 0);
     });
   }

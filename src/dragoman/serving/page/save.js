@@ -3,7 +3,8 @@
 import { html } from "./dom.js";
 
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'";
-const CONTROLS = "form, #settings, #save, #status, .word, .quiet, .files, .undo, .picker";
+const CONTROLS =
+  "form, #settings, #save, #status, .quiet, .files, .undo, .picker, .actions, .steps, .columns > :last-child";
 
 /**
  * @param {string} name
@@ -23,12 +24,13 @@ export function download(name, content, type) {
 export async function snapshot() {
   const style = await (await fetch("style.css")).text();
   const body = /** @type {HTMLElement} */ (document.body.cloneNode(true));
+  body.removeAttribute("aria-busy");
   const text = /** @type {HTMLTextAreaElement} */ (document.getElementById("text")).value;
   for (const one of body.querySelectorAll(CONTROLS)) one.remove();
   for (const one of body.querySelectorAll("button")) {
     const plain = html("span", { class: one.className });
     for (const { name, value } of one.attributes) {
-      if (name.startsWith("data-")) plain.setAttribute(name, value);
+      if (name.startsWith("data-") || name === "aria-current") plain.setAttribute(name, value);
     }
     plain.style.cssText = one.style.cssText;
     plain.append(...one.childNodes);

@@ -28,8 +28,11 @@ export function alignment(shown) {
   const curves = svg("svg", { class: "curves", "aria-hidden": "true" });
   const box = html("div", { class: "alignment" }, curves, source, output);
 
+  /** @type {[number | null, number | null]} the word whose attention is seen: of the output, or of the source */
+  let now = [selected, null];
   /** @param {number | null} step @param {number | null} place */
   const show = (step, place) => {
+    now = [step, place];
     const row = step === null ? null : weights[step];
     paint(sources, row ?? (place === null ? [] : sources.map((_, s) => (s === place ? 1 : 0))), step !== null);
     const column = place === null ? [] : weights.map((one) => one[place]);
@@ -40,7 +43,7 @@ export function alignment(shown) {
   const rest = () => show(selected, null);
   listen(sources, (place) => show(null, place), rest);
   listen(steps, (step) => show(step, null), rest);
-  new ResizeObserver(rest).observe(box);
+  new ResizeObserver(() => show(...now)).observe(box);
   return box;
 }
 
