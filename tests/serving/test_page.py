@@ -126,6 +126,7 @@ def test_every_control(browser: Any, server: LocalServer, workbench: Workbench) 
         page.locator(".row.source button").nth(3).click()
         seen.settle()
         seen.is_answer_to(attend={"1": 3})
+        page.mouse.move(0, 0)
         assert page.locator(".row.source button").nth(3).get_attribute("data-weight") == "1.00"
         page.locator(".decisions .undo").first.click()
         seen.settle()
@@ -440,6 +441,10 @@ def test_no_string_is_executed_and_none_breaks_the_layout(browser: Any, width: i
         thread.join()
 
 
+FOCUSED = """() => {
+  const element = document.activeElement;
+  return element.ariaLabel || element.labels?.[0]?.innerText || element.innerText || element.tagName;
+}"""
 ELEMENTS = (
     "() => document.querySelectorAll('img, iframe, script, style, link, meta, base, form, a, math').length"
 )
