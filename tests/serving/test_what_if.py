@@ -109,7 +109,7 @@ def test_a_forbidden_word_is_in_no_step(workbench: Workbench, number: int, model
 def test_forced_attention_is_that_of_the_model(workbench: Workbench, number: int, model: Model) -> None:
     outputs = set()
     for source in (0, 3):
-        attend = {0: source, 2: 4 - source}
+        attend = {0: source, 1: 4 - source}
         answer = workbench.actions["decode"]({"model": number, "text": TEXT, "attend": attend})
         found = model.explain(TEXT, attend=attend)
         assert answer["output"] == found.output
