@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,26 +16,19 @@ from dragoman.inference.model import Model
 from dragoman.inference.runtimes.torch import TorchRuntime
 from dragoman.serving.local_server import LocalServer
 from dragoman.serving.what_if import NamedModel, Workbench
+from support.browser import axe, chromium, serious_findings
 from support.tiny_bundle import RNN, tiny
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 WIDTHS = (390, 1400)
 SECONDS = 120_000  # of a busy machine, in milliseconds
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("no Chromium: apt-get install chromium")
-    with (
-        sync_api.sync_playwright() as playwright,
-        playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"]) as browser,
-    ):
-        yield browser
+    with chromium() as found:
+        yield found
 
 
 class Visit:
@@ -345,14 +336,6 @@ def test_files_are_saved(browser: Any, server: LocalServer, workbench: Workbench
         assert not wrong
 
 
-def axe() -> str:
-    places = [os.environ.get("DRAGOMAN_AXE", ""), ROOT / "node_modules" / "axe-core" / "axe.min.js"]
-    file = next((Path(place) for place in places if place and Path(place).is_file()), None)
-    if file is None:
-        pytest.skip("no axe-core: npm install axe-core, or set DRAGOMAN_AXE to its axe.min.js")
-    return file.read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(
     browser: Any, server: LocalServer, workbench: Workbench, scheme: str
@@ -366,14 +349,7 @@ def test_axe_finds_nothing_serious(
             seen.settle()
             seen.click("Show the numbers")
             seen.page.locator("summary", has_text="Beam tree").first.click()
-            seen.page.evaluate(script)
-            found = seen.page.evaluate("() => axe.run(document)")
-            serious = [
-                (one["id"], [node["html"] for node in one["nodes"]][:3])
-                for one in found["violations"]
-                if one["impact"] in ("serious", "critical")
-            ]
-            assert not serious
+            assert not serious_findings(seen.page, script)
             assert no_overflow(seen.page)
 
 

@@ -65,6 +65,11 @@ class Comparison:
     settings: dict[str, tuple[str, ...]]
     curves: LearningCurves  # of the validation, a line for each system
 
+    @property
+    def main_metric(self) -> str:
+        """The title of the metric of the verdict."""
+        return next(one.title for one in self.contrasts if one.interval)
+
     def html(self) -> str:
         """Return a page that needs no network and runs no script."""
         return comparison_page(self)

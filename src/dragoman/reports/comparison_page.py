@@ -33,7 +33,7 @@ def comparison_page(found: Comparison) -> str:
 def sections_of(found: Comparison) -> Iterator[str]:
     note = (
         "Differences are from the first model, by a paired bootstrap: ▲ is better, ▼ is worse, and others "
-        "could be chance."
+        "could be chance. ↓ is a rate of errors."
     )
     signatures = [
         element("p", element("code", words(f"{one.title}  {one.signature}")))
@@ -45,7 +45,8 @@ def sections_of(found: Comparison) -> Iterator[str]:
     charts = learning_curve_panels(found.curves, INHERITED)
     if charts:
         figures = [element("figure", chart) for chart in charts]
-        yield section("curves", "Validation", "", element("div", *figures, class_="pair curves"))
+        note = f"The loss and the {found.main_metric} of the validation pairs of each run."
+        yield section("curves", "Validation", note, element("div", *figures, class_="pair curves"))
     names = [words(system.name) for system in found.systems]
     rows = [
         [words(name), *(words(value, 80) or "–" for value in values)]
@@ -65,7 +66,7 @@ def contrast_table(found: Comparison) -> str:
         head += [words(system.name), "difference", "p"]
     rows = []
     for place, score in enumerate(first.scores):
-        row = [words(score.title), f"{score_figure(score, score.value)}"]
+        row = [words(score.title) + (" ↓" if score.is_error else ""), score_figure(score, score.value)]
         for system in others:
             row.append(element("td", score_figure(score, system.scores[place].value), class_="number strong"))
             row += contrast_cells(against.get((system.name, score.metric)))

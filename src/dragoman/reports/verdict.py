@@ -59,7 +59,8 @@ def contrasted(contrasts: Sequence[Contrast], first: str) -> str:
 def contrast_text(one: Contrast, first: str) -> str:
     low, high = one.interval or (one.difference, one.difference)
     unit = f"points of {one.title}" if one.metric in PERCENT else one.title
-    how = f"(95 % interval {signed(low)} to {signed(high)}, p {p_text(one.p_value)})"
+    p = p_text(one.p_value)
+    how = f"(95 % interval {signed(low)} to {signed(high)}, p {p if p.startswith('≤') else f'= {p}'})"
     if one.is_better is None:
         return f"{one.system} is not clearly different from {first}: {signed(one.difference)} {unit} {how}"
     side = "better" if one.is_better else "worse"
