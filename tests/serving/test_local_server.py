@@ -160,7 +160,8 @@ def test_other_tasks_have_no_page(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_command_serves_until_it_is_interrupted(tmp_path: Path, dragoman: list[str]) -> None:
     tiny_folder(tmp_path / "model")
-    (tmp_path / "events.jsonl").write_text('{"event": "valid", "sample": {"src": "c d"}}\n', encoding="utf-8")
+    valid = {"event": "valid", "step": 1, "loss": 2.0, "best": True, "sample": {"src": "c d"}}
+    (tmp_path / "events.jsonl").write_text(json.dumps(valid) + "\n", encoding="utf-8")
     environment = {name: value for name, value in os.environ.items() if "DISPLAY" not in name}
     command = [*dragoman, "show", str(tmp_path), "--open", "--beam", "2", "--beside", str(tmp_path)]
     with subprocess.Popen(

@@ -35,8 +35,8 @@ function guard(doing) {
       await doing();
       if (status.classList.contains("refusal")) say("");
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      say(error.message, "refusal");
+      if (!(error instanceof Refusal)) console.error(error);
+      say(error instanceof Refusal ? error.message : "The page has failed at this. Reload it.", "refusal");
     } finally {
       document.body.removeAttribute("aria-busy");
     }
