@@ -15,12 +15,16 @@ from dragoman.serving.what_if import NamedModel, Workbench
 from support.tiny_bundle import RNN, TRANSFORMER, tiny
 
 TEXT = "a b c d"
+SHORTEST = 5  # so that every output has the steps whose decisions are changed
 BAHDANAU = {**RNN, "form": "bahdanau", "attention": "additive"}
 
 
 @pytest.fixture(scope="session")
 def models() -> list[NamedModel]:
-    bundles = {"transformer": tiny(TRANSFORMER), "recurrent": tiny(RNN, model={"decoder": BAHDANAU})}
+    bundles = {
+        "transformer": tiny(TRANSFORMER, min_length=SHORTEST),
+        "recurrent": tiny(RNN, model={"decoder": BAHDANAU}, min_length=SHORTEST),
+    }
     return [
         NamedModel(name, Model(Path(name), TorchRuntime(bundle)), bundle.config.search)
         for name, bundle in bundles.items()
