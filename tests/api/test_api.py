@@ -67,7 +67,7 @@ def test_version_is_that_of_the_package() -> None:
 
 
 def test_what_does_not_exist_is_not_promised() -> None:
-    assert dg.__all__ == ["calibrate", "load", "resume", "score", "train"]
+    assert dg.__all__ == ["calibrate", "compare", "load", "report", "resume", "score", "train"]
     with pytest.raises(AttributeError, match="explain"):
         _ = dg.explain  # type: ignore[attr-defined]
 

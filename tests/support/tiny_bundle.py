@@ -22,9 +22,10 @@ def tiny(
     *,
     seed: int = 1,
     model: dict[str, Any] | None = None,
-    words: list[str] = WORDS,
+    words: list[str] | None = None,
     **search: Any,
 ) -> Bundle:
+    words = words or WORDS
     config = validate(
         {
             "data": {"train": "train.tsv"},
