@@ -131,6 +131,7 @@ def test_it_is_told_whether_bits_are_the_same(
     assert told == "True" or not environ
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "strict"),
     [

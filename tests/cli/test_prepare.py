@@ -36,6 +36,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
+@pytest.mark.slow
 def test_training_uses_what_was_prepared(
     pairs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -72,8 +72,8 @@ def test_texts_are_cut_as_before_and_any_other_text_can_still_be_written(kind: s
             assert 1 not in new.encode(strange)
 
 
-@pytest.mark.parametrize("tied", ["all", "target", "none"])
-@pytest.mark.parametrize("separate", [False, True])
+@pytest.mark.parametrize("tied", ["all", "target", pytest.param("none", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("separate", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_log_p_of_what_is_left_rises_by_one_number_for_all(tied: str, separate: bool) -> None:
     """Rows are cut out of the softmax, and nothing else changes."""
     trim(folder(Path("model"), tied=tied), Path("small"), separate=separate)

@@ -85,6 +85,7 @@ def test_run_takes_every_hostile_file_or_refuses_it_with_words(model: str, cases
     assert stdin_faults(model, cases) == []
 
 
+@pytest.mark.slow
 def test_every_hostile_line_is_answered_in_its_place(model: str, cases: list[Case]) -> None:
     """Scores tell the lines apart, and are the same in any order and company."""
     lines = all_lines(cases)

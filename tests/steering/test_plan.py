@@ -46,7 +46,12 @@ LINES = [
 TEXTS = ["a dog the dog", "see the man so", "is a bicycle seen"]
 GREEDY, BEAM = SearchConfig(size=1, max_length=20), SearchConfig(size=3, max_length=20)
 SEARCHES = pytest.mark.parametrize("search", [GREEDY, BEAM], ids=["greedy", "beam"])
-EVERY_MODEL = pytest.mark.parametrize("model", MODELS, ids="-".join)
+FAST = 3  # of the models, always tested; the others with --slow
+EVERY_MODEL = pytest.mark.parametrize(
+    "model",
+    [*MODELS[:FAST], *(pytest.param(model, marks=pytest.mark.slow) for model in MODELS[FAST:])],
+    ids=["-".join(model) for model in MODELS],
+)
 
 
 @cache

@@ -221,6 +221,7 @@ def test_a_stopped_run_is_finished_without_another_update(task: Task) -> None:
     assert task.weights
 
 
+@pytest.mark.slow
 def test_finishing_leaves_the_rest_of_the_run_as_it_would_have_been(task: Task, tmp_path: Path) -> None:
     def ask(event: Event) -> None:
         if event["event"] == "step" and event["step"] == 10:
@@ -234,6 +235,7 @@ def test_finishing_leaves_the_rest_of_the_run_as_it_would_have_been(task: Task, 
     assert task.weights == interrupted
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_trained_on_by_updates_and_by_time(task: Task) -> None:
     task.train(updates=20)
     assert task.train(updates=20, more="10") == RunResult("done", 30, None)

@@ -55,6 +55,7 @@ def crew(folder: Path) -> Iterator[Model]:
     model.translator.pool.shutdown()
 
 
+@pytest.mark.slow
 def test_a_crew_gives_what_one_process_gives(folder: Path, crew: Model) -> None:
     alone = load(folder)
     assert crew(TEXTS, SEARCH, details=True) == alone(TEXTS, SEARCH, details=True)
