@@ -331,12 +331,14 @@ def build_held_out(
     if data.valid:
         return None, None
     folder = home / "held-out"
-    origin = digest([digests(given), data.hold_out, seed, data.skip_bad])
+    are_labels = text.tgt_units.kind == "label"
+    kind = ["labels"] if are_labels else []
+    origin = digest([digests(given), data.hold_out, seed, data.skip_bad, *kind])
     if is_current(folder, origin):
         return read_held_out(folder), None
     with naming_files(data):
         chosen = choose_held_out(reader.all(), data.hold_out, seed)
-        overlaps = Overlaps(chosen, targets_are_labels=text.tgt_units.kind == "label")
+        overlaps = Overlaps(chosen, targets_are_labels=are_labels)
         sampled = sample(overlaps.excluded_from(reader.all()), text.sample_lines)
         held_out = overlaps.held_out()
     with new_folder(folder) as new:
