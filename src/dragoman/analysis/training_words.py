@@ -6,10 +6,14 @@ The data is read once. Memory does not depend on its size: only words of the tes
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from dragoman.config.data import DataConfig
+from dragoman.data.holdout import read_held_out
 from dragoman.data.pair import Pair
+from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.text.running_words import running_words
 
 SAMPLE = 100_000  # pairs at most
@@ -43,6 +47,20 @@ class EvenSample:
             if self._seen % self._step == 0:
                 self.pairs.append(pair)
         self._seen += 1
+
+
+def training_pairs(run: Path, data: DataConfig) -> Iterator[Pair]:
+    """Yield what a run was trained on: the pairs of its files, without those that it has held out."""
+    folder = run / "store" / "held-out"
+    held_out = read_held_out(folder) if not data.valid and folder.is_dir() else None
+    for corpus in data.train:
+        for pair in open_pairs(corpus.files, on_bad=ignore, languages=corpus.languages):
+            if not (held_out and held_out.skips(pair)):
+                yield pair
+
+
+def ignore(bad: object) -> None:
+    """Skip a line that training skips too."""
 
 
 def read_training(

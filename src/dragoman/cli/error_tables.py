@@ -52,6 +52,8 @@ def training_words(
 
 
 def training_pairs(args: argparse.Namespace) -> Iterator[Pair]:
+    from dragoman.analysis.training_words import ignore
+    from dragoman.analysis.training_words import training_pairs as read_pairs
     from dragoman.data.readers.open_pairs import open_pairs
     from dragoman.inference.find_model import find_model
     from dragoman.tasks.load import settings_of
@@ -59,12 +61,8 @@ def training_pairs(args: argparse.Namespace) -> Iterator[Pair]:
     if args.training:
         yield from open_pairs(args.training, on_bad=ignore, languages=args.languages)
     elif not args.hyp:
-        for corpus in settings_of(find_model(args.what[0])).data.train:
-            yield from open_pairs(corpus.files, on_bad=ignore, languages=corpus.languages)
-
-
-def ignore(bad: object) -> None:
-    """Skip a line that training skips too."""
+        folder = find_model(args.what[0])
+        yield from read_pairs(folder.parent, settings_of(folder).data)
 
 
 def error_lines(found: ErrorAnalysis, worst: int) -> Iterator[str]:

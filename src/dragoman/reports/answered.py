@@ -10,9 +10,8 @@ from typing import cast
 import numpy as np
 
 from dragoman.analysis.error_analysis import ErrorAnalysis, analyse_errors
-from dragoman.analysis.training_words import TrainingWords, read_training
+from dragoman.analysis.training_words import TrainingWords, read_training, training_pairs
 from dragoman.config.root import Config
-from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.data.readers.tagged import words_of
 from dragoman.errors import DataError
 from dragoman.inference.model import Model
@@ -67,7 +66,7 @@ class Answered:
             return None
         sides = self.sources, self.outputs, self.references
         given, written, wanted = (as_compared(side, lowercase=self.config.text.lowercase) for side in sides)
-        words = training_words(self.config, given, [*written, *wanted]) if with_training else None
+        words = training_words(self.model, given, [*written, *wanted]) if with_training else None
         return analyse_errors(given, written, wanted, training=words, lexicon_pairs=lexicon_pairs)
 
     def baselines(self, errors: ErrorAnalysis | None, with_training: bool) -> tuple[Outputs, Values]:
@@ -131,13 +130,13 @@ def config_of(model: Model | TaskModel) -> Config:
     return model.config if isinstance(model, TaskModel) else settings_of(model.folder)
 
 
-def training_words(config: Config, sources: Sequence[str], targets: Sequence[str]) -> TrainingWords | None:
+def training_words(
+    model: Model | TaskModel, sources: Sequence[str], targets: Sequence[str]
+) -> TrainingWords | None:
     """Return what the training data knows of a test set; None if its files are gone."""
-    corpora = (
-        open_pairs(one.files, on_bad=lambda _: None, languages=one.languages) for one in config.data.train
-    )
+    pairs = training_pairs(model.folder.parent, config_of(model).data)
     try:
-        found = read_training((pair for corpus in corpora for pair in corpus), sources, targets)
+        found = read_training(pairs, sources, targets)
     except DataError:
         return None
     return found if found.sample else None
