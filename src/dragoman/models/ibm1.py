@@ -1,6 +1,7 @@
 """IBM Model 1 (Brown et al. 1993): p(y | x) ∝ Π_j Σ_i t(y_j | x_i), trained by expectation maximisation.
 
-The </s> of the source is the empty word e₀. The table holds only pairs that occur and are not negligible.
+With a prior of the alignments, p(y | x) ∝ Π_j Σ_i p(a_j = i) t(y_j | x_i), it is IBM Model 2. The </s> of the
+source is the empty word e₀. The table holds only pairs that occur and are not negligible.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ class PaddedPairs(NamedTuple):
     tgt_keep: Keep
 
 
+Prior = Callable[[PaddedPairs], Reals | float]  # p(a_j = i), (B, T, S), up to a factor for each j
+
+
 class TranslationTable(NamedTuple):
     """t(y | x). The key of a pair is x · V + y; keys are sorted, and missing keys have t = 0."""
 
@@ -50,6 +54,11 @@ def pair_keys(pairs: PaddedPairs, V: int) -> IdMatrix:
     return pairs.src[:, None, :] * V + pairs.tgt[:, :, None]
 
 
+def uniform(pairs: PaddedPairs) -> float:
+    """Return the prior of IBM Model 1, which cancels out of the posterior."""
+    return 1.0
+
+
 def posterior(t: Reals, pairs: PaddedPairs) -> Reals:
     """Return p(a_j = i | x, y) = t(y_j | x_i) / Σ_i' t(y_j | x_i'); 0 if all t are 0."""
     t = t * pairs.src_keep[:, None, :] * pairs.tgt_keep[:, :, None]
@@ -58,29 +67,33 @@ def posterior(t: Reals, pairs: PaddedPairs) -> Reals:
 
 
 def learn(
-    read: Callable[[], Iterable[PaddedPairs]], V: int, iterations: int, largest: int = MAX_ENTRIES
+    read: Callable[[], Iterable[PaddedPairs]],
+    V: int,
+    iterations: int,
+    largest: int = MAX_ENTRIES,
+    prior: Prior = uniform,
 ) -> TranslationTable:
     """Train a table. `read` returns the corpus, once per iteration; V is the target vocabulary size."""
-    table = normalised(*first_counts(read(), V, largest), V)
+    table = normalised(*first_counts(read(), V, largest, prior), V)
     for _ in range(iterations - 1):
         counts = np.zeros(len(table.keys))
         for pairs in read():
             keys = pair_keys(pairs, V)
             positions, _ = table.indices(keys)
-            a = posterior(table(keys), pairs)
+            a = posterior(table(keys) * prior(pairs), pairs)
             counts += summed(positions.ravel(), a.ravel(), len(counts))
         table = normalised(table.keys, counts, V)
     return table
 
 
-def first_counts(corpus: Iterable[PaddedPairs], V: int, largest: int) -> tuple[IdMatrix, Reals]:
+def first_counts(corpus: Iterable[PaddedPairs], V: int, largest: int, prior: Prior) -> tuple[IdMatrix, Reals]:
     """Return the expected counts under uniform t, of the `largest` pairs with the highest counts at most."""
     keys: list[IdMatrix] = [np.empty(0, np.int64)]
     counts: list[Reals] = [np.empty(0)]
     waiting = 0
     for pairs in corpus:
         batch_keys = pair_keys(pairs, V)
-        a = posterior(np.ones(batch_keys.shape), pairs)
+        a = posterior(np.ones(batch_keys.shape) * prior(pairs), pairs)
         keys.append(batch_keys[a > 0])
         counts.append(a[a > 0])
         waiting += len(keys[-1])

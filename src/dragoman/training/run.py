@@ -34,7 +34,7 @@ from dragoman.training.events import Events, Listener, prepare_event, rewind, un
 from dragoman.training.length import from_json
 from dragoman.training.loop import Loop
 from dragoman.training.objectives.attention_losses import GuidedAlignmentLoss
-from dragoman.training.objectives.word_alignment import load_or_train_ibm1
+from dragoman.training.objectives.word_alignment import load_or_train_aligner
 from dragoman.training.optim.flat_parameters import FlatParameters
 from dragoman.training.out_of_memory import DoesNotFit, halved, out_of_memory
 from dragoman.training.pace import Clock, PaceWatch
@@ -333,7 +333,7 @@ class Run:
         objective, V = self.config.training.objective, data.text.tgt.size
         if not isinstance(objective, AttentionTerms) or not objective.alignment:
             return None
-        learn = partial(load_or_train_ibm1, data.stores, V, self.out / "store" / "alignment")
+        learn = partial(load_or_train_aligner, data.stores, V, self.out / "store" / "alignment")
         return GuidedAlignmentLoss(ranks.in_turn("word alignments", learn), V)
 
     def loader(self, data: TrainingData, ranks: Ranks) -> Loader:

@@ -1,5 +1,6 @@
 """Terms over the attention: they add to the loss, and lessen what they punish."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +9,17 @@ import pytest
 import torch
 
 from dragoman.config.load import load
+from dragoman.config.model import ModelConfig
 from dragoman.config.objective import TeacherForcingPart
 from dragoman.data.store.reader import StoreReader
 from dragoman.errors import ConfigError
 from dragoman.losses.alignment import guided_alignment
-from dragoman.models.ibm1 import TranslationTable
+from dragoman.models.build import build_model
+from dragoman.models.diagonal_prior import diagonal_prior_of
+from dragoman.models.ibm1 import PaddedPairs, TranslationTable, pair_keys, posterior
 from dragoman.models.seq2seq import Seq2Seq
-from dragoman.protocols import Batch
+from dragoman.nn.dropout import noise
+from dragoman.protocols import Batch, ParallelAttentionDecoder
 from dragoman.text.tokenizers.char import Char
 from dragoman.training.build import build_objective
 from dragoman.training.objectives.attention_losses import GuidedAlignmentLoss, coverage_loss
@@ -22,10 +27,10 @@ from dragoman.training.objectives.model_tokens import sampled
 from dragoman.training.objectives.sampling_decay import constant
 from dragoman.training.objectives.scheduled_sampling import StepwiseObjective, Term, unroll
 from dragoman.training.objectives.teacher_forcing import Objective, teacher_forcing
-from dragoman.training.objectives.word_alignment import load_or_train_ibm1
+from dragoman.training.objectives.word_alignment import load_or_train_aligner
 from dragoman.training.optim.adam import Adam
 from dragoman.training.optim.flat_parameters import FlatParameters
-from support.pairs import EOS, V, batch_of, model_of
+from support.pairs import EOS, TRANSFORMER, V, batch_of, model_of
 from support.stores import write_store
 
 BATCH = batch_of([(7, 6), (3, 2), (5, 4)])
@@ -78,8 +83,50 @@ def test_alignments_of_a_batch() -> None:
     batch = Batch(x, x > 0, y, y, y > 0)
     keys = torch.tensor([5 * V + 8, 5 * V + 9, 6 * V + 9]).numpy()
     astray = GuidedAlignmentLoss(TranslationTable(keys, torch.tensor([0.5, 0.1, 0.3]).numpy()), V)
-    expected = [[[0.25, 0.75, 0], [1, 0, 0], [0, 0, 1]], [[0, 0, 0], [0, 1, 0], [0, 0, 0]]]
-    assert torch.allclose(astray.alignment(batch), torch.tensor(expected, dtype=torch.float64))
+    # |1/2 − 1/2| = 0 and |2/2 − 1/2| = 1/2, so the priors of the two words are as 1 to exp(−4/2).
+    a = 0.1 / (0.1 + 0.3 * math.exp(-2))
+    expected = [[[a, 1 - a, 0], [1, 0, 0], [0, 0, 1]], [[0, 0, 0], [0, 1, 0], [0, 0, 0]]]
+    assert torch.allclose(astray.alignment(batch), torch.tensor(expected))
+
+
+def test_alignments_equal_those_of_the_aligner() -> None:
+    draw = np.random.default_rng(2)
+    keys = np.sort(draw.choice(V * V, 300, replace=False))
+    table = TranslationTable(keys, draw.random(300).astype(np.float32))
+    batch = batch_of([(7, 6), (3, 2), (5, 4)])
+    pairs = PaddedPairs(*(x.numpy() for x in (batch.src, batch.src_keep, batch.tgt_out, batch.tgt_keep)))
+    expected = posterior(table(pair_keys(pairs, V)) * diagonal_prior_of(pairs), pairs)
+    found = GuidedAlignmentLoss(table, V).posterior(batch, batch.tgt_keep)
+    assert np.allclose(found.numpy(), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"norm": "post", "positions": "learned"}, {"kv_heads": 1}, {"positions": "rotary"}, {"window": 2}],
+)
+def test_a_transformer_attends_to_all_at_once_as_step_by_step(changes: dict[str, Any]) -> None:
+    parts = {"encoder": TRANSFORMER, "decoder": {**TRANSFORMER, **changes}, "tied": "all"}
+    model = build_model(ModelConfig.model_validate(parts), V, V, smoothing=0.1, seed=3).double().eval()
+    assert isinstance(model.decoder, ParallelAttentionDecoder)
+    memory = model.encoder(BATCH.src, BATCH.src_keep)
+    h, attention = model.decoder.forward_with_attention(memory, BATCH.tgt_in)
+    steps = unroll(model, BATCH, lambda reference, h: reference)
+    assert torch.allclose(h, steps.h, atol=1e-10)
+    assert torch.allclose(h, model.decoder(memory, BATCH.tgt_in), atol=1e-10)
+    assert steps.attention is not None
+    assert torch.allclose(attention, steps.attention, atol=1e-10)
+
+
+def test_the_last_layer_is_never_dropped() -> None:
+    parts = {"encoder": TRANSFORMER, "decoder": {**TRANSFORMER, "layer_drop": 0.9}, "tied": "all"}
+    model = build_model(ModelConfig.model_validate(parts), V, V, smoothing=0.1, seed=3).train()
+    for step in range(20):
+        with noise(1, step):
+            objective_of(coverage=0.3)(model, BATCH, step).loss.backward()
+        gradient = model.decoder.layers[-1].cross.W_q.weight.grad
+        assert gradient is not None
+        assert gradient.abs().sum() > 0
+        model.zero_grad()
 
 
 def test_guided_attention_is_learned() -> None:
@@ -99,14 +146,14 @@ def test_guided_attention_is_learned() -> None:
 def test_the_table_is_learned_once(tmp_path: Path) -> None:
     pairs = [([5, 6], [15, 16]), ([6, 7], [16, 17]), ([7, 5], [17, 15])] * 20
     stores = [StoreReader(write_store(tmp_path / "s", pairs, vocabulary=V, shard_pairs=16))]
-    table = load_or_train_ibm1(stores, V, tmp_path / "alignment")
+    table = load_or_train_aligner(stores, V, tmp_path / "alignment")
     assert table(np.array([5 * V + 15])) > table(np.array([5 * V + 16]))
     kept = tmp_path / "alignment" / "table.safetensors"
     written = kept.stat().st_mtime_ns
-    again = load_or_train_ibm1(stores, V, tmp_path / "alignment")
+    again = load_or_train_aligner(stores, V, tmp_path / "alignment")
     assert kept.stat().st_mtime_ns == written
     kept.write_bytes(kept.read_bytes()[:-1] + b"x")
-    anew = load_or_train_ibm1(stores, V, tmp_path / "alignment")
+    anew = load_or_train_aligner(stores, V, tmp_path / "alignment")
     assert kept.stat().st_mtime_ns != written
     for other in (again, anew):
         assert table.keys.tobytes() == other.keys.tobytes()

@@ -52,19 +52,40 @@ class TransformerDecoder(nn.Module):
     def forward(self, memory: Memory, tgt: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
         # Padding comes after the real tokens, so the causal mask already hides it.
         shape, source = (tgt.shape[0], tgt.shape[1]), (memory.keep.shape[0], memory.keep.shape[1])
-        x, m = to_rows(self.embed(tgt)), to_rows(memory.states)
-        causal = self.layers[0].attention.hide_future(x, tgt.shape[1])
+        x, m, causal = self.enter(memory, tgt)
         bias = None if has_no_padding(memory.keep) else padding_bias(memory.keep, x.dtype)
         for layer in self.layer_drop(self.layers):
             x = layer(x, shape, causal, layer.cross.project_memory(m, source), bias)
         return from_rows(self.norm(x), shape)
 
+    def forward_with_attention(
+        self, memory: Memory, tgt: Int[Tensor, "B T"]
+    ) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B T S"]]:
+        shape, source = (tgt.shape[0], tgt.shape[1]), (memory.keep.shape[0], memory.keep.shape[1])
+        x, m, causal = self.enter(memory, tgt)
+        bias = padding_bias(memory.keep, x.dtype)
+        *layers, last = self.layers  # whose attention is trained, so it is never dropped
+        for layer in self.layer_drop(layers):
+            x = layer(x, shape, causal, layer.cross.project_memory(m, source), bias)
+        kv = last.cross.project_memory(m, source)
+        x, alpha = last.forward_with_weights(x, shape, causal, kv, self.bias_of_heads(bias))
+        return from_rows(self.norm(x), shape), alpha.mean(dim=1)
+
+    def enter(
+        self, memory: Memory, tgt: Int[Tensor, "B T"]
+    ) -> tuple[Float[Tensor, "N D"], Float[Tensor, "M E"], Float[Tensor, "1 T T"] | None]:
+        """Return the rows of the target and of the memory, and the bias that hides later steps."""
+        x = to_rows(self.embed(tgt))
+        return x, to_rows(memory.states), self.layers[0].attention.hide_future(x, tgt.shape[1])
+
+    def bias_of_heads(self, bias: Float[Tensor, "B 1 S"]) -> Float[Tensor, "B H 1 S"]:
+        return bias.unsqueeze(1).expand(-1, self.layers[0].cross.heads, -1, -1).contiguous()
+
     def start(self, memory: Memory, width: int) -> State:
         source = (memory.keep.shape[0], memory.keep.shape[1])
         m = to_rows(memory.states)
         kv = [layer.cross.project_memory(m, source) for layer in self.layers]
-        bias = padding_bias(memory.keep, memory.states.dtype).unsqueeze(1)
-        bias = bias.expand(-1, self.layers[0].cross.heads, -1, -1).contiguous()  # once, not at each step
+        bias = self.bias_of_heads(padding_bias(memory.keep, memory.states.dtype))  # once, not at each step
         rows, heads, features = memory.keep.shape[0] * width, kv[0].k.shape[1], kv[0].k.shape[3]
         empty = memory.states.new_empty(rows, heads, 0, features)
         return State((kv, bias), TransformerDecoderCache(0, [KeyValue(empty, empty) for _ in kv]))

@@ -182,7 +182,8 @@ class CrossAttention(nn.Module):
         self, x: Float[Tensor, "N D"], shape: Shape, kv: KeyValue, bias: Float[Tensor, "B H 1 S"]
     ) -> tuple[Float[Tensor, "N D"], Float[Tensor, "B H T S"]]:
         """Return the output and the attention weights of each head; the bias is expanded to all heads."""
-        if self.kv_heads == self.heads and not self.dropout.active:
+        is_padded = len(x) != shape[0] * shape[1]  # in bf16
+        if self.kv_heads == self.heads and not self.dropout.active and not is_padded:
             return cross_step(self.W_q, self.W_o, x, kv.k, kv.v, bias)
         (q,) = split_heads(self.W_q(x), shape, 1, self.heads)
         c, alpha = scaled_dot(q, kv.k, kv.v, bias, self.dropout)

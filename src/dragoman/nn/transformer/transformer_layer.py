@@ -77,6 +77,20 @@ class DecoderLayer(nn.Module):
         x = self.around_cross(x, lambda z: self.depth(self.cross(z, shape, kv, bias), shape))
         return self.around_ffn(x, lambda z: self.depth(self.ffn(z), shape))
 
+    def forward_with_weights(
+        self,
+        x: Float[Tensor, "N D"],
+        shape: Shape,
+        causal: Float[Tensor, "1 T T"] | None,
+        kv: KeyValue,
+        bias: Float[Tensor, "B H 1 S"],
+    ) -> tuple[Float[Tensor, "N D"], Float[Tensor, "B H T S"]]:
+        """Return the output and the weights of the attention to the memory."""
+        x = self.around_attention(x, lambda z: self.depth(self.attention(z, shape, causal), shape))
+        c, alpha = self.cross.forward_with_weights(self.around_cross.before(x), shape, kv, bias)
+        x = self.around_cross.after(x, self.depth(c, shape))
+        return self.around_ffn(x, lambda z: self.depth(self.ffn(z), shape)), alpha
+
     def step(
         self,
         x: Float[Tensor, "N D"],

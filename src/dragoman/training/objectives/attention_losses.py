@@ -8,7 +8,8 @@ import torch
 
 from dragoman.losses.alignment import guided_alignment
 from dragoman.losses.coverage import coverage
-from dragoman.models.ibm1 import PaddedPairs, TranslationTable, pair_keys, posterior
+from dragoman.models.diagonal_prior import diagonal_prior
+from dragoman.models.ibm1 import TranslationTable
 from dragoman.protocols import Batch, send
 from dragoman.shapes import Bool, Float, Int, Tensor
 from dragoman.text.specials import EOS
@@ -20,7 +21,7 @@ def coverage_loss(batch: Batch, attention: Float[Tensor, "B T S"]) -> Float[Tens
 
 @dataclass(frozen=True)
 class GuidedAlignmentLoss:
-    """The distance of the attention from IBM Model 1 alignments. </s> is aligned with the source's </s>."""
+    """The distance of the attention from IBM Model 2 alignments. </s> is aligned with the source's </s>."""
 
     table: TranslationTable
     vocabulary: int  # of the target
@@ -36,14 +37,11 @@ class GuidedAlignmentLoss:
         return aligned + (ends.unsqueeze(2) & (batch.src == EOS).unsqueeze(1))
 
     def posterior(self, batch: Batch, words: Bool[Tensor, "B T"]) -> Float[Tensor, "B T S"]:
-        """Return `ibm1.posterior` of these target words. Other devices than a CPU compute it themselves."""
-        if words.device.type != "cpu":
-            keep = words.unsqueeze(2) & batch.src_keep.unsqueeze(1)
-            t = self.lookup(batch.src.unsqueeze(1) * self.vocabulary + batch.tgt_out.unsqueeze(2)) * keep
-            total = t.sum(dim=2, keepdim=True)
-            return t / total.where(total > 0, 1.0)
-        pairs = PaddedPairs(*(x.numpy() for x in (batch.src, batch.src_keep, batch.tgt_out, words)))
-        return torch.from_numpy(posterior(self.table(pair_keys(pairs, self.vocabulary)), pairs))
+        """Return p(a_j = i | x, y) of these target words, as `ibm1.posterior` does, on the batch's device."""
+        t = self.lookup(batch.src.unsqueeze(1) * self.vocabulary + batch.tgt_out.unsqueeze(2))
+        t = t * diagonal_prior(batch.src_keep, words) * (words.unsqueeze(2) & batch.src_keep.unsqueeze(1))
+        total = t.sum(dim=2, keepdim=True)
+        return t / total.where(total > 0, 1.0)
 
     def lookup(self, pairs: Int[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:
         """Return t of each pair from a copy of the table on the device, made at the first update."""

@@ -1,8 +1,8 @@
-"""Objectives that unroll the decoder step by step, to feed it its own output and to obtain its attention.
+"""Scheduled sampling, and losses on the attention: objectives that unroll the decoder step by step.
 
 Scheduled sampling (Bengio et al. 2015): the next input is the reference with probability p(i), else the
-model's own token. With p = 1 this is teacher forcing. It works with every decoder; gradients flow through
-its states.
+model's own token. It works with every decoder; gradients flow through its states. With p = 1 this is teacher
+forcing, and decoders that can run all steps at once do.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import torch
 
 from dragoman.models.seq2seq import Seq2Seq
-from dragoman.protocols import Batch, LossSum
+from dragoman.protocols import Batch, LossSum, ParallelAttentionDecoder
 from dragoman.shapes import Float, Int, Tensor
 from dragoman.training.objectives.model_tokens import NextToken, mix_with_reference
 from dragoman.training.objectives.sampling_decay import Decay
@@ -23,7 +23,7 @@ Feed = Callable[[Tensor, Tensor], Tensor]  # (reference, features of the previou
 Term = Callable[[Batch, Tensor], Tensor]  # (batch, attention) → a sum over target tokens
 
 
-class Unrolled(NamedTuple):
+class DecoderOutput(NamedTuple):
     h: Float[Tensor, "B T D"]
     attention: Float[Tensor, "B T S"] | None
 
@@ -37,21 +37,24 @@ class StepwiseObjective:
     terms: Sequence[tuple[float, Term]] = ()
 
     def __call__(self, model: Seq2Seq, batch: Batch, step: int) -> LossSum:
-        unrolled = unroll(model, batch, self.feed(model, self.p(step)))
-        sums = model.head.loss(batch.real(unrolled.h), batch.real(batch.tgt_out))
-        if unrolled.attention is None:
+        output = self.output(model, batch, self.p(step))
+        sums = model.head.loss(batch.real(output.h), batch.real(batch.tgt_out))
+        if output.attention is None:
             return sums
-        attention = unrolled.attention.float()
+        attention = output.attention.float()
         added = [weight * term(batch, attention) for weight, term in self.terms]
         return LossSum(torch.stack([sums.loss, *added]).sum(), sums.nll)
 
-    def feed(self, model: Seq2Seq, p: float) -> Feed:
-        if p >= 1.0:
-            return lambda reference, h: reference
-        return lambda reference, h: mix_with_reference(p, reference, self.own(model.head, h))
+    def output(self, model: Seq2Seq, batch: Batch, p: float) -> DecoderOutput:
+        if p < 1.0:
+            return unroll(model, batch, lambda y, h: mix_with_reference(p, y, self.own(model.head, h)))
+        if not isinstance(model.decoder, ParallelAttentionDecoder):
+            return unroll(model, batch, lambda y, h: y)
+        memory = model.encoder(batch.src, batch.src_keep)
+        return DecoderOutput(*model.decoder.forward_with_attention(memory, batch.tgt_in))
 
 
-def unroll(model: Seq2Seq, batch: Batch, feed: Feed) -> Unrolled:
+def unroll(model: Seq2Seq, batch: Batch, feed: Feed) -> DecoderOutput:
     """Run all steps of the target. The first reads <s>, each later one the output of `feed`."""
     state = model.start(batch.src, batch.src_keep, 1)
     y: Int[Tensor, " B"] = batch.tgt_in[:, 0]
@@ -63,4 +66,5 @@ def unroll(model: Seq2Seq, batch: Batch, feed: Feed) -> Unrolled:
         hs.append(h)
         alphas.append(alpha)
     attention_steps = [alpha for alpha in alphas if alpha is not None]
-    return Unrolled(torch.stack(hs, dim=1), torch.stack(attention_steps, dim=1) if attention_steps else None)
+    attention = torch.stack(attention_steps, dim=1) if attention_steps else None
+    return DecoderOutput(torch.stack(hs, dim=1), attention)

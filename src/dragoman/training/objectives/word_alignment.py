@@ -15,22 +15,23 @@ from dragoman.data.sources import is_current
 from dragoman.data.store.layout import digest
 from dragoman.data.store.reader import StoreReader
 from dragoman.durable import new_folder
+from dragoman.models.diagonal_prior import diagonal_prior_of
 from dragoman.models.ibm1 import PaddedPairs, TranslationTable, learn
 
 # Pairs to learn from, spread evenly over the stores. This limits the time; the table's size, the memory.
 MAX_PAIRS = 50_000
 ITERATIONS = 4
 ROWS, TOGETHER = 2048, 32  # pairs that are read together, and that are padded together
-FORMAT = 1
+FORMAT = 2
 
 
-def load_or_train_ibm1(stores: Sequence[StoreReader], vocabulary: int, folder: Path) -> TranslationTable:
+def load_or_train_aligner(stores: Sequence[StoreReader], vocabulary: int, folder: Path) -> TranslationTable:
     """Return the table in `folder` if it was learned from these stores, else learn a new one."""
     origin = digest([FORMAT, MAX_PAIRS, ITERATIONS, [store.manifest.fingerprint for store in stores]])
     if is_current(folder, origin):
         saved = load_file(folder / "table.safetensors")
         return TranslationTable(saved["keys"], saved["t"])
-    table = learn(partial(sentences, stores), vocabulary, ITERATIONS)
+    table = learn(partial(sentences, stores), vocabulary, ITERATIONS, prior=diagonal_prior_of)
 
     with new_folder(folder) as new:
         save_file(table._asdict(), new / "table.safetensors")
