@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.config.data import DataConfig
+from dragoman.data.examples import Reader, read_pairs
 from dragoman.data.holdout import read_held_out
 from dragoman.data.pair import Pair
-from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.text.running_words import running_words
 
 SAMPLE = 100_000  # pairs at most
@@ -49,12 +49,12 @@ class EvenSample:
         self._seen += 1
 
 
-def training_pairs(run: Path, data: DataConfig) -> Iterator[Pair]:
+def training_pairs(run: Path, data: DataConfig, read: Reader = read_pairs) -> Iterator[Pair]:
     """Yield what a run was trained on: the pairs of its files, without those that it has held out."""
     folder = run / "store" / "held-out"
     held_out = read_held_out(folder) if not data.valid and folder.is_dir() else None
     for corpus in data.train:
-        for pair in open_pairs(corpus.files, on_bad=ignore, languages=corpus.languages):
+        for pair in read(corpus.files, ignore, corpus.languages):
             if not (held_out and held_out.skips(pair)):
                 yield pair
 

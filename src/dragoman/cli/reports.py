@@ -16,6 +16,7 @@ from dragoman.errors import UsageError
 
 if TYPE_CHECKING:
     from dragoman.inference.model import Model
+    from dragoman.inspection.explanation import Explanation
     from dragoman.reports.comparison import Comparison
     from dragoman.reports.report import Report
     from dragoman.tasks.load import TaskModel
@@ -78,12 +79,20 @@ def written(args: argparse.Namespace, found: Report | Comparison, command: str) 
     if args.output is not None:
         found.save(args.output)
         talk(f"{args.output}: {found.verdict}")
-    elif args.json:
-        give(json.dumps(found.asdict(), ensure_ascii=False) + "\n")
     else:
-        for line in str(found).split("\n"):
-            say(line)
-        talk(f"Next: {command} -o report.html")
+        print_found(args, found, f"{command} -o report.html")
+
+
+def print_found(
+    args: argparse.Namespace, found: Report | Comparison | Explanation, next_command: str
+) -> None:
+    """Print the data, or a table and the next command."""
+    if args.json:
+        give(json.dumps(found.asdict(), ensure_ascii=False) + "\n")
+        return
+    for line in str(found).split("\n"):
+        say(line)
+    talk(f"Next: {next_command}")
 
 
 def report_of(args: argparse.Namespace, files: Sequence[str], overrides: Sequence[str]) -> Report:

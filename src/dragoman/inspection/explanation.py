@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -25,10 +24,11 @@ from dragoman.inspection.pictures.answers import ctc_alignment, tag_marginals
 from dragoman.inspection.pictures.attention import attention_map, head_entropies, shown_first
 from dragoman.inspection.pictures.beam_tree import beam_tree_drawing
 from dragoman.inspection.pictures.cells import gate_traces, state_traces
+from dragoman.inspection.pictures.files import data_format, picture_formats, write_as
 from dragoman.inspection.pictures.frames import frame_attention
 from dragoman.inspection.pictures.gradients import gradient_chart
 from dragoman.inspection.pictures.labels import label
-from dragoman.inspection.pictures.page import page, write_picture
+from dragoman.inspection.pictures.page import page
 from dragoman.inspection.pictures.picture import Picture
 from dragoman.inspection.pictures.ribbons import ribbons
 from dragoman.inspection.pictures.saliency import saliency_maps
@@ -112,11 +112,8 @@ class Explanation:
 
     def save(self, path: str | Path, picture: str | None = None, theme: str = LIGHT.name) -> None:
         """Write a picture as .svg or .png, everything as .html, or the data as .json."""
-        file = Path(path)
-        if file.suffix.lower() == ".json":
-            file.write_text(json.dumps(self.asdict(), ensure_ascii=False), encoding="utf-8")
-        else:
-            write_picture(file, lambda: self.svg(picture, theme), self.html)
+        formats = picture_formats(lambda: self.svg(picture, theme), self.html)
+        write_as(Path(path), "picture", {**formats, **data_format(self.asdict)})
 
     def asdict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

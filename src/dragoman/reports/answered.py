@@ -75,8 +75,8 @@ class Answered:
             return errors.baseline_outputs, errors.baselines
         if not (self.is_labelled and with_training and isinstance(self.model, TaskModel)):
             return {}, {}
-        train, task = training(self.config, self.model.examples), self.model.task
-        outputs = BASELINES[self.config.task](train, self.sources, self.references)
+        task = self.model.task
+        outputs = BASELINES[self.config.task](training(self.model), self.sources, self.references)
         values = {name: dict(task.measure(found, self.references)) for name, found in outputs.items()}
         return outputs, cast(Values, values)
 

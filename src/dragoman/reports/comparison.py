@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.inspection.data import LearningCurves
+from dragoman.inspection.pictures.files import data_format, write_as
 from dragoman.reports.comparison_page import comparison_page, contrast_table
 from dragoman.reports.data import EvaluationSet, Interval, RunCard, Score
-from dragoman.reports.html import write_page
 from dragoman.reports.text import comparison_text
 
 
@@ -79,7 +79,7 @@ class Comparison:
 
     def save(self, path: str | Path) -> None:
         """Write the page as .html, or the data as .json."""
-        write_page(Path(path), self.html, self.asdict)
+        write_as(Path(path), "report", {".html": self.html, **data_format(self.asdict)})
 
     def __str__(self) -> str:
         return comparison_text(self)

@@ -6,14 +6,11 @@ what is very long, and escape markup.
 
 from __future__ import annotations
 
-import json
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
-from pathlib import Path
-from typing import Any
 
-from dragoman.errors import MissingExtra, UsageError
+from dragoman.errors import MissingExtra
 from dragoman.inspection.pictures.page import INHERITED, variables
 from dragoman.inspection.pictures.picture import Chart, Picture
 from dragoman.inspection.pictures.svg import element
@@ -99,21 +96,6 @@ def page(title: str, header: Iterable[str], sections: Iterable[str], footer: str
             "</body></html>\n",
         ]
     )
-
-
-def write_page(file: Path, html: Callable[[], str], data: Callable[[], dict[str, Any]]) -> None:
-    match file.suffix.lower():
-        case ".html":
-            file.write_text(html(), encoding="utf-8")
-        case ".json":
-            file.write_text(json.dumps(data(), ensure_ascii=False), encoding="utf-8")
-        case _:
-            raise UsageError(
-                f'A report cannot be written as "{file.suffix}".',
-                where=str(file),
-                expected="a name that ends in .html or .json",
-                hint="-o report.html",
-            )
 
 
 def words(text: str, longest: int = SHOWN) -> str:

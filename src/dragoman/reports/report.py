@@ -13,8 +13,8 @@ from typing import Any
 from dragoman.analysis.error_analysis import ErrorAnalysis
 from dragoman.inspection.data import LearningCurves
 from dragoman.inspection.explanation import Explanation
+from dragoman.inspection.pictures.files import data_format, write_as
 from dragoman.reports.data import EvaluationSet, Example, Gain, RunCard, Score
-from dragoman.reports.html import write_page
 from dragoman.reports.report_page import report_page, summary
 from dragoman.reports.text import report_text
 
@@ -60,7 +60,7 @@ class Report:
 
     def save(self, path: str | Path) -> None:
         """Write the page as .html, or the data as .json."""
-        write_page(Path(path), self.html, self.asdict)
+        write_as(Path(path), "report", {".html": self.html, **data_format(self.asdict)})
 
     def __str__(self) -> str:
         return report_text(self)

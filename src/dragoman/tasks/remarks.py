@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from dragoman.config.root import Config, TaskName
-from dragoman.data.examples import Examples
+from dragoman.analysis.training_words import training_pairs
+from dragoman.config.root import TaskName
 from dragoman.data.pair import Pair
 from dragoman.data.readers.tagged import LABEL, words_of
 from dragoman.errors import DataError
@@ -45,7 +44,7 @@ def remarks(model: TaskModel, pairs: Sequence[Pair], answers: Sequence[Answer]) 
     if config.task not in BASELINES:
         return {}
     sources, wanted = [pair.src for pair in pairs], [pair.tgt for pair in pairs]
-    found = BASELINES[config.task](training(config, model.examples), sources, wanted)
+    found = BASELINES[config.task](training(model), sources, wanted)
     said: dict[str, Any] = {
         "baselines": {name: dict(task.measure(outputs, wanted)) for name, outputs in found.items()}
     }
@@ -73,11 +72,10 @@ def unknown_labels(model: TaskModel, references: Sequence[str]) -> dict[str, int
     return {label: count for label, count in counts.most_common() if label not in known}
 
 
-def training(config: Config, examples: Examples) -> list[Pair]:
+def training(model: TaskModel) -> list[Pair]:
     """Return the training examples, or none if the files are not there any more."""
     try:
-        read = (examples.read(corpus.files, lambda _: None, corpus.languages) for corpus in config.data.train)
-        return list(chain.from_iterable(read))
+        return list(training_pairs(model.folder.parent, model.config.data, model.examples.read))
     except DataError:
         return []
 

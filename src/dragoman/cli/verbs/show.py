@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dragoman.cli.local_page import serve_page
 from dragoman.cli.options.overrides import add_languages, split_texts
-from dragoman.cli.reports import is_test_set, show_report
-from dragoman.cli.terminal import give, say, talk
+from dragoman.cli.reports import is_test_set, print_found, show_report
+from dragoman.cli.terminal import talk
 from dragoman.errors import UsageError
 
 if TYPE_CHECKING:
@@ -86,12 +86,9 @@ def run(args: argparse.Namespace) -> int:
         found.save(args.output, args.picture, theme_name(args))
         drawn = ", ".join(found.pictures) if args.output.suffix.lower() == ".html" else args.picture
         talk(f"{args.output}: {drawn}" if drawn else f"{args.output}")
-    elif args.json:
-        give(json.dumps(found.asdict(), ensure_ascii=False) + "\n")
     else:
-        for line in str(found).split("\n"):
-            say(line)
-        talk(f"Next: dragoman show {args.model} TEXT -o picture.html draws {', '.join(found.pictures)}")
+        drawn = ", ".join(found.pictures)
+        print_found(args, found, f"dragoman show {args.model} TEXT -o picture.html draws {drawn}")
     return 0
 
 
@@ -109,13 +106,15 @@ def explained(args: argparse.Namespace, text: str, overrides: Sequence[str]) -> 
 
 def draw_run(args: argparse.Namespace) -> None:
     """Draw what needs no text: the learning curves of a run, or the positions of its network."""
-    from dragoman.inspection.pictures.page import page, write_picture
+    from dragoman.inspection.pictures.files import picture_formats, write_as
+    from dragoman.inspection.pictures.page import page
     from dragoman.inspection.pictures.theme import theme_of
 
     chart = learning_curves_of(args.model) if args.picture == "curves" else positions_of(args.model)
     file = args.output or Path(f"{args.picture}.svg")
     theme = theme_of(theme_name(args))
-    write_picture(file, lambda: chart.svg(theme), lambda: page(f"{args.model}: {chart.title}", (), [chart]))
+    html = partial(page, f"{args.model}: {chart.title}", (), [chart])
+    write_as(file, "picture", picture_formats(lambda: chart.svg(theme), html))
     talk(str(file))
 
 

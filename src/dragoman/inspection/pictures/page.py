@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
-from pathlib import Path
 
-from dragoman.errors import UsageError
 from dragoman.inspection.pictures.labels import safe
-from dragoman.inspection.pictures.picture import SCHEMA, Chart, Picture, png, vega_bundle
+from dragoman.inspection.pictures.picture import SCHEMA, Chart, Picture, vega_bundle
 from dragoman.inspection.pictures.theme import DARK, FONT, LIGHT, Theme, vega_config
 
 # Drawings take the colours of the page, which follow the reader's preference.
@@ -47,24 +45,6 @@ function draw() {
 dark.addEventListener("change", draw);
 draw();
 """
-
-
-def write_picture(file: Path, svg: Callable[[], str], html: Callable[[], str]) -> None:
-    """Write a picture in the format that the name of the file ends in."""
-    match file.suffix.lower():
-        case ".svg":
-            file.write_text(svg(), encoding="utf-8")
-        case ".png":
-            file.write_bytes(png(svg()))
-        case ".html":
-            file.write_text(html(), encoding="utf-8")
-        case _:
-            raise UsageError(
-                f'A picture cannot be written as "{file.suffix}".',
-                where=str(file),
-                expected="a name that ends in .svg, .png, .html or .json",
-                hint="-o picture.svg",
-            )
 
 
 def page(title: str, lines: Sequence[str], pictures: Sequence[Picture]) -> str:

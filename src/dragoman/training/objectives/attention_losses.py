@@ -39,7 +39,8 @@ class GuidedAlignmentLoss:
     def posterior(self, batch: Batch, words: Bool[Tensor, "B T"]) -> Float[Tensor, "B T S"]:
         """Return p(a_j = i | x, y) of these target words, as `ibm1.posterior` does, on the batch's device."""
         t = self.lookup(batch.src.unsqueeze(1) * self.vocabulary + batch.tgt_out.unsqueeze(2))
-        t = t * diagonal_prior(batch.src_keep, words) * (words.unsqueeze(2) & batch.src_keep.unsqueeze(1))
+        prior: Float[Tensor, "B T S"] = diagonal_prior(batch.src_keep, words)
+        t = t * prior * (words.unsqueeze(2) & batch.src_keep.unsqueeze(1))
         total = t.sum(dim=2, keepdim=True)
         return t / total.where(total > 0, 1.0)
 
