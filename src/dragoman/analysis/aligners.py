@@ -1,4 +1,4 @@
-"""Word alignments without a neural network: the diagonal, and IBM Model 1."""
+"""Word alignments without a neural network: the diagonal, IBM Model 1 and fast_align."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from dragoman.analysis.lexicon import Lexicon, Words
 from dragoman.metrics.alignment_error_rate import Link
+from dragoman.models.diagonal_prior import diagonal_prior
 
 
 def diagonal(S: int, T: int) -> list[Link]:
@@ -17,6 +18,12 @@ def diagonal(S: int, T: int) -> list[Link]:
 def ibm1_links(src: Words, tgt: Words, lexicon: Lexicon) -> list[Link]:
     """Link each target word to argmax_i t(y | x_i), or to none if that is the empty word or 0 for all."""
     return best_links(lexicon.t(src, tgt))
+
+
+def fast_align_links(src: Words, tgt: Words, lexicon: Lexicon) -> list[Link]:
+    """Link each target word to argmax_i p(a_j = i) t(y_j | x_i): a lexicon learned with the same prior."""
+    keep = np.ones((1, len(src) + 1), bool), np.ones((1, len(tgt)), bool)
+    return best_links(lexicon.t(src, tgt) * diagonal_prior(*keep)[0])
 
 
 def best_links(weights: NDArray[np.float64]) -> list[Link]:

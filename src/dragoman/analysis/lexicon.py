@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.data.padding import pad_pairs
-from dragoman.models.ibm1 import PaddedPairs, learn
+from dragoman.models.ibm1 import PaddedPairs, Prior, learn, uniform
 from dragoman.text.specials import EOS, SPECIALS, UNK
 
 Words = Sequence[str]
@@ -24,12 +24,14 @@ LEAST_COUNT = 2  # a word that occurs less often is not in the lexicon
 class Lexicon:
     """t(y | x) of words. The empty word of the source is </s>."""
 
-    def __init__(self, pairs: Sequence[WordPair], iterations: int = ITERATIONS) -> None:
+    def __init__(
+        self, pairs: Sequence[WordPair], iterations: int = ITERATIONS, prior: Prior = uniform
+    ) -> None:
         self.src = vocabulary(words for words, _ in pairs)
         self.tgt = vocabulary(words for _, words in pairs)
         self.V = len(SPECIALS) + len(self.tgt)
         by_length = sorted(pairs, key=lambda pair: (len(pair[0]), len(pair[1])))
-        self.table = learn(partial(self._batches, by_length), self.V, iterations)
+        self.table = learn(partial(self._batches, by_length), self.V, iterations, prior=prior)
         self._best = np.zeros(len(SPECIALS) + len(self.src))
         np.maximum.at(self._best, self.table.keys // self.V, self.table.t)
 
