@@ -1,11 +1,11 @@
 """Are the defaults right for the data at hand? Parts of Tatoeba and Multi30k, the default and others.
 
     python benchmarks/defaults.py OUT --pairs 300 3000 --budget 4m [--presets auto rnn-small …]
-                                      [--set training.batch_tokens=512 training.batch_tokens=1024 …]
+                                      [--set training.batch_tokens=512 "training.batch_tokens=512 text.size=3000" …]
 
 Each run is `dragoman train --budget`, as a user types it, then `dragoman score`. English to German: up to
 3,000 and from 100,000 pairs are drawn from Tatoeba, others are the first of Multi30k. `--set` tries each of
-these settings with each preset, besides the default. OUT keeps what is done.
+these settings, or groups of settings, with each preset instead of the default. OUT keeps what is done.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -58,9 +59,9 @@ def corpora(home: Path, pairs: int) -> tuple[list[str], list[str], list[str]]:
 
 def measure(home: Path, pairs: int, budget: str, preset: str, setting: str) -> tuple[str, int, str, str]:
     train, valid, test = corpora(home / f"{pairs}", pairs)
-    out = home / f"{pairs}" / "-".join(filter(None, (preset, budget, setting.replace("=", "-"))))
+    out = home / f"{pairs}" / "-".join(filter(None, (preset, budget, re.sub("[= ]", "-", setting))))
     if not (out / "model").exists():
-        settings = [f"model.preset={preset}", *([setting] if setting else [])]
+        settings = [f"model.preset={preset}", *setting.split()]
         command = [*DRAGOMAN, "train", *train, "--valid", *valid, "-o", str(out), "--budget", budget]
         subprocess.run([*command, "--yes", *settings], check=True, stderr=subprocess.DEVNULL)
     scored = subprocess.run([*DRAGOMAN, "score", str(out), *test, "--json"], check=True, capture_output=True)
@@ -81,7 +82,7 @@ def main() -> None:
     parser.add_argument("--presets", nargs="+", default=PRESETS)
     parser.add_argument("--set", nargs="+", default=[])
     args = parser.parse_args()
-    print("| pairs | run | updates | BLEU (95 %) | chrF (95 %) |\n|---|---|---|---|---|")
+    print("| pairs | run | updates | BLEU (95 %) | chrF (95 %) |\n|---|---|---|---|---|", flush=True)
     for pairs in args.pairs:
         for preset in args.presets:
             for setting in args.set or [""]:
