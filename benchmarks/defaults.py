@@ -1,7 +1,7 @@
 """Are the defaults right for the data at hand? Parts of Tatoeba and Multi30k, the default and others.
 
     python benchmarks/defaults.py OUT --pairs 300 3000 --budget 4m [--presets auto rnn-small …]
-                                      [--set training.batch_tokens=512 "training.batch_tokens=512 text.size=3000" …]
+                                      [--set text.size=3000 "text.size=3000 training.batch_tokens=512" …]
 
 Each run is `dragoman train --budget`, as a user types it, then `dragoman score`. English to German: up to
 3,000 and from 100,000 pairs are drawn from Tatoeba, others are the first of Multi30k. `--set` tries each of

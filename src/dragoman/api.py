@@ -68,7 +68,8 @@ def train(
     if budget is not None:  # it replaces lengths in updates from a settings file
         base = merge(base, {"training": {**dict.fromkeys(IN_UPDATES), "budget": budget}})
     with in_python():
-        chosen = load_config(file, base=merge(base, tree(settings)), elsewhere="dragoman.train")
+        resumed = None if force else home
+        chosen = load_config(file, base=merge(base, tree(settings)), elsewhere="dragoman.train", run=resumed)
     return trained(chosen, home, listener, progress, force=force)
 
 

@@ -16,6 +16,7 @@ from dragoman.config.auto_preset import (
     default_vocabulary_size,
     guess_pairs,
 )
+from dragoman.config.dump import to_toml
 from dragoman.config.load import load
 
 
@@ -119,6 +120,37 @@ def test_few_pairs_have_few_sub_words(pairs: int, size: int) -> None:
 )
 def test_few_pairs_have_small_batches(pairs: int, tokens: int) -> None:
     assert default_batch_tokens(pairs) == tokens
+
+
+@pytest.mark.parametrize(
+    ("minutes", "cores", "size", "tokens"),
+    [(1, 1, 500, 512), (3, 2, 3_000, 512), (12, 2, 8_000, 2048), (60, 2, 8_000, 4096)],
+)
+def test_little_time_has_few_sub_words_and_small_batches(
+    minutes: int, cores: int, size: int, tokens: int
+) -> None:
+    time = 60.0 * minutes * cores
+    assert (default_vocabulary_size(150_000, time), default_batch_tokens(150_000, time)) == (size, tokens)
+
+
+def test_an_unfinished_run_keeps_what_it_chose(tmp_path: Path) -> None:
+    pairs, run = tmp_path / "pairs.tsv", tmp_path / "run"
+    pairs.write_text("a b\tc d\n" * 150_000)
+    data = {"data": {"train": [str(pairs)]}}
+    short = load(None, ["training.budget=1m"], data)
+    (run / "checkpoints" / "step-00000100").mkdir(parents=True)
+    (run / "settings.toml").write_text(to_toml(short), encoding="utf-8")
+    week = ["training.budget=168h"]
+    resumed, other = load(None, week, data, run=run), load(None, week, data)
+    assert resumed.model == short.model
+    assert resumed.text == short.text
+    assert resumed.training.batch_tokens == short.training.batch_tokens
+    assert other.model.preset != short.model.preset
+    assert other.text.size > short.text.size
+    assert other.training.batch_tokens > short.training.batch_tokens
+    assert load(None, [*week, "training.batch_tokens=999"], data, run=run).training.batch_tokens == 999
+    (run / "model").mkdir()  # it is finished
+    assert load(None, week, data, run=run) == other
 
 
 def config(pairs: Path, *overrides: str) -> tuple[str, int, float, int]:

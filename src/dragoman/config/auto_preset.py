@@ -1,4 +1,7 @@
-"""Defaults that depend on the data: `model.preset = "auto"`, vocabulary size, batch size, learning rate."""
+"""Defaults that depend on data and time: `model.preset = "auto"`, vocabulary, batch size, learning rate.
+
+Time is the budget in core-seconds: seconds times cores.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,9 @@ SMALLEST, LARGEST = 500, 8_000  # sub-words
 WIDEST_STEP = 4e-3
 SMALLEST_BATCH, LARGEST_BATCH = 512, 4096  # tokens
 BATCH_PER_PAIR = 0.4  # batch tokens per training pair: about fifty updates per epoch
+TOKEN_SECONDS = 4e-4  # of one core for a token of transformer-tiny, roughly
+ENOUGH_UPDATES = 2000  # smaller batches are better than fewer updates
+ENOUGH_OCCURRENCES = 300  # of a sub-word in training, on average
 
 
 class AutoPreset(NamedTuple):
@@ -29,8 +35,8 @@ class AutoPreset(NamedTuple):
     why: str
 
 
-def choose(pairs: int, cores: int, budget: float = math.inf) -> AutoPreset:
-    """Return a preset by the amount of data, the cores and the time budget in seconds.
+def choose(pairs: int, cores: int, time: float = math.inf) -> AutoPreset:
+    """Return a preset by the amount of data, the cores and the time.
 
     More data justify a larger model, which needs a faster machine or more time. GPUs are not used yet.
     """
@@ -40,7 +46,7 @@ def choose(pairs: int, cores: int, budget: float = math.inf) -> AutoPreset:
     if pairs < FEW:
         few = f"{shown} are few: a larger model would overfit"
         return AutoPreset("transformer-tiny", f"{few}; model.preset=transformer-small is larger")
-    if budget * cores < FULL_BUDGET:
+    if time < FULL_BUDGET:
         more = (
             f"with {FULL_BUDGET / cores / 3600:.2g} hours or more, model.preset=transformer-small is better"
         )
@@ -61,19 +67,19 @@ def choose(pairs: int, cores: int, budget: float = math.inf) -> AutoPreset:
     )
 
 
-def default_vocabulary_size(pairs: int) -> int:
+def default_vocabulary_size(pairs: int, time: float = math.inf) -> int:
     """Return a size at which sub-words are frequent enough: 6,000 for the 29,000 pairs of Multi30k."""
-    if not pairs:
-        return LARGEST
-    return min(LARGEST, max(SMALLEST, round(35 * math.sqrt(pairs) / 100) * 100))
+    by_data = 35 * math.sqrt(pairs) if pairs else LARGEST
+    by_time = time / TOKEN_SECONDS / ENOUGH_OCCURRENCES
+    return round(min(LARGEST, max(SMALLEST, min(by_data, by_time))) / 100) * 100
 
 
-def default_batch_tokens(pairs: int) -> int:
-    """Return a batch size, a power of two: with little data, more and smaller updates are better (Sennrich &
-    Zhang 2019)."""
-    if not pairs:
-        return LARGEST_BATCH
-    return 1 << round(math.log2(min(LARGEST_BATCH, max(SMALLEST_BATCH, BATCH_PER_PAIR * pairs))))
+def default_batch_tokens(pairs: int, time: float = math.inf) -> int:
+    """Return a batch size, a power of two: with little data or time, more and smaller updates are better
+    (Sennrich & Zhang 2019)."""
+    by_data = BATCH_PER_PAIR * pairs if pairs else LARGEST_BATCH
+    by_time = time / TOKEN_SECONDS / ENOUGH_UPDATES
+    return 1 << round(math.log2(min(LARGEST_BATCH, max(SMALLEST_BATCH, min(by_data, by_time)))))
 
 
 def default_learning_rate(encoder: Any) -> float | None:

@@ -64,16 +64,18 @@ def load(
     elsewhere: str = "the command line",
     *,
     read_bytes: Read = Path.read_bytes,
+    run: Path | None = None,
 ) -> Config:
     """Load the settings: the preset, overridden by the file, by `base` and by `overrides`, in this order.
 
-    `elsewhere` names the origin of `base` in error messages.
+    `elsewhere` names the origin of `base` in error messages. If `run` has an unfinished run, defaults that
+    depend on data, machine and time are as it chose them.
     """
     text = read(file, read_bytes) if file else ""
     table = merge(from_here(parse(text, file), file.parent) if file else {}, base or {})
     over, given = parsed(overrides)
     whole, places = merge(table, over), Places(file, text, given, elsewhere)
-    config = validate(whole, places)
+    config = validate(whole, places, choices_of(run) if run else {})
     refuse_unused(config, over or table, places)  # an override may disable a setting of the file
     return config
 
@@ -101,13 +103,29 @@ def load_written(file: Path, read_bytes: Read) -> Config:
         ) from error
 
 
-def validate(table: Table, places: Places | None = None) -> Config:
-    places = places or Places()
+def validate(table: Table, places: Places | None = None, chosen: Table | None = None) -> Config:
+    """`chosen` are values of an unfinished run, for defaults that depend on data, machine and time."""
+    places, chosen = places or Places(), chosen or {}
     table = with_source_defaults(with_task_defaults(table))
     pairs = guess_pairs(corpora_of(table.get("data")))
-    return checked(
-        Config, with_objective(with_data_defaults(with_preset(table, pairs, places), pairs)), places
-    )
+    time = cores() * budget_of(table.get("training"))
+    table = with_preset(table, pairs, time, chosen, places)
+    return checked(Config, with_objective(with_data_defaults(table, pairs, time, chosen)), places)
+
+
+def choices_of(run: Path) -> Table:
+    """Return what an unfinished run chose by data, machine and time; an empty table if there is none."""
+    file = run / "settings.toml"
+    is_begun = file.is_file() and any((run / "checkpoints").glob("step-*"))
+    if not is_begun or (run / "model").exists():
+        return {}
+    was = load_written(file, Path.read_bytes)
+    return {
+        "preset": was.model.preset,
+        "why": was.model.why,
+        "size": was.text.size,
+        "batch_tokens": was.training.batch_tokens,
+    }
 
 
 def with_changes(search: SearchConfig, changes: Mapping[str, Any]) -> SearchConfig:
@@ -247,13 +265,14 @@ def with_source_defaults(table: Table) -> Table:
     return merge({"model": {"src_embedding": {"kind": part}, "tied": "target"}}, table)
 
 
-def with_preset(table: Table, pairs: int, places: Places) -> Table:
+def with_preset(table: Table, pairs: int, time: float, chosen: Table, places: Places) -> Table:
     model = table.get("model", {})
     if not isinstance(model, dict):
         return table
     name = model.get("preset", ModelConfig.model_fields["preset"].default)
     if name == AUTO:
-        name, why = choose(pairs, cores(), budget_of(table.get("training")))
+        by_data = choose(pairs, cores(), time)
+        name, why = chosen.get("preset", by_data.preset), chosen.get("why", by_data.why)
         model = {**model, "preset": name, "why": why}
     if not isinstance(name, str) or name not in PRESETS:
         close = nearest(str(name), (*PRESETS, AUTO))
@@ -274,17 +293,18 @@ def budget_of(training: Any) -> float:
         return math.inf
 
 
-def with_data_defaults(table: Table, pairs: int) -> Table:
-    """Set vocabulary and batch size by the data, and the learning rate by the model, if they are unset."""
+def with_data_defaults(table: Table, pairs: int, time: float, chosen: Table) -> Table:
+    """Set vocabulary and batch size by data and time, and the learning rate by the model, if not set."""
     text, training = table.get("text", {}), table.get("training", {})
     if isinstance(text, dict) and not {"size", "file", "src", "tgt"} & text.keys():
         kind = text.get("kind", TextConfig.model_fields["kind"].default)
-        size = default_vocabulary_size(pairs) if kind in LEARNED else None
+        size = chosen.get("size", default_vocabulary_size(pairs, time)) if kind in LEARNED else None
         table = {**table, "text": {**text, "size": size}} if size else table
     model = table.get("model")
     lr = default_learning_rate(model.get("encoder")) if isinstance(model, dict) else None
     if isinstance(training, dict):
-        defaults = {"batch_tokens": default_batch_tokens(pairs), **({"lr": lr} if lr else {})}
+        batch_tokens = chosen.get("batch_tokens", default_batch_tokens(pairs, time))
+        defaults = {"batch_tokens": batch_tokens, **({"lr": lr} if lr else {})}
         table = {**table, "training": {**defaults, **training}}
     return table
 

@@ -41,7 +41,8 @@ def run(args: argparse.Namespace) -> int:
 
     use_passive_waiting()
     sources = resolve_inputs(args)
-    config = load(sources.settings, sources.overrides, sources.implied)
+    resumed = None if args.force else sources.out
+    config = load(sources.settings, sources.overrides, sources.implied, run=resumed)
     if sources.settings == sources.out / "settings.toml":
         refuse_moved(config, sources.settings, sources.out)
     with needs_extra("Training needs PyTorch, which is not installed.", "train"):
