@@ -18,6 +18,7 @@ from dragoman.config.auto_preset import (
 )
 from dragoman.config.dump import to_toml
 from dragoman.config.load import load
+from dragoman.config.objective import TeacherForcingPart
 
 
 @pytest.mark.parametrize(
@@ -36,6 +37,22 @@ def test_more_data_and_a_faster_machine_give_a_larger_model(
     assert isinstance(sized, AutoPreset)
     assert sized.preset == preset
     assert why in sized.why
+
+
+@pytest.mark.parametrize(
+    ("pairs", "minutes", "preset"),
+    [
+        (300, 30, "transformer-tiny"),  # hundreds of epochs: dropout matters more than speed
+        (29_000, 6, "transformer-micro"),
+        (29_000, 24, "transformer-micro"),
+        (29_000, 120, "transformer-tiny"),
+        (150_000, 24, "transformer-micro"),
+        (150_000, 120, "transformer-tiny"),
+        (150_000, 1_000, "transformer-small"),
+    ],
+)
+def test_little_time_has_a_small_model(pairs: int, minutes: int, preset: str) -> None:
+    assert choose(pairs, 1, 60.0 * minutes).preset == preset
 
 
 @pytest.mark.parametrize(
@@ -124,13 +141,30 @@ def test_few_pairs_have_small_batches(pairs: int, tokens: int) -> None:
 
 @pytest.mark.parametrize(
     ("minutes", "cores", "size", "tokens"),
-    [(1, 1, 500, 512), (3, 2, 3_000, 512), (12, 2, 8_000, 2048), (60, 2, 8_000, 4096)],
+    [(1, 1, 500, 1024), (3, 2, 3_000, 1024), (12, 2, 8_000, 2048), (60, 2, 8_000, 4096)],
 )
 def test_little_time_has_few_sub_words_and_small_batches(
     minutes: int, cores: int, size: int, tokens: int
 ) -> None:
     time = 60.0 * minutes * cores
     assert (default_vocabulary_size(150_000, time), default_batch_tokens(150_000, time)) == (size, tokens)
+
+
+@pytest.mark.parametrize(
+    ("settings", "weight"),
+    [
+        (["training.budget=10m"], 0.5),
+        (["training.budget=1000h"], 0.0),
+        ([], 0.0),
+        (["training.budget=10m", "model.preset=rnn-small"], 0.0),
+        (["training.budget=10m", "training.objective.alignment=0.0"], 0.0),
+        (["training.budget=10m", "training.objective.coverage=0.1"], 0.0),
+    ],
+)
+def test_in_little_time_alignments_guide_a_transformer(settings: list[str], weight: float) -> None:
+    objective = load(None, settings, {"data": {"train": ["a.tsv"]}}).training.objective
+    assert isinstance(objective, TeacherForcingPart)
+    assert objective.alignment == weight
 
 
 def test_an_unfinished_run_keeps_what_it_chose(tmp_path: Path) -> None:
@@ -145,6 +179,8 @@ def test_an_unfinished_run_keeps_what_it_chose(tmp_path: Path) -> None:
     assert resumed.model == short.model
     assert resumed.text == short.text
     assert resumed.training.batch_tokens == short.training.batch_tokens
+    assert resumed.training.objective == short.training.objective
+    assert other.training.objective != short.training.objective
     assert other.model.preset != short.model.preset
     assert other.text.size > short.text.size
     assert other.training.batch_tokens > short.training.batch_tokens
@@ -172,9 +208,9 @@ def test_a_short_budget_has_a_small_model(tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.tsv"
     pairs.write_bytes(b"x\ty\n" * 150_000)
     assert config(pairs)[0] == "transformer-small"
-    assert config(pairs, "training.budget=15m")[0] == "transformer-tiny"
+    assert config(pairs, "training.budget=1m")[0] == "transformer-micro"
     assert config(pairs, "training.budget=30h")[0] == "transformer-small"
-    assert choose(150_000, 2, 900).why.endswith(
+    assert choose(150_000, 2, 7200.0).why.endswith(
         "with 2 hours or more, model.preset=transformer-small is better"
     )
     assert config(pairs, "text.kind=char")[1] == 8000  # an alphabet has the size it has

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from dragoman.tasks.load import TaskModel
 
 # Options that every task has; others belong to translation.
-RUN = {"model", "text", "file", "output", "json", "runtime", "device", "literal", "languages", "batch"}
+RUN = {"model", "text", "file", "output", "json", "runtime", "device", "literal", "languages"}
 SCORE = {"what", "languages", "json", "runtime", "device", "save", "lowercase"}
-SEARCH = {"nbest", "sample", "continued", "lm", "lm_weight"}  # of models whose answers are searched
+SEARCH = {"batch", "nbest", "sample", "continued", "lm", "lm_weight"}  # of models whose answers are searched
 MEASURED = {"metrics", "show_edits", "edit_costs"}  # of models whose answers have references
 TEXT = {"context", "stride"}  # of models that say how likely a text is
 GLOBAL = {"verb", "debug", "quiet", "run", "started"}

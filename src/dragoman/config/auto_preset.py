@@ -19,15 +19,18 @@ XLIFF = (b"<trans-unit", b"<segment")
 UNITS = {".tmx": (b"<tu ", b"<tu>"), ".xlf": XLIFF, ".xliff": XLIFF, ".po": (b"\nmsgid ",)}
 FEW, MANY = 100_000, 2_000_000  # pairs
 CORES = 16
-FULL_BUDGET = 4 * 3600.0  # core-seconds that a model larger than the smallest needs
+SHORT_BUDGET, FULL_BUDGET = 3600.0, 4 * 3600.0  # core-seconds that transformer-tiny and -small need
+FEW_EPOCHS, TOKENS_PER_PAIR = 20, 12
 LEARNED = ("bpe", "unigram")
 SMALLEST, LARGEST = 500, 8_000  # sub-words
 WIDEST_STEP = 4e-3
 SMALLEST_BATCH, LARGEST_BATCH = 512, 4096  # tokens
 BATCH_PER_PAIR = 0.4  # batch tokens per training pair: about fifty updates per epoch
 TOKEN_SECONDS = 4e-4  # of one core for a token of transformer-tiny, roughly
-ENOUGH_UPDATES = 2000  # smaller batches are better than fewer updates
+ENOUGH_UPDATES = 2000  # smaller batches are better than fewer updates,
+SMALLEST_FAST_BATCH = 1024  # but below this size updates hardly take less time
 ENOUGH_OCCURRENCES = 300  # of a sub-word in training, on average
+GUIDED = 0.5
 
 
 class AutoPreset(NamedTuple):
@@ -43,6 +46,11 @@ def choose(pairs: int, cores: int, time: float = math.inf) -> AutoPreset:
     if not pairs:  # unknown
         return AutoPreset("transformer-small", "")
     shown = f"about {float(f'{pairs:.2g}'):,.0f} pairs"
+    if time < SHORT_BUDGET and time / TOKEN_SECONDS < FEW_EPOCHS * TOKENS_PER_PAIR * pairs:
+        few = f"{shown} are read few times: a smaller model learns more in so little time"
+        return AutoPreset(
+            "transformer-micro", f"{few}; with more time, model.preset=transformer-tiny is better"
+        )
     if pairs < FEW:
         few = f"{shown} are few: a larger model would overfit"
         return AutoPreset("transformer-tiny", f"{few}; model.preset=transformer-small is larger")
@@ -78,7 +86,7 @@ def default_batch_tokens(pairs: int, time: float = math.inf) -> int:
     """Return a batch size, a power of two: with little data or time, more and smaller updates are better
     (Sennrich & Zhang 2019)."""
     by_data = BATCH_PER_PAIR * pairs if pairs else LARGEST_BATCH
-    by_time = time / TOKEN_SECONDS / ENOUGH_UPDATES
+    by_time = max(SMALLEST_FAST_BATCH, time / TOKEN_SECONDS / ENOUGH_UPDATES)
     return 1 << round(math.log2(min(LARGEST_BATCH, max(SMALLEST_BATCH, min(by_data, by_time)))))
 
 
@@ -87,6 +95,17 @@ def default_learning_rate(encoder: Any) -> float | None:
     is_transformer = isinstance(encoder, Mapping) and encoder.get("kind") == "transformer"
     width = encoder.get("width") if is_transformer else None
     return min(WIDEST_STEP, 0.5 / width) if isinstance(width, int) and width > 0 else None
+
+
+def default_alignment(table: Mapping[str, Any], time: float) -> float:
+    """Return the weight of word alignments that guide the attention: in little time a Transformer learns more
+    with them."""
+    data, model = table.get("data"), table.get("model")
+    decoder = model.get("decoder") if isinstance(model, Mapping) else None
+    is_text = not (isinstance(data, Mapping) and "source" in data)
+    is_transformer = isinstance(decoder, Mapping) and decoder.get("kind") == "transformer"
+    is_translation = table.get("task", "translate") == "translate"
+    return GUIDED if time < FULL_BUDGET and is_translation and is_text and is_transformer else 0.0
 
 
 def corpora_of(data: Any) -> list[list[Path]]:

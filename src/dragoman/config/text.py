@@ -26,7 +26,7 @@ class Units(Section):
         le=1_000_000,
         description=(
             "Maximum vocabulary size; sub-words need at least 260 plus the alphabet. If unset, the number of "
-            "sub-words is 35 · √pairs, between 500 and 8,000."
+            "sub-words is 35 · √pairs, between 500 and 8,000; with a short budget it is smaller."
         ),
     )
     file: str | None = Field(

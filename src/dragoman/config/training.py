@@ -48,7 +48,7 @@ class TrainingConfig(Section):
         ge=2,
         description=(
             "Tokens per update on the longer side, including padding, over all ranks; some batches have a "
-            "few per cent more. If unset, corpora of less than 7,000 pairs use fewer."
+            "few per cent more. If unset, corpora of less than 7,000 pairs and short budgets use fewer."
         ),
     )
     micro_batches: int | None = Field(
