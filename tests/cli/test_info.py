@@ -137,7 +137,7 @@ def test_presets_are_listed_with_their_sizes(capsys: pytest.CaptureFixture[str])
     assert main(["info", "--presets"]) == 0
     lines = capsys.readouterr().out.strip().split("\n")
     assert [line.split()[0] for line in lines] == ["auto", *PRESETS]
-    assert "4+4 layers × width 128" in lines[1]
+    assert "2+2 layers × width 128" in lines[1]
 
 
 def test_nothing_asked_says_what_can_be(capsys: pytest.CaptureFixture[str]) -> None:

@@ -427,13 +427,6 @@ def test_plan_of_a_budget_says_how_many_updates_fit() -> None:
     assert "about 12,000 updates of 4,096 tokens, 40% of the data, as many as fit" in text
 
 
-def test_plan_says_what_guides_the_attention() -> None:
-    guided = config(training={"budget": "10m"})
-    said = "word alignments guide its attention"
-    assert said in "\n".join(plan_text.describe(plan(), guided, Path("m"), PREPARED))
-    assert said not in "\n".join(plan_text.describe(plan(), config(), Path("m"), PREPARED))
-
-
 def test_plan_says_when_the_learning_rate_hardly_arrives() -> None:
     rising = plan(updates=100, warmup=60)
     text = "\n".join(plan_text.describe(rising, config(), Path("m"), PREPARED))

@@ -18,7 +18,6 @@ from dragoman.config.auto_preset import (
 )
 from dragoman.config.dump import to_toml
 from dragoman.config.load import load
-from dragoman.config.objective import TeacherForcingPart
 
 
 @pytest.mark.parametrize(
@@ -150,23 +149,6 @@ def test_little_time_has_few_sub_words_and_small_batches(
     assert (default_vocabulary_size(150_000, time), default_batch_tokens(150_000, time)) == (size, tokens)
 
 
-@pytest.mark.parametrize(
-    ("settings", "weight"),
-    [
-        (["training.budget=10m"], 0.5),
-        (["training.budget=1000h"], 0.0),
-        ([], 0.0),
-        (["training.budget=10m", "model.preset=rnn-small"], 0.0),
-        (["training.budget=10m", "training.objective.alignment=0.0"], 0.0),
-        (["training.budget=10m", "training.objective.coverage=0.1"], 0.0),
-    ],
-)
-def test_in_little_time_alignments_guide_a_transformer(settings: list[str], weight: float) -> None:
-    objective = load(None, settings, {"data": {"train": ["a.tsv"]}}).training.objective
-    assert isinstance(objective, TeacherForcingPart)
-    assert objective.alignment == weight
-
-
 def test_an_unfinished_run_keeps_what_it_chose(tmp_path: Path) -> None:
     pairs, run = tmp_path / "pairs.tsv", tmp_path / "run"
     pairs.write_text("a b\tc d\n" * 150_000)
@@ -179,8 +161,6 @@ def test_an_unfinished_run_keeps_what_it_chose(tmp_path: Path) -> None:
     assert resumed.model == short.model
     assert resumed.text == short.text
     assert resumed.training.batch_tokens == short.training.batch_tokens
-    assert resumed.training.objective == short.training.objective
-    assert other.training.objective != short.training.objective
     assert other.model.preset != short.model.preset
     assert other.text.size > short.text.size
     assert other.training.batch_tokens > short.training.batch_tokens

@@ -30,7 +30,6 @@ TOKEN_SECONDS = 4e-4  # of one core for a token of transformer-tiny, roughly
 ENOUGH_UPDATES = 2000  # smaller batches are better than fewer updates,
 SMALLEST_FAST_BATCH = 1024  # but below this size updates hardly take less time
 ENOUGH_OCCURRENCES = 300  # of a sub-word in training, on average
-GUIDED = 0.5
 
 
 class AutoPreset(NamedTuple):
@@ -95,17 +94,6 @@ def default_learning_rate(encoder: Any) -> float | None:
     is_transformer = isinstance(encoder, Mapping) and encoder.get("kind") == "transformer"
     width = encoder.get("width") if is_transformer else None
     return min(WIDEST_STEP, 0.5 / width) if isinstance(width, int) and width > 0 else None
-
-
-def default_alignment(table: Mapping[str, Any], time: float) -> float:
-    """Return the weight of word alignments that guide the attention: in little time a Transformer learns more
-    with them."""
-    data, model = table.get("data"), table.get("model")
-    decoder = model.get("decoder") if isinstance(model, Mapping) else None
-    is_text = not (isinstance(data, Mapping) and "source" in data)
-    is_transformer = isinstance(decoder, Mapping) and decoder.get("kind") == "transformer"
-    is_translation = table.get("task", "translate") == "translate"
-    return GUIDED if time < FULL_BUDGET and is_translation and is_text and is_transformer else 0.0
 
 
 def corpora_of(data: Any) -> list[list[Path]]:

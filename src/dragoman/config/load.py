@@ -16,7 +16,6 @@ from dragoman.config.auto_preset import (
     LEARNED,
     choose,
     corpora_of,
-    default_alignment,
     default_batch_tokens,
     default_learning_rate,
     default_vocabulary_size,
@@ -111,7 +110,7 @@ def validate(table: Table, places: Places | None = None, chosen: Table | None = 
     pairs = guess_pairs(corpora_of(table.get("data")))
     time = cores() * budget_of(table.get("training"))
     table = with_data_defaults(with_preset(table, pairs, time, chosen, places), pairs, time, chosen)
-    return checked(Config, with_objective(table, time, chosen), places)
+    return checked(Config, with_objective(table), places)
 
 
 def choices_of(run: Path) -> Table:
@@ -126,7 +125,6 @@ def choices_of(run: Path) -> Table:
         "why": was.model.why,
         "size": was.text.size,
         "batch_tokens": was.training.batch_tokens,
-        "alignment": getattr(was.training.objective, "alignment", 0.0),
     }
 
 
@@ -311,20 +309,13 @@ def with_data_defaults(table: Table, pairs: int, time: float, chosen: Table) -> 
     return table
 
 
-def with_objective(table: Table, time: float, chosen: Table) -> Table:
-    """Set the default kind of an objective without one, so that its weights can be set alone.
-
-    Without an objective, set the weight of word alignments by the time.
-    """
-    training = table.get("training", {})
-    if not isinstance(training, dict):
+def with_objective(table: Table) -> Table:
+    """Set the default kind of an objective without one, so that its weights can be set alone."""
+    training = table.get("training")
+    objective = training.get("objective") if isinstance(training, dict) else None
+    if not isinstance(training, dict) or not isinstance(objective, dict):
         return table
-    kind, objective = TrainingConfig.model_fields["objective"].default.kind, training.get("objective")
-    if objective is None:
-        alignment = chosen.get("alignment", default_alignment(table, time))
-        objective = {"alignment": alignment} if alignment else {}
-    if not isinstance(objective, dict):
-        return table
+    kind = TrainingConfig.model_fields["objective"].default.kind
     return {**table, "training": {**training, "objective": {"kind": kind, **objective}}}
 
 

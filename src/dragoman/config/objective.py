@@ -18,12 +18,7 @@ class AttentionTerms(Section):
         description="Weight of the coverage loss, which penalizes attending to a source token repeatedly.",
     )
     alignment: float = Field(
-        default=0.0,
-        ge=0,
-        description=(
-            "Weight of the loss that guides attention towards word alignments. If no objective is set, it is "
-            "0.5 for a Transformer that translates text within a budget of less than four core-hours."
-        ),
+        default=0.0, ge=0, description="Weight of the loss that guides attention towards word alignments."
     )
 
     @property

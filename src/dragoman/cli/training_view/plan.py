@@ -8,7 +8,6 @@ from pathlib import Path
 from dragoman.cli.format import duration, format_bytes, format_count, plural, span
 from dragoman.cli.model_text import exports, in_full, units
 from dragoman.cli.training_view.preparation import left_out
-from dragoman.config.objective import AttentionTerms
 from dragoman.config.presets import preset_of
 from dragoman.config.root import Config
 from dragoman.data.build import DataFacts
@@ -34,8 +33,6 @@ def describe(plan: Plan, config: Config, out: Path, prepared: DataFacts) -> Iter
     yield f"  model   {in_full(config.model)}"
     if config.model.why and (preset := preset_of(config.model)):
         yield f"          {preset}: {config.model.why}"
-    if isinstance(config.training.objective, AttentionTerms) and config.training.objective.alignment:
-        yield "          word alignments guide its attention"
     parameters = format_count(plan.parameters)
     yield f"          {parameters} parameters · {units(config, prepared['vocabulary'])}"
     yield f"  data    {plural(plan.pairs, 'pair')} · {format_count(prepared['tgt_tokens'])} target tokens"
