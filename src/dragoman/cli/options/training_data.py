@@ -51,7 +51,7 @@ def resolve_inputs(args: argparse.Namespace) -> TrainInputs:
         implied["data"]["skip_bad"] = True
     if args.budget:
         implied["training"] = dict.fromkeys(IN_UPDATES)  # the budget replaces those of a settings file
-        overrides.append(f"training.budget={args.budget}")
+        overrides.insert(0, f"training.budget={args.budget}")  # one that is typed in full wins
     return TrainInputs(settings, implied, overrides, out)
 
 

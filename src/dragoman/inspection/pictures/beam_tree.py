@@ -24,6 +24,7 @@ NUMBER, SCORE = (
     6 * LETTER,
 )  # the widths of a probability after its token, and of a score after that
 ROOM = 1150.0  # the width of a row
+BOLD = 1.12  # how much wider bold letters are
 START = "<s>"
 
 Column = list[BeamNode]
@@ -82,12 +83,12 @@ def layout(tree: BeamTree) -> tuple[dict[int, Place], dict[int, Place]]:
         begin = repeated if places else places
         x = MARGIN
         for y, number in zip(heights(middle, len(parents)), parents, strict=True):
-            end = x + LETTER * width(label(tokens[number]))
+            end = x + token_width(tokens[number])
             begin[number] = Place(x, end, end, y)
         x = max(begin[number].right for number in parents) + GAP
         for column in row:
             for y, node in zip(heights(middle, len(column)), column, strict=True):
-                end = x + LETTER * width(label(node.token))
+                end = x + token_width(node.token)
                 places[node.number] = Place(x, end, x + width_of(node, tree), y)
             x = max(places[node.number].right for node in column) + GAP
         top = middle + ROW * (max(map(len, row)) + 1) / 2
@@ -102,7 +103,7 @@ def broken(columns: list[Column], tree: BeamTree) -> Iterator[list[Column]]:
         wide = max(width_of(node, tree) for node in column) + GAP
         if row and used + wide > ROOM:
             yield row
-            row, used = [], max(LETTER * width(label(node.token)) for node in row[-1]) + GAP
+            row, used = [], max(token_width(node.token) for node in row[-1]) + GAP
         row.append(column)
         used += wide
     yield row
@@ -110,7 +111,11 @@ def broken(columns: list[Column], tree: BeamTree) -> Iterator[list[Column]]:
 
 def width_of(node: BeamNode, tree: BeamTree) -> float:
     score = SCORE if node.number in tree.best else 0.0
-    return LETTER * width(label(node.token)) + NUMBER + score
+    return token_width(node.token) + NUMBER + score
+
+
+def token_width(token: str) -> float:
+    return BOLD * LETTER * width(label(token))
 
 
 def heights(middle: float, count: int) -> list[float]:
