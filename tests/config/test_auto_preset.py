@@ -140,7 +140,7 @@ def test_few_pairs_have_small_batches(pairs: int, tokens: int) -> None:
 
 @pytest.mark.parametrize(
     ("minutes", "cores", "size", "tokens"),
-    [(1, 1, 500, 1024), (3, 2, 3_000, 1024), (12, 2, 8_000, 2048), (60, 2, 8_000, 4096)],
+    [(1, 1, 800, 1024), (3, 2, 4_500, 1024), (12, 2, 8_000, 2048), (60, 2, 8_000, 4096)],
 )
 def test_little_time_has_few_sub_words_and_small_batches(
     minutes: int, cores: int, size: int, tokens: int

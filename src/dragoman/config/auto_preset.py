@@ -29,7 +29,7 @@ BATCH_PER_PAIR = 0.4  # batch tokens per training pair: about fifty updates per 
 TOKEN_SECONDS = 4e-4  # of one core for a token of transformer-tiny, roughly
 ENOUGH_UPDATES = 2000  # smaller batches are better than fewer updates,
 SMALLEST_FAST_BATCH = 1024  # but below this size updates hardly take less time
-ENOUGH_OCCURRENCES = 300  # of a sub-word in training, on average
+ENOUGH_OCCURRENCES = 200  # of a sub-word in training, on average
 
 
 class AutoPreset(NamedTuple):
