@@ -24,7 +24,7 @@ NUMBER, SCORE = (
     6 * LETTER,
 )  # the widths of a probability after its token, and of a score after that
 ROOM = 1150.0  # the width of a row
-BOLD = 1.12  # how much wider bold letters are
+BOLD = 1.2  # how much wider bold letters are
 START = "<s>"
 
 Column = list[BeamNode]
