@@ -116,16 +116,6 @@ class Decoder(Protocol):
 
 
 @runtime_checkable
-class ParallelAttentionDecoder(Decoder, Protocol):
-    """A decoder that computes the attention of a whole target at once."""
-
-    def forward_with_attention(
-        self, memory: Memory, tgt: Int[Tensor, "B T"]
-    ) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B T S"]]:
-        """Return the features, and the attention weights that `step` returns for each token."""
-
-
-@runtime_checkable
 class Head(Protocol):
     def __call__(self, h: Float[Tensor, "N D"]) -> Float[Tensor, "N V"]:
         """Return log p(y | h)."""

@@ -19,13 +19,18 @@ from dragoman.models.diagonal_prior import diagonal_prior_of
 from dragoman.models.ibm1 import PaddedPairs, TranslationTable, pair_keys, posterior
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.nn.dropout import noise
-from dragoman.protocols import Batch, ParallelAttentionDecoder
+from dragoman.protocols import Batch
 from dragoman.text.tokenizers.char import Char
 from dragoman.training.build import build_objective
 from dragoman.training.objectives.attention_losses import GuidedAlignmentLoss, coverage_loss
 from dragoman.training.objectives.model_tokens import sampled
 from dragoman.training.objectives.sampling_decay import constant
-from dragoman.training.objectives.scheduled_sampling import StepwiseObjective, Term, unroll
+from dragoman.training.objectives.scheduled_sampling import (
+    ParallelAttentionDecoder,
+    StepwiseObjective,
+    Term,
+    unroll,
+)
 from dragoman.training.objectives.teacher_forcing import Objective, teacher_forcing
 from dragoman.training.objectives.word_alignment import load_or_train_aligner
 from dragoman.training.optim.adam import Adam

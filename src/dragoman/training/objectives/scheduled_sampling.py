@@ -9,18 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 
 from dragoman.models.seq2seq import Seq2Seq
-from dragoman.protocols import Batch, LossSum, ParallelAttentionDecoder
+from dragoman.protocols import Batch, Decoder, LossSum, Memory
 from dragoman.shapes import Float, Int, Tensor
 from dragoman.training.objectives.model_tokens import NextToken, mix_with_reference
 from dragoman.training.objectives.sampling_decay import Decay
 
 Feed = Callable[[Tensor, Tensor], Tensor]  # (reference, features of the previous step) → next input
 Term = Callable[[Batch, Tensor], Tensor]  # (batch, attention) → a sum over target tokens
+
+
+@runtime_checkable
+class ParallelAttentionDecoder(Decoder, Protocol):
+    """A decoder that computes the attention of a whole target at once."""
+
+    def forward_with_attention(
+        self, memory: Memory, tgt: Int[Tensor, "B T"]
+    ) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B T S"]]:
+        """Return the features, and the attention weights that `step` returns for each token."""
 
 
 class DecoderOutput(NamedTuple):
