@@ -84,7 +84,8 @@ def rows(args: argparse.Namespace) -> Iterator[list[str]]:
         settings, dev = HERE / "spelling" / "transformer.toml", DATA / "spelling" / "dev.tsv"
         threads = f"training.threads={args.threads}"
         typed.train(out, settings, train, "--valid", dev, threads, budget=args.budget)
-        shares = [right(load(out), name, known) for name in TESTS]
+        model = load(out)
+        shares = [right(model, name, known) for name in TESTS]
         yield [corpus, f"{len(pairs):,}", f"{RunLog(out).minutes:.0f}", *shares]
     yield ["Norvig", "", "", "", "75 %", "68 %"]
 
