@@ -323,6 +323,13 @@ def test_micro_batches_follow_the_size_of_a_batch(batch_tokens: int, ranks: int,
     assert TrainingConfig(batch_tokens=batch_tokens, micro_batches=1).parts(ranks) == 1
 
 
+@pytest.mark.parametrize(
+    ("batch_tokens", "ranks", "parts"), [(64, 1, 1), (2048, 2, 2), (4096, 1, 2), (8192, 1, 4)]
+)
+def test_small_batches_are_whole_in_a_run_with_a_budget(batch_tokens: int, ranks: int, parts: int) -> None:
+    assert TrainingConfig(batch_tokens=batch_tokens, budget="5m").parts(ranks) == parts
+
+
 WRONG = [
     "abc", '""', "0,001", "2.5", "-1", "true", "nan", "1e400", "1979-05-27", "9" * 30,
     "[]", "[1, 2, 3]", '["a"]', "[[1]]", "[{}]", "{x = 1}",

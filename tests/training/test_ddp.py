@@ -63,7 +63,7 @@ def test_three_ranks_have_the_losses_of_one(
 ) -> None:
     tables = settings(words, part, parallel="ddp", micro_batches=micro_batches, **training)
     if head:
-        tables["model"]["head"] = head
+        tables["model"] |= {"head": head, "tied": "none"}
         tables["text"] = {"kind": "bpe", "size": 320}
     train(tables, tmp_path / "one")
     train(tables, tmp_path / "three", ranks=3)

@@ -51,9 +51,8 @@ def describe(report: CheckReport, languages: str, held: Mapping[str, Sequence[st
 
 
 def size(report: CheckReport) -> str:
-    if report.characters is None:
-        return f"{report.pairs:,} pairs"
-    return f"{report.pairs:,} lines, {report.characters:,} characters"
+    counted = plural(report.pairs, noun(report))
+    return counted if report.characters is None else f"{counted}, {plural(report.characters, 'character')}"
 
 
 def noun(report: CheckReport) -> str:

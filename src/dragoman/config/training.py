@@ -12,7 +12,8 @@ from dragoman.config.section import Section
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
-# If micro_batches is unset: 2 to 8 micro-batches of at least 2048 tokens, or more, of at least 32768.
+# If micro_batches is unset: 2 to 8 micro-batches of at least 2048 tokens, or more, of at least 32768. With a
+# budget, at least 1: such a run does not have the same bits on two ranks anyway.
 FEWEST_PARTS, MOST_PARTS = 2, 8
 SMALLEST_PART, LARGEST_PART = 2048, 32768
 MOST_WARMUP = 400  # updates, if warmup is unset
@@ -58,8 +59,9 @@ class TrainingConfig(Section):
         description=(
             "Gradient accumulation: the number of parts in which each update is computed and summed in a "
             "fixed order; a power of two, unless `parallel` is ddp. Up to this many ranks can "
-            "share the work with bit-identical results. If unset: 2, up to 8 for large batches, more from "
-            "524,288 tokens on, and at least the number of ranks; a resumed run keeps its number."
+            "share the work with bit-identical results. If unset: 2 (1 for small batches and a `budget`), up "
+            "to 8 for large ones, more from 524,288 tokens on, and at least the number of ranks; a resumed "
+            "run keeps its number."
         ),
     )
     optimizer: Literal["adam", "adamw"] = Field(
@@ -172,7 +174,8 @@ class TrainingConfig(Section):
         """Return the micro-batches per update: few enough that each outweighs its fixed cost."""
         if self.micro_batches is not None:
             return self.micro_batches
-        filled = max(FEWEST_PARTS, min(self.batch_tokens // SMALLEST_PART, MOST_PARTS))
+        fewest = FEWEST_PARTS if self.budget is None else 1
+        filled = max(fewest, min(self.batch_tokens // SMALLEST_PART, MOST_PARTS))
         filled = max(filled, self.batch_tokens // LARGEST_PART)
         if self.parallel == "ddp":
             return -(-filled // ranks) * ranks

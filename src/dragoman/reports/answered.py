@@ -102,10 +102,13 @@ class Answered:
         """The metric of the verdict. BLEU counts four words in a row, so it says little of fewer."""
         if self.is_labelled:
             return "span_f1" if "span_f1" in self.scores.scores else "accuracy"
+        first = next(iter(self.scores.scores))
+        if first != "bleu":  # CER of transcriptions
+            return first
         unit, lengths = lengths_of(self.references)
         preferred = "chrf" if np.median(lengths) < BLEU_WORDS else "bleu"
         preferred = "exact_match" if unit == "characters" else preferred
-        return preferred if preferred in self.scores.scores else next(iter(self.scores.scores))
+        return preferred if preferred in self.scores.scores else first
 
     def sentence_measure(self) -> Distance:
         """Return the score of an output and its reference, from 0 to 100."""
