@@ -10,8 +10,8 @@ model then reads each gold pair: every target word is linked to the source word 
 rows are the layers of attention, the same taken one step later ("next"), and input × gradient. IBM Model 1
 and fast_align's model, which guides the guided one, are trained on the same pairs, not joined. Aligners
 are usually trained on the very text that they align: with `--copies N`, all of them also learn from the gold
-pairs, N times, though never from their links. Published figures, of aligners trained on 0.5 to 2 million pairs
-of the domain and in both directions: fast_align 10.5 for en-fr.
+pairs, N times, though never from their links. Published figures, of aligners trained on 0.5 to 2 million
+pairs of the domain and in both directions: fast_align 10.5 for en-fr.
 """
 
 from __future__ import annotations

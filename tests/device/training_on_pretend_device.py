@@ -37,7 +37,7 @@ from dragoman.training.distributed.recursive_halving import Partition
 from dragoman.training.events import Event, read_events
 from dragoman.training.objectives import model_tokens
 from dragoman.training.objectives import sampling_decay as decay
-from dragoman.training.objectives.attention_losses import GuidedAlignmentLoss, coverage_loss
+from dragoman.training.objectives.attention_losses import Aligner, GuidedAlignmentLoss, coverage_loss
 from dragoman.training.objectives.minimum_risk import MinimumRisk
 from dragoman.training.objectives.model_tokens import argmax, sampled
 from dragoman.training.objectives.scheduled_sampling import StepwiseObjective
@@ -102,16 +102,17 @@ def test_an_update_has_the_losses_of_the_cpu_and_no_wait(pair: tuple[str, str]) 
 
 
 PAIR_KEYS = torch.arange(0, V * V, 3).numpy()
-TABLE = TranslationTable(PAIR_KEYS, torch.linspace(0.1, 0.9, len(PAIR_KEYS)).numpy())
+ALIGNER = Aligner(TranslationTable(PAIR_KEYS, torch.linspace(0.1, 0.9, len(PAIR_KEYS)).numpy()), V)
 LETTERS = Char.learn(["abcdefghijklmnopqrs"], V)
 
 
 def objectives() -> dict[str, Objective]:
     always, half = decay.constant(1.0), decay.constant(0.5)
+    guided = GuidedAlignmentLoss(ALIGNER, ALIGNER)
     return {
         "scheduled sampling": StepwiseObjective(half, sampled, [(0.2, coverage_loss)]),
         "two passes": TwoPassSampling(half, argmax),
-        "guided alignment": StepwiseObjective(always, sampled, [(0.3, GuidedAlignmentLoss(TABLE, V))]),
+        "guided alignment": StepwiseObjective(always, sampled, [(0.3, guided)]),
         "minimum risk": MinimumRisk(DISTANCES["cer"](), LETTERS, samples=3, alpha=0.05, after=0, longest=9),
     }
 

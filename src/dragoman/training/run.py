@@ -33,8 +33,8 @@ from dragoman.training.distributed.ranks import Ranks, connect
 from dragoman.training.events import Events, Listener, prepare_event, rewind, unsaved
 from dragoman.training.length import from_json
 from dragoman.training.loop import Loop
-from dragoman.training.objectives.attention_losses import GuidedAlignmentLoss
-from dragoman.training.objectives.word_alignment import load_or_train_aligner
+from dragoman.training.objectives.attention_losses import Aligner, GuidedAlignmentLoss
+from dragoman.training.objectives.word_alignment import load_or_train_aligners
 from dragoman.training.optim.flat_parameters import FlatParameters
 from dragoman.training.out_of_memory import DoesNotFit, halved, out_of_memory
 from dragoman.training.pace import Clock, PaceWatch
@@ -330,11 +330,12 @@ class Run:
 
     def alignment_loss(self, data: TrainingData, ranks: Ranks) -> GuidedAlignmentLoss | None:
         """Return the guided alignment loss, or None if word alignments do not guide the attention."""
-        objective, V = self.config.training.objective, data.text.tgt.size
+        objective, src, tgt = self.config.training.objective, data.text.src.size, data.text.tgt.size
         if not isinstance(objective, AttentionTerms) or not objective.alignment:
             return None
-        learn = partial(load_or_train_aligner, data.stores, V, self.out / "store" / "alignment")
-        return GuidedAlignmentLoss(ranks.in_turn("word alignments", learn), V)
+        learn = partial(load_or_train_aligners, data.stores, src, tgt, self.out / "store" / "alignment")
+        tables = ranks.in_turn("word alignments", learn)
+        return GuidedAlignmentLoss(Aligner(tables.forward, tgt), Aligner(tables.backward, src))
 
     def loader(self, data: TrainingData, ranks: Ranks) -> Loader:
         config = self.config.training

@@ -22,7 +22,7 @@ from dragoman.nn.dropout import noise
 from dragoman.protocols import Batch
 from dragoman.text.tokenizers.char import Char
 from dragoman.training.build import build_objective
-from dragoman.training.objectives.attention_losses import GuidedAlignmentLoss, coverage_loss
+from dragoman.training.objectives.attention_losses import Aligner, GuidedAlignmentLoss, coverage_loss
 from dragoman.training.objectives.model_tokens import sampled
 from dragoman.training.objectives.sampling_decay import constant
 from dragoman.training.objectives.scheduled_sampling import (
@@ -32,7 +32,7 @@ from dragoman.training.objectives.scheduled_sampling import (
     unroll,
 )
 from dragoman.training.objectives.teacher_forcing import Objective, teacher_forcing
-from dragoman.training.objectives.word_alignment import load_or_train_aligner
+from dragoman.training.objectives.word_alignment import load_or_train_aligners
 from dragoman.training.optim.adam import Adam
 from dragoman.training.optim.flat_parameters import FlatParameters
 from support.pairs import EOS, TRANSFORMER, V, batch_of, model_of
@@ -83,15 +83,30 @@ def test_coverage_is_learned() -> None:
 
 
 def test_alignments_of_a_batch() -> None:
-    """Of known translations, with </s> to </s> and nothing for what no source token explains."""
+    """As far as both directions agree, with </s> to </s> and nothing for what no token explains."""
     x, y = torch.tensor([[5, 6, EOS], [7, EOS, 0]]), torch.tensor([[9, 8, EOS], [4, EOS, 0]])
     batch = Batch(x, x > 0, y, y, y > 0)
-    keys = torch.tensor([5 * V + 8, 5 * V + 9, 6 * V + 9]).numpy()
-    astray = GuidedAlignmentLoss(TranslationTable(keys, torch.tensor([0.5, 0.1, 0.3]).numpy()), V)
+    forward = aligner({(5, 8): 0.5, (5, 9): 0.1, (6, 9): 0.3})
+    backward = aligner({(8, 5): 0.6, (9, 5): 0.2, (9, 6): 0.4})
     # |1/2 − 1/2| = 0 and |2/2 − 1/2| = 1/2, so the priors of the two words are as 1 to exp(−4/2).
     a = 0.1 / (0.1 + 0.3 * math.exp(-2))
-    expected = [[[a, 1 - a, 0], [1, 0, 0], [0, 0, 1]], [[0, 0, 0], [0, 1, 0], [0, 0, 0]]]
-    assert torch.allclose(astray.alignment(batch), torch.tensor(expected))
+    b = 0.2 / (0.2 + 0.6 * math.exp(-2))
+    agreed = [[math.sqrt(a * b), math.sqrt(1 - a), 0], [math.sqrt(1 - b), 0, 0], [0, 0, 1]]
+    expected = [agreed, [[0, 0, 0], [0, 1, 0], [0, 0, 0]]]
+    assert torch.allclose(GuidedAlignmentLoss(forward, backward).alignment(batch), torch.tensor(expected))
+
+
+def test_words_without_a_translation_are_aligned_with_the_empty_word() -> None:
+    x, y = torch.tensor([[5, EOS]]), torch.tensor([[9, EOS]])
+    batch = Batch(x, x > 0, y, y, y > 0)
+    loss = GuidedAlignmentLoss(aligner({(EOS, 9): 0.5}), aligner({(9, 5): 0.5}))
+    assert loss.alignment(batch).tolist() == [[[0, 1], [0, 1]]]
+
+
+def aligner(t: dict[tuple[int, int], float]) -> Aligner:
+    """Of these t(y | x), in the order of their keys."""
+    keys = np.array([x * V + y for x, y in t])
+    return Aligner(TranslationTable(keys, np.array([*t.values()], np.float32)), V)
 
 
 def test_alignments_equal_those_of_the_aligner() -> None:
@@ -101,7 +116,7 @@ def test_alignments_equal_those_of_the_aligner() -> None:
     batch = batch_of([(7, 6), (3, 2), (5, 4)])
     pairs = PaddedPairs(*(x.numpy() for x in (batch.src, batch.src_keep, batch.tgt_out, batch.tgt_keep)))
     expected = posterior(table(pair_keys(pairs, V)) * diagonal_prior_of(pairs), pairs)
-    found = GuidedAlignmentLoss(table, V).posterior(batch, batch.tgt_keep)
+    found = Aligner(table, V)(batch.src, batch.src_keep, batch.tgt_out, batch.tgt_keep)
     assert np.allclose(found.numpy(), expected, atol=1e-6)
 
 
@@ -148,21 +163,23 @@ def test_guided_attention_is_learned() -> None:
     assert measured(astray, model) < 0.7 * before
 
 
-def test_the_table_is_learned_once(tmp_path: Path) -> None:
+def test_the_tables_are_learned_once(tmp_path: Path) -> None:
     pairs = [([5, 6], [15, 16]), ([6, 7], [16, 17]), ([7, 5], [17, 15])] * 20
     stores = [StoreReader(write_store(tmp_path / "s", pairs, vocabulary=V, shard_pairs=16))]
-    table = load_or_train_aligner(stores, V, tmp_path / "alignment")
-    assert table(np.array([5 * V + 15])) > table(np.array([5 * V + 16]))
-    kept = tmp_path / "alignment" / "table.safetensors"
+    tables = load_or_train_aligners(stores, V, V, tmp_path / "alignment")
+    assert tables.forward(np.array([5 * V + 15])) > tables.forward(np.array([5 * V + 16]))
+    assert tables.backward(np.array([15 * V + 5])) > tables.backward(np.array([15 * V + 6]))
+    kept = tmp_path / "alignment" / "tables.safetensors"
     written = kept.stat().st_mtime_ns
-    again = load_or_train_aligner(stores, V, tmp_path / "alignment")
+    again = load_or_train_aligners(stores, V, V, tmp_path / "alignment")
     assert kept.stat().st_mtime_ns == written
     kept.write_bytes(kept.read_bytes()[:-1] + b"x")
-    anew = load_or_train_aligner(stores, V, tmp_path / "alignment")
+    anew = load_or_train_aligners(stores, V, V, tmp_path / "alignment")
     assert kept.stat().st_mtime_ns != written
-    for other in (again, anew):
-        assert table.keys.tobytes() == other.keys.tobytes()
-        assert table.t.tobytes() == other.t.tobytes()
+    for table, *others in zip(tables, again, anew, strict=True):
+        for other in others:
+            assert table.keys.tobytes() == other.keys.tobytes()
+            assert table.t.tobytes() == other.t.tobytes()
 
 
 @pytest.mark.parametrize(

@@ -20,27 +20,24 @@ def coverage_loss(batch: Batch, attention: Float[Tensor, "B T S"]) -> Float[Tens
 
 
 @dataclass(frozen=True)
-class GuidedAlignmentLoss:
-    """The distance of the attention from IBM Model 2 alignments. </s> is aligned with the source's </s>."""
+class Aligner:
+    """IBM Model 2 in one direction, on the device of its batches."""
 
     table: TranslationTable
-    vocabulary: int  # of the target
+    vocabulary: int  # of y
     tables: dict[torch.device, tuple[Tensor, Tensor]] = field(default_factory=dict)  # copies on devices
 
-    def __call__(self, batch: Batch, attention: Float[Tensor, "B T S"]) -> Float[Tensor, ""]:
-        return guided_alignment(attention, self.alignment(batch).to(attention))
-
-    def alignment(self, batch: Batch) -> Float[Tensor, "B T S"]:
-        ends = batch.tgt_keep & (batch.tgt_out == EOS)
-        words = batch.tgt_keep & ~ends
-        aligned = self.posterior(batch, words)
-        return aligned + (ends.unsqueeze(2) & (batch.src == EOS).unsqueeze(1))
-
-    def posterior(self, batch: Batch, words: Bool[Tensor, "B T"]) -> Float[Tensor, "B T S"]:
-        """Return p(a_j = i | x, y) of these target words, as `ibm1.posterior` does, on the batch's device."""
-        t = self.lookup(batch.src.unsqueeze(1) * self.vocabulary + batch.tgt_out.unsqueeze(2))
-        prior: Float[Tensor, "B T S"] = diagonal_prior(batch.src_keep, words)
-        t = t * prior * (words.unsqueeze(2) & batch.src_keep.unsqueeze(1))
+    def __call__(
+        self,
+        x: Int[Tensor, "B S"],
+        x_keep: Bool[Tensor, "B S"],
+        y: Int[Tensor, "B T"],
+        y_keep: Bool[Tensor, "B T"],
+    ) -> Float[Tensor, "B T S"]:
+        """Return p(a_j = i | x, y), as `ibm1.posterior` does. Only the mask of x includes </s>."""
+        t = self.lookup(x.unsqueeze(1) * self.vocabulary + y.unsqueeze(2))
+        prior: Float[Tensor, "B T S"] = diagonal_prior(x_keep, y_keep)
+        t = t * prior * (y_keep.unsqueeze(2) & x_keep.unsqueeze(1))
         total = t.sum(dim=2, keepdim=True)
         return t / total.where(total > 0, 1.0)
 
@@ -53,3 +50,27 @@ class GuidedAlignmentLoss:
         keys, t = self.tables[device]
         position = torch.searchsorted(keys, pairs).clamp_max(len(keys) - 1)
         return t[position].where(keys[position] == pairs, 0.0)
+
+
+@dataclass(frozen=True)
+class GuidedAlignmentLoss:
+    """The distance of the attention from alignments on which both directions agree (Liang et al. 2006)."""
+
+    forward: Aligner
+    backward: Aligner
+
+    def __call__(self, batch: Batch, attention: Float[Tensor, "B T S"]) -> Float[Tensor, ""]:
+        return guided_alignment(attention, self.alignment(batch).to(attention))
+
+    def alignment(self, batch: Batch) -> Float[Tensor, "B T S"]:
+        """Return √(p(a_j = i | x, y) p(a_i = j | y, x)), of the empty word p(a_j = 0 | x, y).
+
+        The target's </s> is aligned with the source's, which is the empty word.
+        """
+        src, tgt = batch.src, batch.tgt_out
+        src_words, tgt_words = batch.src_keep & (src != EOS), batch.tgt_keep & (tgt != EOS)
+        forward = self.forward(src, batch.src_keep, tgt, tgt_words)
+        backward = self.backward(tgt, batch.tgt_keep, src, src_words)
+        agreed = (forward * backward.transpose(1, 2)).sqrt()
+        empty, end = (src == EOS).unsqueeze(1), (batch.tgt_keep & ~tgt_words).unsqueeze(2)
+        return torch.where(empty, forward, agreed) + (empty & end)
