@@ -246,6 +246,15 @@ def test_wrong_command_is_told_what_is_wrong(
     assert os.listdir(tmp_path) == ["empty"]
 
 
+def test_in_the_folder_of_a_task_the_folder_is_proposed(
+    reverse: Path, monkeypatch: pytest.MonkeyPatch, train: Train
+) -> None:
+    monkeypatch.chdir(reverse)
+    said = train()
+    assert said.code == 2
+    assert "fix       dragoman train .\n" in said.err
+
+
 def test_missing_tensorboard_is_named_with_what_to_install(
     reverse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, train: Train
 ) -> None:

@@ -102,7 +102,7 @@ def settings_to_resume(out: Path | None) -> Path:
         "No training data were given.",
         where="the command line" if out is None else f"{out} contains no run to resume",
         expected=f"{FILES}; or a folder created by dragoman new",
-        hint=ORDER,
+        hint="dragoman train ." if out is None and Path("dragoman.toml").is_file() else ORDER,
     )
 
 
