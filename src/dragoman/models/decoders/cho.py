@@ -40,7 +40,9 @@ class ChoDecoder(nn.Module):
 
     def step(self, y: Int[Tensor, " N"], state: State) -> tuple[Float[Tensor, "N D"], State, None]:
         token = self.trunk.token(y)
-        c = state.fixed.repeat_interleave(y.shape[0] // state.fixed.shape[0], dim=0)
+        width = y.shape[0] // state.fixed.shape[0]
+        # Not by repeat_interleave: onnxscript 0.7 writes a wrong graph where the count is dynamic.
+        c = state.fixed.unsqueeze(1).expand(-1, width, -1).flatten(0, 1)
         s, states = self.trunk.step(token, state.moving, c)
         return self.dropout(self.output(s, token.x, c)), State(state.fixed, states), None
 
