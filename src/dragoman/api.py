@@ -13,7 +13,7 @@ from dragoman.arguments import known_keywords, path_of, paths_of, text_of, wrong
 from dragoman.cli.training_view.finished_report import report_lines
 from dragoman.cli.training_view.learning_curve import CurveWriter
 from dragoman.cli.training_view.watcher import Watcher
-from dragoman.config.load import check_path, merge, nest
+from dragoman.config.load import check_path, is_begun, merge, nest
 from dragoman.config.load import load as load_config
 from dragoman.config.root import Config
 from dragoman.config.training import IN_UPDATES
@@ -59,8 +59,8 @@ def train(
     """Train on two aligned files, on one file with both sides, or on a folder with a dragoman.toml.
 
     `settings` uses the names of the command line: {"model.preset": "rnn-small", "training.updates": 2000}.
-    `listener` is called with each event of the run. `progress=False` shows nothing on stderr. An unfinished
-    run in `out` is resumed.
+    With "training.init_from", a trained model is fine-tuned. `listener` is called with each event of the run.
+    `progress=False` shows nothing on stderr. An unfinished run in `out` is resumed.
     """
     file, base, home = sources(data, out, config)
     if valid is not None:
@@ -68,8 +68,9 @@ def train(
     if budget is not None:  # it replaces lengths in updates from a settings file
         base = merge(base, {"training": {**dict.fromkeys(IN_UPDATES), "budget": budget}})
     with in_python():
-        resumed = None if force else home
-        chosen = load_config(file, base=merge(base, tree(settings)), elsewhere="dragoman.train", run=resumed)
+        base, resumed = merge(base, tree(settings)), None if force else home
+        is_new = force or not is_begun(home)
+        chosen = load_config(file, base=base, elsewhere="dragoman.train", run=resumed, is_new=is_new)
     return trained(chosen, home, listener, progress, force=force)
 
 

@@ -22,6 +22,7 @@ from dragoman.config.auto_preset import (
     guess_pairs,
 )
 from dragoman.config.explain import Places, Table, explain, kind_in, short, wrong_value
+from dragoman.config.init_from import FINE_TUNING_SHARE, inherited, other_vocabulary, settings_file
 from dragoman.config.key_lookup import KeyPath, all_names, holds_bool, keys_at, nearest
 from dragoman.config.model import ModelConfig
 from dragoman.config.parts.embedding import FRAME_DEFAULTS
@@ -65,16 +66,20 @@ def load(
     *,
     read_bytes: Read = Path.read_bytes,
     run: Path | None = None,
+    is_new: bool = False,
 ) -> Config:
     """Load the settings: the preset, overridden by the file, by `base` and by `overrides`, in this order.
 
     `elsewhere` names the origin of `base` in error messages. If `run` has an unfinished run, defaults that
-    depend on data, machine and time are as it chose them.
+    depend on data, machine and time are as it chose them. With `is_new`, a run begins, with the settings of
+    the model that it starts from, if it does; settings that a run has written contain them.
     """
     text = read(file, read_bytes) if file else ""
     table = merge(from_here(parse(text, file), file.parent) if file else {}, base or {})
     over, given = parsed(overrides)
     whole, places = merge(table, over), Places(file, text, given, elsewhere)
+    if is_new:
+        whole = with_initial_model(whole, places)
     config = validate(whole, places, choices_of(run) if run else {})
     refuse_unused(config, over or table, places)  # an override may disable a setting of the file
     return config
@@ -113,11 +118,14 @@ def validate(table: Table, places: Places | None = None, chosen: Table | None = 
     return checked(Config, with_objective(table), places)
 
 
+def is_begun(run: Path) -> bool:
+    return any((run / "checkpoints").glob("step-*"))
+
+
 def choices_of(run: Path) -> Table:
     """Return what an unfinished run chose by data, machine and time; an empty table if there is none."""
     file = run / "settings.toml"
-    is_begun = file.is_file() and any((run / "checkpoints").glob("step-*"))
-    if not is_begun or (run / "model").exists():
+    if not file.is_file() or not is_begun(run) or (run / "model").exists():
         return {}
     was = load_written(file, Path.read_bytes)
     return {
@@ -126,6 +134,31 @@ def choices_of(run: Path) -> Table:
         "size": was.text.size,
         "batch_tokens": was.training.batch_tokens,
     }
+
+
+def with_initial_model(table: Table, places: Places) -> Table:
+    """Add the settings of the model that the run starts from, where it has none of its own."""
+    training = table.get("training")
+    init_from = training.get("init_from") if isinstance(training, dict) else None
+    if not isinstance(init_from, str):
+        return table
+    file = settings_file(init_from)
+    if not file.is_file():
+        raise ConfigError(
+            "There is no model to start from.",
+            where=init_from,
+            expected="the folder of a trained model",
+            hint="--from MODEL, which dragoman train -o MODEL wrote",
+        )
+    initial = inherited(from_here(parse(read(file, Path.read_bytes), file), file.parent))
+    if other := other_vocabulary(table.get("text"), initial["text"]):
+        raise ConfigError(
+            f"text.{other} cannot change: the vocabulary is that of {init_from}.",
+            where=places.of(("text", *other.split("."))),
+            expected=f"no text.{other}, or the value in {file}",
+            hint="Leave it out; or train without --from.",
+        )
+    return merge(initial, table)
 
 
 def with_changes(search: SearchConfig, changes: Mapping[str, Any]) -> SearchConfig:
@@ -303,6 +336,8 @@ def with_data_defaults(table: Table, pairs: int, time: float, chosen: Table) -> 
     model = table.get("model")
     lr = default_learning_rate(model.get("encoder")) if isinstance(model, dict) else None
     if isinstance(training, dict):
+        if training.get("init_from"):
+            lr = FINE_TUNING_SHARE * (lr or TrainingConfig.model_fields["lr"].default)
         batch_tokens = chosen.get("batch_tokens", default_batch_tokens(pairs, time))
         defaults = {"batch_tokens": batch_tokens, **({"lr": lr} if lr else {})}
         table = {**table, "training": {**defaults, **training}}

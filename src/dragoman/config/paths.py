@@ -16,12 +16,14 @@ U = TypeVar("U", bound=Units)
 
 def from_here(table: Table, folder: Path) -> Table:
     """Return the table of a settings file in `folder` with its paths relative to the working directory."""
-    data, text = table.get("data"), table.get("text")
+    data, text, training = table.get("data"), table.get("text"), table.get("training")
     if isinstance(data, dict):
         moved = {key: _join(data[key], folder) for key in ("train", "valid", "test") if key in data}
         table = {**table, "data": {**data, **moved}}
     if isinstance(text, dict):
         table = {**table, "text": _with_file(text, folder)}
+    if isinstance(training, dict) and "init_from" in training:
+        table = {**table, "training": {**training, "init_from": _join(training["init_from"], folder)}}
     return table
 
 
@@ -58,8 +60,11 @@ def from_folder(config: Config, folder: Path) -> Config:
         "valid": move(data.valid) if data.valid else None,
         "test": move(data.test) if data.test else None,
     }
-    text = _moved(config.text, folder)
-    return config.model_copy(update={"data": data.model_copy(update=moved), "text": text})
+    text, training = _moved(config.text, folder), config.training
+    if training.init_from:
+        training = training.model_copy(update={"init_from": os.path.relpath(training.init_from, folder)})
+    data = data.model_copy(update=moved)
+    return config.model_copy(update={"data": data, "text": text, "training": training})
 
 
 def _moved(units: U, folder: Path) -> U:

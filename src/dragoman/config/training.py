@@ -44,6 +44,14 @@ class TrainingConfig(Section):
             "follows the clock, so such a run is not reproducible bit for bit."
         ),
     )
+    init_from: str | None = Field(
+        default=None,
+        examples=["../en-de/model"],
+        description=(
+            "Folder of a trained model to start from (fine-tuning): its weights and its vocabulary. [text], "
+            "[model] and [search] are then those of that model, where they are not set."
+        ),
+    )
     batch_tokens: int = Field(
         default=4096,
         ge=2,
@@ -72,7 +80,7 @@ class TrainingConfig(Section):
         gt=0,
         description=(
             "Peak learning rate, reached after `warmup`. If unset, it is 0.5 / width for a Transformer, at "
-            "most 0.004."
+            "most 0.004. With `init_from`, a quarter of that, or of 0.002."
         ),
     )
     schedule: Literal["inverse_sqrt", "cosine", "linear", "constant"] = Field(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,7 +32,7 @@ from dragoman.data.identity import (
 )
 from dragoman.data.pair import Pair
 from dragoman.data.pieces import cut, must_be_copied
-from dragoman.data.prepare import FileFilter, PairFilter, StoreJob
+from dragoman.data.prepare import Encode, FileFilter, PairFilter, StoreJob
 from dragoman.data.readers.bad_line import OnBad, Skipped
 from dragoman.data.signals.corpus import joined, relative_to, stamps
 from dragoman.data.sources import Sources, is_current
@@ -162,10 +162,12 @@ def build_data(
     examples: Examples = PAIRS,
     progress: OnProgress | None = None,
     began: Identity | None = None,
+    vocabulary: Path | None = None,
 ) -> TrainingData:
     """Build the data in `folder`, or reuse it if content and settings are the same. `began` identifies the
-    data of an unfinished run in `folder`; any other data raises an error before it is used."""
-    plan = plan_data(data, text, folder, seed=seed, examples=examples, began=began)
+    data of an unfinished run in `folder`; any other data raises an error before it is used. `vocabulary` is
+    the folder of a vocabulary to use instead of a new one."""
+    plan = plan_data(data, text, folder, seed=seed, examples=examples, began=began, vocabulary=vocabulary)
     return carry_out(plan, in_process, progress, began)
 
 
@@ -178,8 +180,9 @@ def plan_data(
     seed: int,
     examples: Examples = PAIRS,
     began: Identity | None = None,
+    vocabulary: Path | None = None,
 ) -> DataPlan:
-    """Choose validation pairs, learn the vocabulary and cut the corpora into shards."""
+    """Choose validation pairs, learn the vocabulary, unless it is given, and cut the corpora into shards."""
     on_bad = Skipped(is_strict=not data.skip_bad)
     reader = CorpusReader(data, examples, on_bad)
     sources = Sources(folder / "sources.json")
@@ -189,26 +192,31 @@ def plan_data(
     if began:
         refuse_other_valid(began, valid, data.valid.files if data.valid else ())
     held_by = held_out and (data.hold_out, seed)
-    newline = ["newline"] if data.block_size else []
-    origin = digest([digests(given), *settings_of(text, sources), held_by, *newline])
-    trained_on = reader.texts(sampled or reader.training(held_out))
-    texts = build_text(data, text, folder / "text", origin, trained_on, began)
-    vocabulary = vocabulary_of(folder / "text")
+    if vocabulary:
+        origin, make_text = digest(["given", vocabulary_of(vocabulary)]), partial(load_text, vocabulary)
+    else:
+        newline = ["newline"] if data.block_size else []
+        origin = digest([digests(given), *settings_of(text, sources), held_by, *newline])
+        make_text = partial(learn_text, data, text, reader.texts(sampled or reader.training(held_out)))
+    texts = build_text(folder / "text", origin, make_text, began)
+    hashes = vocabulary_of(folder / "text")
     if began:
-        refuse_other_vocabulary(began, vocabulary, str(folder / "text"))
+        refuse_other_vocabulary(began, hashes, str(folder / "text"))
     encode = examples.encode(data.max_length, held_out.skips if held_out else None)
-    how: list[object] = [data.max_length, data.shard_pairs, data.clean, data.skip_bad, held_by]
-    if not isinstance(encode, PairFilter):
-        how += [type(encode).__name__, encode.max_length]
-    if examples.frames:
-        how += [examples.frames]
+    how = [data.max_length, data.shard_pairs, data.clean, data.skip_bad, held_by, *encoding(examples, encode)]
     known = (valid, hash_of(valid)) if data.valid and not data.block_size else ((), "")
     stores = []
     for number, corpus in enumerate(data.train):
-        home, made_of = folder / f"corpus-{number}", fingerprint(given[number].content, vocabulary, how)
+        home, made_of = folder / f"corpus-{number}", fingerprint(given[number].content, hashes, how)
         job = StoreJob(home, folder / "text", made_of, data.shard_pairs, encode, on_bad.is_strict, *known)
         stores.append(plan_store(reader, corpus, of_files(reader, corpus, job)))
-    return DataPlan(data, sources, given, valid, texts, vocabulary, on_bad, stores)
+    return DataPlan(data, sources, given, valid, texts, hashes, on_bad, stores)
+
+
+def encoding(examples: Examples, encode: Encode) -> list[object]:
+    """Return what distinguishes the examples of a task, in a store, from pairs of texts."""
+    how = [] if isinstance(encode, PairFilter) else [type(encode).__name__, encode.max_length]
+    return [*how, examples.frames] if examples.frames else how
 
 
 def of_files(reader: CorpusReader, corpus: Corpus, job: StoreJob) -> StoreJob:
@@ -348,26 +356,26 @@ def build_held_out(
 
 
 def build_text(
-    data: DataConfig,
-    text: TextConfig,
-    folder: Path,
-    origin: str,
-    trained_on: Iterable[Pair],
-    began: Identity | None,
+    folder: Path, origin: str, make: Callable[[], TokenizerPair], began: Identity | None
 ) -> TokenizerPair:
+    """Return the vocabulary in `folder`, which is made first if it is not that of `origin`."""
     is_ready = is_current(folder, origin)
     if began:  # an unfinished run keeps its vocabulary
         is_ready = verify_folder(folder) is None and vocabulary_of(folder) == began.vocabulary
     if is_ready:
         return load_text(folder)
+    made = make()
+    with new_folder(folder) as new:
+        save_text(made, new)
+        (new / ORIGIN).write_text(origin, encoding="utf-8")
+    return made
+
+
+def learn_text(data: DataConfig, text: TextConfig, trained_on: Iterable[Pair]) -> TokenizerPair:
     if data.block_size and text.tgt_units.kind in ("char", "word"):  # sub-words spell a newline as a byte
         trained_on = (one for pair in trained_on for one in (pair, Pair("\n", "\n", pair.line)))
     with naming_files(data):
-        learned = learn(text, ((pair.src, pair.tgt) for pair in trained_on))
-    with new_folder(folder) as new:
-        save_text(learned, new)
-        (new / ORIGIN).write_text(origin, encoding="utf-8")
-    return learned
+        return learn(text, ((pair.src, pair.tgt) for pair in trained_on))
 
 
 @contextmanager

@@ -42,6 +42,8 @@ def summary(config: Config, facts: dict[str, Any]) -> str:
         f"Dragoman {version('dragoman')};",
         f"the weights are the {facts['chosen']} of its checkpoints. All settings are in settings.toml.",
     ]
+    if init_from := config.training.init_from:
+        lines.append(f"It was fine-tuned: it started from the weights and the vocabulary of {init_from}.")
     return "\n".join(lines)
 
 

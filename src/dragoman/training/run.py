@@ -31,6 +31,7 @@ from dragoman.tasks.examples import build_examples
 from dragoman.training.build import build_objective, build_schedule, build_updater
 from dragoman.training.distributed.ranks import Ranks, connect
 from dragoman.training.events import Events, Listener, prepare_event, rewind, unsaved
+from dragoman.training.init_from import initial_vocabulary, initial_weights, load_initial_weights
 from dragoman.training.length import from_json
 from dragoman.training.loop import Loop
 from dragoman.training.objectives.attention_losses import Aligner, GuidedAlignmentLoss
@@ -49,10 +50,10 @@ from dragoman.training.state.resume import (
     UnfinishedRun,
     facts,
     find,
-    is_over,
     length_of,
     lengthened,
     refuse_other_settings,
+    refuse_request,
     resume,
 )
 from dragoman.training.step import Updater
@@ -100,7 +101,7 @@ class Run:
                 with self._folder(ranks):
                     begun = None if force else find(self.out / "checkpoints", ranks)
                     if ranks.is_first and not force:
-                        self._refuse(begun, more, finish)
+                        refuse_request(self.out, begun, self.config.training, more, finish)
                     run = self._with_micro_batches(ranks, begun)
                     outcome = run._fitting(ranks, begun, force, more, finish)
             except BaseException as error:
@@ -178,7 +179,7 @@ class Run:
         events.emit({"event": "reading"})
         data = self.data(ranks, events, begun)
         events.emit({"event": "prepared", **data.facts()})
-        stepper = self.stepper(data, ranks)
+        stepper = self.stepper(data, ranks, is_begun=begun is not None)
         loader = self.loader(data, ranks)
         if begun:
             progress, notes = resume(begun, self.config, stepper, data.identity)
@@ -224,6 +225,7 @@ class Run:
         if length is None:
             return None
         known = facts(self.config, ranks, from_json(length).updates, data.identity)
+        known["init_from"] = initial_weights(self.config.training)
         return TrainingState(run=known, length=length), timing.seconds_per_update
 
     def _plan(self, data: TrainingData, stepper: Updater, timing: Timing) -> dict[str, Any] | None:
@@ -311,6 +313,7 @@ class Run:
                 examples=examples,
                 progress=progress,
                 began=began,
+                vocabulary=initial_vocabulary(self.config.training, is_begun=begun is not None),
             )
 
         return ranks.in_turn("the preparation of the data", build)
@@ -319,10 +322,12 @@ class Run:
     def device(self) -> torch.device:
         return choose_device(self.config.training.device, "training.device")
 
-    def stepper(self, data: TrainingData, ranks: Ranks) -> Updater:
+    def stepper(self, data: TrainingData, ranks: Ranks, *, is_begun: bool = False) -> Updater:
         config = self.config.training
-        model = new_model(self.config, data.text).to(self.device)
-        flat = FlatParameters(model, resolve(config.precision, self.device))
+        model = new_model(self.config, data.text)
+        if not is_begun:
+            load_initial_weights(model, config)
+        flat = FlatParameters(model.to(self.device), resolve(config.precision, self.device))
         objective = build_objective(
             config.objective, data.text.tgt, self.config.search.max_length, self.alignment_loss(data, ranks)
         )
@@ -363,39 +368,3 @@ class Run:
             remove_folder(self.out / name)
         for name in ("events.jsonl", VALIDATION_OUTPUTS):
             (self.out / name).unlink(missing_ok=True)
-
-    def _refuse(self, begun: UnfinishedRun | None, more: str | None, finish: bool) -> None:
-        """Raise UsageError if the request does not fit the state of the folder."""
-        out, has_model = shlex.quote(str(self.out)), (self.out / "model").exists()
-        if more and not more.isdecimal():
-            try:
-                seconds(more)
-            except ValueError as error:
-                raise UsageError(
-                    f"{error}, or a number of updates.", where=f"--more {more}", hint="--more 1h"
-                ) from None
-        if begun is None and (more or finish):
-            what = "are no checkpoints here any more" if has_model else "is no run here yet"
-            raise UsageError(
-                f"There {what}.",
-                where=str(self.out / "checkpoints"),
-                expected="the folder of a run",
-                hint=f"dragoman train DATA -o {out} starts one",
-            )
-        if begun and more and not has_model:
-            raise UsageError(
-                f"This run is not finished: it is at update {begun.progress.step:,}.",
-                where=str(self.out),
-                expected="a finished run to lengthen",
-                hint=f"dragoman train -o {out} resumes it; --finish saves a model of what it has learned.",
-            )
-        if has_model and not more and (begun is None or is_over(begun.progress, self.config.training)):
-            raise UsageError(
-                "This run is finished.",
-                where=str(self.out / "model"),
-                expected="a new folder, or an unfinished run to resume",
-                hint=(
-                    f"dragoman run {out} uses it; --more 1h continues training; --force starts over, also "
-                    "with other settings or data; -o OTHER trains in another folder."
-                ),
-            )

@@ -82,7 +82,7 @@ def test_a_folder_of_settings_names_the_languages(
     (tmp_path / "dragoman.toml").write_text(f"[data]\ntrain = [{corpus}]\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path.parent)
     assert main(["check", tmp_path.name]) == 0
-    assert "1 pairs    fr → en" in capsys.readouterr().out
+    assert "1 pair    fr → en" in capsys.readouterr().out
 
 
 def test_xliff_1_2(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     add_languages(parser)
     add("-o", "--out", type=Path, metavar="DIR", help="the run's folder")
     add("-c", "--config", type=Path, metavar="FILE", help="a settings file (TOML)")
+    add("--from", dest="init_from", metavar="MODEL", help="start from the weights and vocabulary of a model")
     add("--skip-bad", action="store_true", help="skip lines that cannot be read, and count them")
 
 

@@ -49,9 +49,12 @@ def resolve_inputs(args: argparse.Namespace) -> TrainInputs:
     implied: dict[str, Any] = {"data": {**train, **held}}
     if args.skip_bad:
         implied["data"]["skip_bad"] = True
+    training: dict[str, Any] = {"init_from": args.init_from} if args.init_from else {}
     if args.budget:
-        implied["training"] = dict.fromkeys(IN_UPDATES)  # the budget replaces those of a settings file
+        training |= dict.fromkeys(IN_UPDATES)  # the budget replaces those of a settings file
         overrides.insert(0, f"training.budget={args.budget}")  # one that is typed in full wins
+    if training:
+        implied["training"] = training
     return TrainInputs(settings, implied, overrides, out)
 
 

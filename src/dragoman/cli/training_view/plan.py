@@ -33,6 +33,8 @@ def describe(plan: Plan, config: Config, out: Path, prepared: DataFacts) -> Iter
     yield f"  model   {in_full(config.model)}"
     if config.model.why and (preset := preset_of(config.model)):
         yield f"          {preset}: {config.model.why}"
+    if config.training.init_from:
+        yield f"          starts from the weights and the vocabulary of {config.training.init_from}"
     parameters = format_count(plan.parameters)
     yield f"          {parameters} parameters · {units(config, prepared['vocabulary'])}"
     yield f"  data    {plural(plan.pairs, 'pair')} · {format_count(prepared['tgt_tokens'])} target tokens"

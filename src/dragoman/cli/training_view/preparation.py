@@ -32,7 +32,7 @@ class PreparationView:
     def __call__(self, event: Event) -> None:
         match event["event"]:
             case "reading":
-                self.text = "Reading the data, learning a vocabulary"
+                self.text = "Reading the data, preparing the vocabulary"
             case "prepare":
                 self.text = self._pairs(event)
             case "timing":

@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     from dragoman.data.stores import Unfinished
 
     sources = resolve_inputs(args)
-    config, out = load(sources.settings, sources.overrides, sources.implied), sources.out
+    config, out = load(sources.settings, sources.overrides, sources.implied, is_new=True), sources.out
     if sources.settings == out / "settings.toml":
         refuse_moved(config, sources.settings, out)
     part = part_of_array(os.environ) if args.executor == "slurm" else parsed(args.part)
@@ -180,6 +180,7 @@ def planned(config: Config, out: Path) -> DataPlan:
     from dragoman.data.build import plan_data
     from dragoman.durable import write_file
     from dragoman.tasks.examples import build_examples
+    from dragoman.training.init_from import initial_vocabulary
 
     plan = plan_data(
         config.data_of_run,
@@ -187,6 +188,7 @@ def planned(config: Config, out: Path) -> DataPlan:
         out / "store",
         seed=config.training.seed,
         examples=build_examples(config),
+        vocabulary=initial_vocabulary(config.training),
     )
     write_file(out / "settings.toml", to_toml(from_folder(config, out)))
     return plan

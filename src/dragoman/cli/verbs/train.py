@@ -16,7 +16,8 @@ Plan, then train. An unfinished run in the same folder is resumed.
   dragoman train train.en train.de -o rnn model.preset=rnn-small training.updates=4000
   dragoman train -o en-de                                resumes the run in that folder
   dragoman train -o en-de --more 1h                      extends a finished run
-  dragoman train -o en-de --finish                       writes its model as it is now"""
+  dragoman train -o en-de --finish                       writes its model as it is now
+  dragoman train new.en new.de --from en-de -o tuned     fine-tunes a model on other data"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,13 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from dragoman.cli.options.training_data import refuse_moved, resolve_inputs
-    from dragoman.config.load import load
+    from dragoman.config.load import is_begun, load
     from dragoman.cores import use_passive_waiting
 
     use_passive_waiting()
     sources = resolve_inputs(args)
     resumed = None if args.force else sources.out
-    config = load(sources.settings, sources.overrides, sources.implied, run=resumed)
+    is_new = args.force or not is_begun(sources.out)
+    config = load(sources.settings, sources.overrides, sources.implied, run=resumed, is_new=is_new)
     if sources.settings == sources.out / "settings.toml":
         refuse_moved(config, sources.settings, sources.out)
     with needs_extra("Training needs PyTorch, which is not installed.", "train"):

@@ -37,7 +37,8 @@ class Label(VocabularyTokenizer):
                 f'The label "{text[:60]}" does not occur in the training data.'
                 + did_you_mean(closest(text, known)),
                 expected=f"one of its {len(known)} labels: {', '.join(known[:5])}{' …' if known[5:] else ''}",
-                hint="Add examples of this label to the training data, or remove these lines.",
+                hint="Add examples of this label to the training data, or remove these lines. With --from, a "
+                "model keeps its labels.",
             )
         return [id]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -19,6 +20,7 @@ from dragoman.data.identity import Identity, from_json
 from dragoman.durable import verify_folder
 from dragoman.errors import CheckpointError, UsageError
 from dragoman.training.distributed.ranks import Ranks
+from dragoman.training.init_from import other_initial_weights
 from dragoman.training.length import Length, TimeBudget, UpdateCount
 from dragoman.training.length import from_json as from_length
 from dragoman.training.milestones import is_out_of_patience
@@ -29,6 +31,7 @@ from dragoman.training.step import Updater
 FORMAT = 3  # of the facts; format 1 has no facts about the data, format 2 another order of the data
 # Settings that may change on resume: they determine what is saved and measured, not what is learned.
 MAY_CHANGE_ON_RESUME = {
+    "init_from",  # the path; see `other_initial_weights`
     "keep",
     "average",
     "patience",
@@ -171,6 +174,8 @@ def refuse_other_settings(begun: UnfinishedRun, config: Config, ranks: Ranks) ->
         before = was["settings"].get(name, usual.get(name))  # the default if the setting is newer
         if before != value:
             changed.append(f"{name} was {before!r}, is {value!r}")
+    if other_initial_weights(config.training, was.get("init_from")):
+        changed.append(f"the model that it starts from (training.init_from {config.training.init_from})")
     updates = config.training.updates or was["updates"]
     if updates != was["updates"]:
         changed.append(f"training.updates was {was['updates']}, is {updates}")
@@ -197,7 +202,9 @@ def resume(
             hint="Start over with --force.",
         ) from None
     was = begun.progress.run
-    now = facts(config, stepper.ranks, was["updates"], data) | {"budget": was.get("budget")}
+    now = facts(config, stepper.ranks, was["updates"], data) | {
+        name: was.get(name) for name in ("budget", "init_from")
+    }
     progress, notes = replace(begun.progress, run=now), [*begun.notes, *changes(was, now)]
     if (budget := config.training.budget) and budget != was.get("budget", budget):
         notes.append(rebudget(progress, budget))
@@ -259,3 +266,42 @@ def lengthened(progress: TrainingState, more: str, clock: float) -> Length:
     if more.isdecimal():
         return UpdateCount(progress.step + int(more), first=progress.step)
     return TimeBudget.plan(clock, clock + seconds(more), progress.seconds / max(1, progress.step))
+
+
+def refuse_request(
+    out: Path, begun: UnfinishedRun | None, config: TrainingConfig, more: str | None, finish: bool
+) -> None:
+    """Raise UsageError if the request does not fit the state of the run's folder."""
+    name, has_model = shlex.quote(str(out)), (out / "model").exists()
+    if more and not more.isdecimal():
+        try:
+            seconds(more)
+        except ValueError as error:
+            raise UsageError(
+                f"{error}, or a number of updates.", where=f"--more {more}", hint="--more 1h"
+            ) from None
+    if begun is None and (more or finish):
+        what = "are no checkpoints here any more" if has_model else "is no run here yet"
+        raise UsageError(
+            f"There {what}.",
+            where=str(out / "checkpoints"),
+            expected="the folder of a run",
+            hint=f"dragoman train DATA -o {name} starts one",
+        )
+    if begun and more and not has_model:
+        raise UsageError(
+            f"This run is not finished: it is at update {begun.progress.step:,}.",
+            where=str(out),
+            expected="a finished run to lengthen",
+            hint=f"dragoman train -o {name} resumes it; --finish saves a model of what it has learned.",
+        )
+    if has_model and not more and (begun is None or is_over(begun.progress, config)):
+        raise UsageError(
+            "This run is finished.",
+            where=str(out / "model"),
+            expected="a new folder, or an unfinished run to resume",
+            hint=(
+                f"dragoman run {name} uses it; --more 1h continues training; --force starts over, also "
+                "with other settings or data; -o OTHER trains in another folder."
+            ),
+        )
