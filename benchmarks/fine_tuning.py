@@ -1,6 +1,6 @@
 """Is a model that was trained on other data a better start than new weights? English to German.
 
-    python benchmarks/fine_tuning.py OUT MODEL [--pairs 3000] [--budget 2m] [--rates 1 0.25 0.06]
+    python benchmarks/fine_tuning.py OUT MODEL [--pairs 3000] [--budget 2m] [--rates 1 0.5 0.25 0.06]
 
 MODEL was trained on Tatoeba. It is fine-tuned on a part of Multi30k (`--from MODEL`), within the budget,
 once for each share of the default learning rate of new weights; another model learns from the same pairs
@@ -68,7 +68,7 @@ def main() -> None:
     parser.add_argument("model", type=Path)
     parser.add_argument("--pairs", type=int, default=3000)
     parser.add_argument("--budget", default="2m")
-    parser.add_argument("--rates", type=float, nargs="+", default=[1.0, 0.25, 0.06])
+    parser.add_argument("--rates", type=float, nargs="+", default=[1.0, 0.5, 0.25, 0.06])
     parser.add_argument("--threads", type=int, default=0, help="of each training; 0 takes all")
     typed.table(["trained on Tatoeba", "BLEU, Multi30k", "BLEU, Tatoeba"], rows(parser.parse_args()))
 

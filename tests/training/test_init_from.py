@@ -143,7 +143,7 @@ def test_dropout_may_differ(trained: Path, other: Path) -> None:
 
 
 def test_the_learning_rate_is_smaller(trained: Path, other: Path) -> None:
-    assert tuned(trained, other).training.lr == pytest.approx(0.25 * 4e-3)
+    assert tuned(trained, other).training.lr == pytest.approx(0.5 * 4e-3)
 
 
 def test_a_folder_without_a_model_is_refused(other: Path, tmp_path: Path) -> None:

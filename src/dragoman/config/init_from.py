@@ -8,7 +8,7 @@ from typing import Any
 
 Table = dict[str, Any]
 
-FINE_TUNING_SHARE = 0.25  # of the learning rate of new weights
+FINE_TUNING_SHARE = 0.5  # of the learning rate of new weights
 # What is inherited of [data] and [training]: how a corpus is read, and what is measured.
 DATA = ("source", "block_size", "max_length")
 TRAINING = ("label_smoothing", "valid_metric", "valid_decode")

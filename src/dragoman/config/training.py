@@ -80,7 +80,7 @@ class TrainingConfig(Section):
         gt=0,
         description=(
             "Peak learning rate, reached after `warmup`. If unset, it is 0.5 / width for a Transformer, at "
-            "most 0.004. With `init_from`, a quarter of that, or of 0.002."
+            "most 0.004. With `init_from`, half of that, or of 0.002."
         ),
     )
     schedule: Literal["inverse_sqrt", "cosine", "linear", "constant"] = Field(
