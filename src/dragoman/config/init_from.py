@@ -25,9 +25,9 @@ def settings_file(init_from: str) -> Path:
 def inherited(settings: Table) -> Table:
     """Return the settings that a run takes from the model it starts from, unless it sets others."""
     whole: Table = {key: settings[key] for key in ("task", "text", "search") if key in settings}
-    model = {key: value for key, value in settings["model"].items() if key != "why"}
+    model = {key: value for key, value in settings.get("model", {}).items() if key != "why"}
     data, training = (
-        {key: value for key, value in settings[section].items() if key in keys}
+        {key: value for key, value in settings.get(section, {}).items() if key in keys}
         for section, keys in (("data", DATA), ("training", TRAINING))
     )
     return {**whole, "model": model, "data": data, "training": training}

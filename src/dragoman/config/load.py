@@ -151,7 +151,7 @@ def with_initial_model(table: Table, places: Places) -> Table:
             hint="--from MODEL, which dragoman train -o MODEL wrote",
         )
     initial = inherited(from_here(parse(read(file, Path.read_bytes), file), file.parent))
-    if other := other_vocabulary(table.get("text"), initial["text"]):
+    if other := other_vocabulary(table.get("text"), initial.get("text", {})):
         raise ConfigError(
             f"text.{other} cannot change: the vocabulary is that of {init_from}.",
             where=places.of(("text", *other.split("."))),
