@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import typed
+from dragoman.config.auto_preset import default_learning_rate
+from dragoman.config.init_from import settings_file
 from dragoman.config.load import load as load_settings
 
 HERE = Path(__file__).resolve().parent
@@ -30,9 +32,9 @@ def first_lines(file: Path, count: int, out: Path) -> Path:
 
 def learning_rate(model: Path) -> float:
     """Return the learning rate of new weights that `train` chooses for a network like that of the model."""
-    folder = model / "model" if (model / "model").is_dir() else model
-    encoder = load_settings(folder / "settings.toml").model.encoder.model_dump()
-    return min(4e-3, 0.5 / int(encoder["width"]))
+    lr = default_learning_rate(load_settings(settings_file(str(model))).model.encoder.model_dump())
+    assert lr, "MODEL is a Transformer"
+    return lr
 
 
 def rows(args: argparse.Namespace) -> Iterator[list[str]]:

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -45,6 +47,17 @@ def settings(words: Path, part: dict[str, Any], **training: Any) -> dict[str, An
             **training,
         },
     }
+
+
+class StopAt:
+    """A listener that asks the run to stop at a step, as Ctrl-C would."""
+
+    def __init__(self, step: int) -> None:
+        self.step = step
+
+    def __call__(self, event: dict[str, Any]) -> None:
+        if event["event"] == "step" and event["step"] == self.step:
+            os.kill(os.getpid(), signal.SIGINT)
 
 
 RUN = """

@@ -9,18 +9,11 @@ from dragoman.config.load import load
 from dragoman.errors import ConfigError, UsageError
 from dragoman.training.distributed.ranks import Ranks
 from dragoman.training.run import Run
-from support.runs import RNN, SAMPLING, TRANSFORMER, record, settings, train, write_words
+from support.runs import RNN, SAMPLING, TRANSFORMER, record, settings, train
 
 # The relative difference of losses and norms in 14 updates. Sums in another order differ in the last bits of
 # fp32, 6e-8, and each update increases the difference.
 ROUNDING = 2e-5
-
-
-@pytest.fixture(scope="module")
-def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("words")
-    write_words(folder)
-    return folder
 
 
 def losses(out: Path) -> list[float]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +17,9 @@ from dragoman.config.root import Config
 from dragoman.errors import ConfigError, UsageError
 from dragoman.models.bundle import load_bundle
 from dragoman.training.run import Run
-from support.runs import RNN, TRANSFORMER, record, settings, train, write_words
+from support.runs import RNN, TRANSFORMER, StopAt, record, settings, train
 
 FEW = {"updates": 8, "checkpoint_every": 4, "validate_every": 8}
-
-
-@pytest.fixture(scope="module")
-def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("words")
-    write_words(folder)
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -82,13 +73,8 @@ def test_stopped_and_resumed_without_the_model_equals_uninterrupted(
 ) -> None:
     copy = shutil.copytree(trained, tmp_path / "copy")
     config = tuned(copy, other)
-
-    def stop(event: dict[str, Any]) -> None:
-        if event["event"] == "step" and event["step"] == 3:
-            os.kill(os.getpid(), signal.SIGINT)
-
     assert run(config, tmp_path / "whole") == "done"
-    assert run(config, tmp_path / "halved", stop) == "asked"
+    assert run(config, tmp_path / "halved", StopAt(3)) == "asked"
     shutil.rmtree(copy)
     assert main(["train", "-o", str(tmp_path / "halved"), "--yes"]) == 0
     assert record(tmp_path / "halved") == record(tmp_path / "whole")
@@ -98,12 +84,7 @@ def test_stopped_and_resumed_without_the_model_equals_uninterrupted(
 
 def test_a_run_does_not_resume_from_another_model(trained: Path, other: Path, tmp_path: Path) -> None:
     config, out = tuned(trained, other), tmp_path / "out"
-
-    def stop(event: dict[str, Any]) -> None:
-        if event["event"] == "step" and event["step"] == 2:
-            os.kill(os.getpid(), signal.SIGINT)
-
-    assert run(config, out, stop) == "asked"
+    assert run(config, out, StopAt(2)) == "asked"
     run(tuned(trained, other), tmp_path / "second")
     for init_from in (str(tmp_path / "second"), None):
         training = config.training.model_copy(update={"init_from": init_from})

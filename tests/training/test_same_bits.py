@@ -1,6 +1,5 @@
 """A run that was interrupted anywhere gives the bits of one that was not; so does a run on two ranks."""
 
-import os
 import signal
 from pathlib import Path
 from typing import Any
@@ -11,26 +10,7 @@ from dragoman.config.load import load
 from dragoman.errors import UsageError
 from dragoman.training.distributed.ranks import Ranks
 from dragoman.training.run import Run
-from support.runs import RNN, SAMPLING, TRANSFORMER, WIDE, record, settings, train, write_words
-
-
-@pytest.fixture(scope="module")
-def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("words")
-    write_words(folder)
-    return folder
-
-
-class StopAt:
-    """A listener that asks the run to stop at a step, as Ctrl-C would."""
-
-    def __init__(self, step: int) -> None:
-        self.step = step
-
-    def __call__(self, event: dict[str, Any]) -> None:
-        if event["event"] == "step" and event["step"] == self.step:
-            os.kill(os.getpid(), signal.SIGINT)
-
+from support.runs import RNN, SAMPLING, TRANSFORMER, WIDE, StopAt, record, settings, train
 
 # All that is drawn in training beside dropout, and all that a bf16 copy of the weights has to share.
 DEPTH = {**TRANSFORMER, "layers": 2, "layer_drop": 0.3, "stochastic_depth": 0.3, "positions": "relative"}
