@@ -218,6 +218,11 @@ USAGE = {
         "These files do not form one corpus.",
         2,
     ),
+    "settings": (
+        ["{reverse}/train.tsv", "{reverse}/dragoman.toml", "-o", "x"],
+        "is a settings file, not data.",
+        2,
+    ),
     "empty folder": (["{empty}"], "This folder has no dragoman.toml.", 2),
     "all valid": (["-o", "x", "--valid", *["{reverse}/valid.tsv"] * 3], "--valid takes one or two files", 2),
     "no valid": (["{reverse}", "--valid", "training.updates=3"], "takes one or two files, but got 0", 2),

@@ -161,6 +161,8 @@ def test_an_unfinished_run_keeps_what_it_chose(tmp_path: Path) -> None:
     assert resumed.model == short.model
     assert resumed.text == short.text
     assert resumed.training.batch_tokens == short.training.batch_tokens
+    assert resumed.training.schedule == short.training.schedule == "warmup_stable_decay"
+    assert other.training.schedule == "cosine"
     assert other.model.preset != short.model.preset
     assert other.text.size > short.text.size
     assert other.training.batch_tokens > short.training.batch_tokens

@@ -157,8 +157,8 @@ def test_without_a_baseline_the_verdict_is_the_score() -> None:
 @pytest.mark.parametrize(
     ("losses", "expected"),
     [
-        ([4, 3, 2, 1.5, 1], "still learning when it stopped"),
-        ([4, 2, 1, 1, 1], "no longer learning when it stopped"),
+        ([4, 3, 2, 1.5, 1], "with a validation loss that was still falling"),
+        ([4, 2, 1, 1, 1], "with a validation loss that no longer fell"),
         ([4, 1, 2, 2, 2], "with a validation loss that rose after update 200 of 500"),
         ([4, 1], ""),
     ],

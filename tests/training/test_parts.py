@@ -13,7 +13,13 @@ from dragoman.training.distributed.tree_sum import tree_sum
 from dragoman.training.events import Events, rewind
 from dragoman.training.optim.adam import Adam
 from dragoman.training.optim.flat_parameters import FlatParameters
-from dragoman.training.optim.learning_rate import constant, cosine, inverse_sqrt, linear
+from dragoman.training.optim.learning_rate import (
+    constant,
+    cosine,
+    inverse_sqrt,
+    linear,
+    warmup_stable_decay,
+)
 
 
 def parts_of(count: int) -> list[torch.Tensor]:
@@ -53,6 +59,10 @@ def test_schedules_by_hand() -> None:
     assert cosine(2.0, 10, 110)(60.0) == pytest.approx(1.0)
     assert cosine(2.0, 10, 110)(110.0) == pytest.approx(0.0)
     assert linear(1.0, 0, 100)(25.0) == 0.75
+    assert warmup_stable_decay(2.0, 10, 110)(5.0) == 1.0
+    assert warmup_stable_decay(2.0, 10, 110)(80.0) == pytest.approx(2.0)
+    assert warmup_stable_decay(2.0, 10, 110)(95.0) == pytest.approx(1.0)
+    assert warmup_stable_decay(2.0, 10, 110)(110.0) == 0.0
     assert constant(3.0, 4)(2.0) == 1.5
     assert constant(3.0, 0)(1.0) == 3.0
 

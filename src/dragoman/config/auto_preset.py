@@ -1,4 +1,5 @@
-"""Defaults that depend on data and time: `model.preset = "auto"`, vocabulary, batch size, learning rate.
+"""Defaults that depend on data and time: `model.preset = "auto"`, vocabulary, batch size, learning rate and
+its schedule.
 
 Time is the budget in core-seconds: seconds times cores.
 """
@@ -94,6 +95,11 @@ def default_learning_rate(encoder: Any) -> float | None:
     is_transformer = isinstance(encoder, Mapping) and encoder.get("kind") == "transformer"
     width = encoder.get("width") if is_transformer else None
     return min(WIDEST_STEP, 0.5 / width) if isinstance(width, int) and width > 0 else None
+
+
+def default_schedule(time: float) -> str:
+    """Return a schedule by the time: in a short run, one that decays late learns more."""
+    return "warmup_stable_decay" if time < SHORT_BUDGET else "cosine"
 
 
 def corpora_of(data: Any) -> list[list[Path]]:

@@ -18,6 +18,7 @@ from dragoman.config.auto_preset import (
     corpora_of,
     default_batch_tokens,
     default_learning_rate,
+    default_schedule,
     default_vocabulary_size,
     guess_pairs,
 )
@@ -133,6 +134,7 @@ def choices_of(run: Path) -> Table:
         "why": was.model.why,
         "size": was.text.size,
         "batch_tokens": was.training.batch_tokens,
+        "schedule": was.training.schedule,
     }
 
 
@@ -327,7 +329,7 @@ def budget_of(training: Any) -> float:
 
 
 def with_data_defaults(table: Table, pairs: int, time: float, chosen: Table) -> Table:
-    """Set vocabulary and batch size by data and time, and the learning rate by the model, if not set."""
+    """Set what is unset: vocabulary, batch size and schedule by data and time, learning rate by the model."""
     text, training = table.get("text", {}), table.get("training", {})
     if isinstance(text, dict) and not {"size", "file", "src", "tgt"} & text.keys():
         kind = text.get("kind", TextConfig.model_fields["kind"].default)
@@ -336,10 +338,14 @@ def with_data_defaults(table: Table, pairs: int, time: float, chosen: Table) -> 
     model = table.get("model")
     lr = default_learning_rate(model.get("encoder")) if isinstance(model, dict) else None
     if isinstance(training, dict):
+        defaults: Table = {
+            "batch_tokens": default_batch_tokens(pairs, time),
+            "schedule": default_schedule(time),
+        }
         if training.get("init_from"):
             lr = FINE_TUNING_SHARE * (lr or TrainingConfig.model_fields["lr"].default)
-        batch_tokens = chosen.get("batch_tokens", default_batch_tokens(pairs, time))
-        defaults = {"batch_tokens": batch_tokens, **({"lr": lr} if lr else {})}
+            del defaults["schedule"]
+        defaults |= {key: chosen[key] for key in defaults if key in chosen} | ({"lr": lr} if lr else {})
         table = {**table, "training": {**defaults, **training}}
     return table
 

@@ -83,8 +83,12 @@ class TrainingConfig(Section):
             "most 0.004. With `init_from`, half of that, or of 0.002."
         ),
     )
-    schedule: Literal["inverse_sqrt", "cosine", "linear", "constant"] = Field(
-        default="cosine", description="How the learning rate decays after `warmup`."
+    schedule: Literal["inverse_sqrt", "cosine", "linear", "warmup_stable_decay", "constant"] = Field(
+        default="cosine",
+        description=(
+            "How the learning rate decays after `warmup`. `warmup_stable_decay` keeps it until the last 30 % "
+            "of the run, and is the default under a budget of less than a core-hour, except with `init_from`."
+        ),
     )
     warmup: int | None = Field(
         default=None,

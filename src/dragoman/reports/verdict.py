@@ -87,5 +87,5 @@ def learning(validation: Curve) -> str:
     if last > (1 + CLEARLY) * best:
         return f"with a validation loss that rose after update {best_update:,.0f} of {last_update:,.0f}"
     if before and last < (1 - CLEARLY) * min(before):
-        return "still learning when it stopped"
-    return "no longer learning when it stopped"
+        return "with a validation loss that was still falling"
+    return "with a validation loss that no longer fell"

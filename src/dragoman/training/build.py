@@ -30,7 +30,14 @@ from dragoman.training.objectives.teacher_forcing import Objective, teacher_forc
 from dragoman.training.objectives.two_pass import TwoPassSampling
 from dragoman.training.optim.adam import Adam
 from dragoman.training.optim.flat_parameters import FlatParameters
-from dragoman.training.optim.learning_rate import Schedule, constant, cosine, inverse_sqrt, linear
+from dragoman.training.optim.learning_rate import (
+    Schedule,
+    constant,
+    cosine,
+    inverse_sqrt,
+    linear,
+    warmup_stable_decay,
+)
 from dragoman.training.step import Updater
 
 
@@ -43,6 +50,8 @@ def build_schedule(config: TrainingConfig, updates: int) -> Schedule:
             return cosine(config.lr, warmup, updates)
         case "linear":
             return linear(config.lr, warmup, updates)
+        case "warmup_stable_decay":
+            return warmup_stable_decay(config.lr, warmup, updates)
         case "constant":
             return constant(config.lr, warmup)
         case _:

@@ -61,6 +61,7 @@ def resolve_inputs(args: argparse.Namespace) -> TrainInputs:
 def resolve_paths(data: list[str], args: argparse.Namespace) -> tuple[Path | None, dict[str, Any], Path]:
     """Return the settings file, the training files if they are named, and the run folder."""
     refuse_missing(data)
+    refuse_settings(data)
     if len(data) == 1 and (parts := dataset_files(Path(data[0]))) and args.out:
         return args.config, {"train": [{"files": [part], **languages_of(args)} for part in parts]}, args.out
     if len(data) == 1 and os.path.isdir(data[0]):
@@ -134,6 +135,18 @@ def refuse_many(files: Sequence[str]) -> None:
             expected=f"{FILES}; or one folder",
             hint="Several corpora go into a settings file, [data] train = […]; then train -c FILE -o DIR",
         )
+
+
+def refuse_settings(files: Sequence[str]) -> None:
+    for file in files:
+        if Path(file).suffix == ".toml":
+            others = [other for other in files if other != file]
+            raise UsageError(
+                f"{file} is a settings file, not data.",
+                where="the command line",
+                expected=FILES,
+                hint=shlex.join(["dragoman", "train", *others, "-c", file, "-o", "DIR"]),
+            )
 
 
 def refuse_missing(files: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Learning-rate schedules: a linear warm-up over `warmup` updates, then one of four shapes.
+"""Learning-rate schedules: a linear warm-up over `warmup` updates, then one of five shapes.
 
 A step may be a fraction: with a time budget, it is the share of the time that has passed, multiplied by the
 number of planned updates.
@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable
 
 Schedule = Callable[[float], float]
+
+DECAY_SHARE = 0.3  # of the updates after the warm-up
 
 
 def rise(step: float, warmup: int) -> float:
@@ -30,6 +32,11 @@ def cosine(lr: float, warmup: int, updates: int) -> Schedule:
 
 def linear(lr: float, warmup: int, updates: int) -> Schedule:
     return lambda step: lr * rise(step, warmup) * (1.0 - past(step, warmup, updates))
+
+
+def warmup_stable_decay(lr: float, warmup: int, updates: int) -> Schedule:
+    """Return a constant that falls linearly to zero in the last part of the run (Hu et al. 2024)."""
+    return lambda step: lr * rise(step, warmup) * min(1.0, (1.0 - past(step, warmup, updates)) / DECAY_SHARE)
 
 
 def constant(lr: float, warmup: int) -> Schedule:
