@@ -32,9 +32,7 @@ def first_lines(file: Path, count: int, out: Path) -> Path:
 
 def learning_rate(model: Path) -> float:
     """Return the learning rate of new weights that `train` chooses for a network like that of the model."""
-    lr = default_learning_rate(load_settings(settings_file(str(model))).model.encoder.model_dump())
-    assert lr, "MODEL is a Transformer"
-    return lr
+    return default_learning_rate(load_settings(settings_file(str(model))).model.encoder.model_dump())
 
 
 def rows(args: argparse.Namespace) -> Iterator[list[str]]:

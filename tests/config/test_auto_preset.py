@@ -171,6 +171,16 @@ def test_an_unfinished_run_keeps_what_it_chose(tmp_path: Path) -> None:
     assert load(None, week, data, run=run) == other
 
 
+def test_an_unfinished_recurrent_run_keeps_its_learning_rate(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("a b\tc d\n" * 300)
+    tables = {"data": {"train": [str(tmp_path / "pairs.tsv")]}, "model": {"preset": "rnn-small"}}
+    short, week = load(None, ["training.budget=1m"], tables), ["training.budget=168h"]
+    (tmp_path / "checkpoints" / "step-00000100").mkdir(parents=True)
+    (tmp_path / "settings.toml").write_text(to_toml(short), encoding="utf-8")
+    assert load(None, week, tables, run=tmp_path).training.lr == short.training.lr == 4e-3
+    assert load(None, week, tables).training.lr == 2e-3
+
+
 def config(pairs: Path, *overrides: str) -> tuple[str, int, float, int]:
     found = load(None, overrides, {"data": {"train": [str(pairs)]}})
     return found.model.preset, found.text.size, found.training.lr, found.training.batch_tokens
@@ -183,6 +193,7 @@ def test_what_is_not_set_follows_from_the_data_and_what_is_set_stays(tmp_path: P
     assert config(pairs, "text.size=77", "training.lr=0.1") == ("transformer-tiny", 77, 0.1, 512)
     assert config(pairs, "model.preset=transformer-base") == ("transformer-base", 600, 0.5 / 512, 512)
     assert config(pairs, "model.preset=rnn-small") == ("rnn-small", 600, 2e-3, 512)
+    assert config(pairs, "model.preset=rnn-small", "training.budget=3m")[2] == 4e-3
     assert config(pairs, "training.batch_tokens=99")[3] == 99
 
 

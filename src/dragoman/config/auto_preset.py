@@ -24,7 +24,7 @@ SHORT_BUDGET, FULL_BUDGET = 3600.0, 4 * 3600.0  # core-seconds that transformer-
 FEW_EPOCHS, TOKENS_PER_PAIR = 20, 12
 LEARNED = ("bpe", "unigram")
 SMALLEST, LARGEST = 500, 8_000  # sub-words
-WIDEST_STEP = 4e-3
+DEFAULT_RATE, LARGEST_RATE = 2e-3, 4e-3
 SMALLEST_BATCH, LARGEST_BATCH = 512, 4096  # tokens
 BATCH_PER_PAIR = 0.4  # batch tokens per training pair: about fifty updates per epoch
 TOKEN_SECONDS = 4e-4  # of one core for a token of transformer-tiny, roughly
@@ -90,11 +90,13 @@ def default_batch_tokens(pairs: int, time: float = math.inf) -> int:
     return 1 << round(math.log2(min(LARGEST_BATCH, max(SMALLEST_BATCH, min(by_data, by_time)))))
 
 
-def default_learning_rate(encoder: Any) -> float | None:
-    """Return a learning rate for a Transformer, inversely proportional to its width (Yang et al. 2021)."""
-    is_transformer = isinstance(encoder, Mapping) and encoder.get("kind") == "transformer"
-    width = encoder.get("width") if is_transformer else None
-    return min(WIDEST_STEP, 0.5 / width) if isinstance(width, int) and width > 0 else None
+def default_learning_rate(encoder: Any, time: float = math.inf) -> float:
+    """Return a learning rate. That of a Transformer is inversely proportional to its width (Yang et al.
+    2021); that of a recurrent network is larger if there is little time."""
+    kind, width = (encoder.get(key) if isinstance(encoder, Mapping) else None for key in ("kind", "width"))
+    if kind == "transformer" and isinstance(width, int) and width > 0:
+        return min(LARGEST_RATE, 0.5 / width)
+    return LARGEST_RATE if kind == "rnn" and time < SHORT_BUDGET else DEFAULT_RATE
 
 
 def default_schedule(time: float) -> str:

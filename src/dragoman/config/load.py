@@ -135,6 +135,7 @@ def choices_of(run: Path) -> Table:
         "size": was.text.size,
         "batch_tokens": was.training.batch_tokens,
         "schedule": was.training.schedule,
+        "lr": was.training.lr,
     }
 
 
@@ -336,17 +337,15 @@ def with_data_defaults(table: Table, pairs: int, time: float, chosen: Table) -> 
         size = chosen.get("size", default_vocabulary_size(pairs, time)) if kind in LEARNED else None
         table = {**table, "text": {**text, "size": size}} if size else table
     model = table.get("model")
-    lr = default_learning_rate(model.get("encoder")) if isinstance(model, dict) else None
-    if isinstance(training, dict):
-        defaults: Table = {
-            "batch_tokens": default_batch_tokens(pairs, time),
-            "schedule": default_schedule(time),
-        }
+    if isinstance(training, dict) and isinstance(model, dict):
+        lr = default_learning_rate(model.get("encoder"), time)
+        defaults: Table = {"batch_tokens": default_batch_tokens(pairs, time), "lr": lr}
         if training.get("init_from"):
-            lr = FINE_TUNING_SHARE * (lr or TrainingConfig.model_fields["lr"].default)
-            del defaults["schedule"]
-        defaults |= {key: chosen[key] for key in defaults if key in chosen} | ({"lr": lr} if lr else {})
-        table = {**table, "training": {**defaults, **training}}
+            defaults["lr"] = FINE_TUNING_SHARE * lr
+        else:
+            defaults["schedule"] = default_schedule(time)
+        kept = {key: chosen[key] for key in defaults if key in chosen}
+        table = {**table, "training": {**defaults, **kept, **training}}
     return table
 
 

@@ -80,7 +80,8 @@ class TrainingConfig(Section):
         gt=0,
         description=(
             "Peak learning rate, reached after `warmup`. If unset, it is 0.5 / width for a Transformer, at "
-            "most 0.004. With `init_from`, half of that, or of 0.002."
+            "most 0.004, and 0.004 for a recurrent network under a budget of less than a core-hour. With "
+            "`init_from`, half of that, or of 0.002."
         ),
     )
     schedule: Literal["inverse_sqrt", "cosine", "linear", "warmup_stable_decay", "constant"] = Field(
