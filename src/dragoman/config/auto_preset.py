@@ -1,5 +1,4 @@
-"""Defaults that depend on data and time: `model.preset = "auto"`, vocabulary, batch size, learning rate and
-its schedule.
+"""Defaults that depend on data and time: `model.preset = "auto"`, vocabulary, batch size, learning rate.
 
 Time is the budget in core-seconds: seconds times cores.
 """
@@ -99,8 +98,8 @@ def default_learning_rate(encoder: Any, time: float = math.inf) -> float:
     return LARGEST_RATE if kind == "rnn" and time < SHORT_BUDGET else DEFAULT_RATE
 
 
-def default_schedule(time: float) -> str:
-    """Return a schedule by the time: in a short run, one that decays late learns more."""
+def default_decay(time: float) -> str:
+    """Return how the learning rate decays: late in a short run, which learns more then."""
     return "warmup_stable_decay" if time < SHORT_BUDGET else "cosine"
 
 

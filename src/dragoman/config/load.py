@@ -17,8 +17,8 @@ from dragoman.config.auto_preset import (
     choose,
     corpora_of,
     default_batch_tokens,
+    default_decay,
     default_learning_rate,
-    default_schedule,
     default_vocabulary_size,
     guess_pairs,
 )
@@ -343,7 +343,7 @@ def with_data_defaults(table: Table, pairs: int, time: float, chosen: Table) -> 
         if training.get("init_from"):
             defaults["lr"] = FINE_TUNING_SHARE * lr
         else:
-            defaults["schedule"] = default_schedule(time)
+            defaults["schedule"] = default_decay(time)
         kept = {key: chosen[key] for key in defaults if key in chosen}
         table = {**table, "training": {**defaults, **kept, **training}}
     return table
