@@ -67,7 +67,7 @@ class Corpus:
             if event["event"] == "step" and event["step"] == stop:
                 os.kill(os.getpid(), signal.SIGINT)
 
-        config = load(None, base=tables or self.settings())
+        config = load(None, base=tables or self.settings(), run=None if force else self.home / out)
         return Run(config, self.home / out, [listen], lambda _: True).train(force=force)
 
     def kept(self, out: str = "run") -> dict[str, bytes]:
