@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from dragoman.config.auto_preset import DEFAULT_RATE
 from dragoman.config.objective import ObjectivePart, TeacherForcingPart
 from dragoman.config.section import Section
 
@@ -76,7 +77,7 @@ class TrainingConfig(Section):
         default="adamw", description="Adam, or Adam with decoupled weight decay."
     )
     lr: float = Field(
-        default=2e-3,
+        default=DEFAULT_RATE,
         gt=0,
         description=(
             "Peak learning rate, reached after `warmup`. If unset, it is 0.5 / width for a Transformer, at "
