@@ -3,6 +3,7 @@
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional as F
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from dragoman.nn.bridge import LastStateBridge, ProjectedBridge, ZeroBridge
@@ -80,7 +81,8 @@ def test_a_layer_step_by_step_equals_the_whole(around: nn.Module) -> None:
     state = layer.cell.zero(3)
     whole = layer(x, state, extra_input)
     for t in range(5):
-        y, state = layer.step(x[:, t], layer.read(x[:, t]), state, extra_input[:, t], None)
+        a = layer.read(x[:, t]) + F.linear(extra_input[:, t], layer.extra_weight(x[:, t]))
+        y, state = layer.step(x[:, t], a, state, None)
         assert torch.allclose(y, whole[:, t], rtol=0.0, atol=1e-12)
 
 
@@ -122,7 +124,7 @@ def test_masks_drawn_ahead_are_what_the_whole_sequence_draws(dropout: Dropout, s
         masks = layer.masks(2, 4)
     assert bool((masks == masks[:, :1]).all()) is steady
     for t in range(4):
-        y, state = layer.step(x[:, t], layer.read(x[:, t]), state, None, masks[:, t])
+        y, state = layer.step(x[:, t], layer.read(x[:, t]), state, masks[:, t])
         assert torch.allclose(y, whole[:, t], rtol=0.0, atol=1e-6)
 
 

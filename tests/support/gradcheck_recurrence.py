@@ -7,6 +7,7 @@ from functools import partial
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from dragoman.nn.bridge import LastStateBridge, ProjectedBridge, ZeroBridge
 from dragoman.nn.cells.cell import Cell, CellState
@@ -62,7 +63,8 @@ def layer() -> Check:
     made = RecurrentLayer(LSTMCell(3, 2), Residual(nn.LayerNorm(2)), Dropout(DROP))
 
     def function(x: Tensor, beside: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, ...]:
-        y, state = made.step(x[:, 0], made.read(x[:, 0]), CellState(h, c), beside[:, 0], None)
+        a = made.read(x[:, 0]) + F.linear(beside[:, 0], made.extra_weight(x[:, 0]))
+        y, state = made.step(x[:, 0], a, CellState(h, c), None)
         return made(x, CellState(h, c), beside), y, *state
 
     return check(made, function, drawn(2, 3, 2), drawn(2, 3, 1), drawn(2, 2), drawn(2, 2))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from dragoman.models.decoders.attention import DecoderAttention
 from dragoman.models.decoders.recurrent_stack import RecurrentStack
@@ -30,10 +31,11 @@ class GNMTDecoder(nn.Module):
         bottom, *layers = self.trunk.layers
         x = self.trunk.tokens(tgt)
         steps = (x, bottom.read(x), bottom.masks(x.shape[0], x.shape[1]))
+        W_extra = bottom.extra_weight(x)
         ys, cs = [], []
         for x_t, a, mask in zip(*(each.unbind(dim=1) for each in steps), strict=True):
             c, _ = self.attention.step(state.h, projected)
-            y_t, state = bottom.step(x_t, a, state, c, mask)
+            y_t, state = bottom.step(x_t, a + F.linear(c, W_extra), state, mask)
             ys.append(y_t)
             cs.append(c)
         y, contexts = torch.stack(ys, dim=1), torch.stack(cs, dim=1)
@@ -51,7 +53,8 @@ class GNMTDecoder(nn.Module):
         c, alpha = self.attention.step(state.moving[0].h, state.fixed)
         states = []
         for layer, past in zip(self.trunk.layers, state.moving, strict=True):
-            x, now = layer.step(x, layer.read(x), past, c, None)
+            a = layer.read(x) + F.linear(c, layer.extra_weight(x))
+            x, now = layer.step(x, a, past, None)
             states.append(now)
         return self.output(x), State(state.fixed, states), alpha
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from torch import nn
+from torch.nn import functional as F
 
 from dragoman.nn.bridge import LastStateBridge, ProjectedBridge, ZeroBridge
 from dragoman.nn.cells.cell import CellState
@@ -18,10 +19,12 @@ from dragoman.shapes import Float, Int, Tensor
 
 
 class StepInput(NamedTuple):
-    """One target step: its embedding, its projection in the first cell, the dropout mask of each layer."""
+    """One target step: its embedding x, its projection a in the first cell, the matrix that the first cell
+    has for an extra input, and the dropout mask of each layer."""
 
     x: Float[Tensor, "N E"]
     a: Float[Tensor, "N G"]
+    W_extra: Float[Tensor, "G Z"]
     masks: Sequence[Float[Tensor, "N D"] | None]
 
 
@@ -60,24 +63,26 @@ class RecurrentStack(nn.Module):
 
     def one_by_one(self, x: Float[Tensor, "B T E"]) -> Iterator[StepInput]:
         """Yield the target step by step, for decoders whose next step depends on the result of this one."""
-        a = self.layers[0].read(x)
+        a, W_extra = self.layers[0].read(x), self.layers[0].extra_weight(x)
         drawn = [layer.masks(x.shape[0], x.shape[1]) for layer in self.layers]
-        # unbind, because the gradient of x[:, t] is as large as x.
+        # The gradient of a slice is as large as the whole: so unbind, and W_extra is sliced only once.
         for x_t, a_t, *masks in zip(*(each.unbind(dim=1) for each in (x, a, *drawn)), strict=True):
-            yield StepInput(x_t, a_t, masks)
+            yield StepInput(x_t, a_t, W_extra, masks)
 
     def token(self, y: Int[Tensor, " N"]) -> StepInput:
         x = self.tokens(y.unsqueeze(1)).squeeze(1)
-        return StepInput(x, self.layers[0].read(x), [None] * len(self.layers))
+        first = self.layers[0]
+        return StepInput(x, first.read(x), first.extra_weight(x), [None] * len(self.layers))
 
     def step(
         self, token: StepInput, states: Sequence[CellState], extra_input: Float[Tensor, "N Z"] | None
     ) -> tuple[Float[Tensor, "N Q"], list[CellState]]:
         """Do one step through all layers."""
         first, *rest = self.layers
-        x, state = first.step(token.x, token.a, states[0], extra_input, token.masks[0])
+        a = token.a if extra_input is None else token.a + F.linear(extra_input, token.W_extra)
+        x, state = first.step(token.x, a, states[0], token.masks[0])
         new = [state]
         for layer, state, mask in zip(rest, states[1:], token.masks[1:], strict=True):
-            x, state = layer.step(x, layer.read(x), state, None, mask)
+            x, state = layer.step(x, layer.read(x), state, mask)
             new.append(state)
         return x, new

@@ -51,17 +51,18 @@ class RecurrentLayer(nn.Module):
         """Return the part of W_x [x; b] + bias that depends on x: one product for a whole target."""
         return F.linear(x, self.cell.W_x[:, : x.shape[-1]], self.cell.b)
 
+    def extra_weight(self, x: Float[Tensor, "*N X"]) -> Float[Tensor, "G Z"]:
+        """Return the columns of W_x that belong to b."""
+        return self.cell.W_x[:, x.shape[-1] :]
+
     def step(
         self,
         x: Float[Tensor, "N X"],
         a: Float[Tensor, "N G"],
         state: CellState,
-        extra_input: Float[Tensor, "N Z"] | None,
         mask: Float[Tensor, "N D"] | None,
     ) -> tuple[Float[Tensor, "N D"], CellState]:
-        """Do one step, where `a` is `read(x)` and `mask` is the dropout mask, if it was drawn beforehand."""
-        if extra_input is not None:
-            a = a + F.linear(extra_input, self.cell.W_x[:, x.shape[1] :])
+        """Do one step, where `a` is W_x [x; b] + bias, and `mask` the dropout mask if it is drawn already."""
         state = self.cell.gate(a, state)
         return self.around(x, self.dropout(state.h) if mask is None else state.h * mask), state
 
