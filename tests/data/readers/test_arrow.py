@@ -12,6 +12,7 @@ from pyarrow import feather, parquet
 
 from dragoman.cli.main import main
 from dragoman.data.readers import arrow as reader
+from dragoman.data.readers.lines import LIMIT
 from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.errors import DataError, MissingExtra
 
@@ -55,6 +56,16 @@ def test_a_column_named_translation_holds_the_languages(tmp_path: Path) -> None:
     rows = [{"de": d, "en": e} for d, e in zip(ROWS["de"], ROWS["en"], strict=True)]
     file = written(pa.table({"id": [1, 2, 3, 4], "translation": rows}), tmp_path / "a.parquet", "parquet")
     assert read(file, languages=("en", "de")) == (EXPECTED, ["untranslated"])
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])
+def test_of_a_long_text_little_is_read(tmp_path: Path, name: str) -> None:
+    rows = {"en": ["One.", "é" * reader.BATCH, "Three."], "de": ["Eins.", "Zwei.", "Drei."]}
+    file = written(pa.table(rows), tmp_path / name, "parquet" if name.endswith("parquet") else "file")
+    assert read(file) == ([("One.", "Eins.", 1), ("Three.", "Drei.", 3)], ["too long"])
+    long = pa.array(["é" * reader.BATCH])
+    for column in (long, long.dictionary_encode()):
+        assert [len(text or "") for text in reader.texts(column)] == [LIMIT + 1]
 
 
 def test_more_than_two_columns_are_asked_for(tmp_path: Path) -> None:

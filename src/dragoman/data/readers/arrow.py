@@ -12,6 +12,7 @@ from typing import Any
 from dragoman.data.pair import Pair
 from dragoman.data.readers.bad_line import OnBad, bad_line
 from dragoman.data.readers.inline import Inline, too_long
+from dragoman.data.readers.lines import LIMIT
 from dragoman.data.readers.open_file import BOMB_RATIO, opened
 from dragoman.errors import DataError, needs_extra
 from dragoman.text.languages import Languages, columns_of
@@ -100,11 +101,15 @@ def is_text(kind: Any) -> bool:
 
 
 def texts(side: Any) -> list[str | None]:
-    """Return the texts of a column. A text that occurs in many rows is in memory once."""
-    if not pyarrow("pyarrow.types").is_dictionary(side.type):
-        return list(side.to_pylist())
-    values = side.dictionary.to_pylist()
-    return [None if index is None else values[index] for index in side.indices.to_pylist()]
+    """Return the texts of a column. A text that occurs in many rows is in memory once, and of one that is too
+    long only what shows that it is."""
+    types = pyarrow("pyarrow.types")
+    if types.is_dictionary(side.type):
+        values = texts(side.dictionary)
+        return [None if index is None else values[index] for index in side.indices.to_pylist()]
+    if side.nbytes > BATCH and not types.is_string_view(side.type):
+        side = pyarrow("pyarrow.compute").utf8_slice_codeunits(side, 0, LIMIT + 1)
+    return list(side.to_pylist())
 
 
 def rows_of(size: int, rows: int) -> int:
