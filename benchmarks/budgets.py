@@ -2,11 +2,13 @@
 
     python benchmarks/budgets.py OUT [--budgets 3m 12m] [--data multi30k tatoeba dates]
                                      [--presets auto rnn-small] [--busy] [--schedules [NAME …]]
+                                     [--at-once]
 
 Each run is `dragoman train --budget`, as a user types it, then `dragoman score` on the test set. The table
 has BLEU (of dates: exact match in %), the time of the whole command in % of the budget, and updates.
 `--busy` runs beside a process that uses one core. `--schedules` also tries five others by hand, or those
-that are named, in the same time: what the default is worth against them. OUT keeps what is done.
+that are named, in the same time: what the default is worth against them. With `--at-once` they share the
+machine, so that all meet the same noise. OUT keeps what is done.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -124,17 +128,18 @@ def main() -> None:
     parser.add_argument("--presets", nargs="+", default=["auto", "rnn-small"])
     parser.add_argument("--busy", action="store_true")
     parser.add_argument("--schedules", nargs="*", choices=SCHEDULES, default=["default"])
+    parser.add_argument("--at-once", action="store_true")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     schedules = args.schedules or list(SCHEDULES)
     print(f"| data | preset | budget | {' | '.join(schedules)} |")
     print("|---" * (3 + len(schedules)) + "|")
     for data, preset, budget in itertools.product(args.data, args.presets, args.budgets):
-        print(f"| {data} | {preset} | {budget}", end="", flush=True)
-        for schedule in schedules:
-            measured = measure(args.out, data, preset, budget, args.busy, schedule)
-            print(f" | {cell(measured, budget)}", end="", flush=True)
-        print(" |", flush=True)
+        files(data, preset, args.out)  # made before several processes want them
+        with ThreadPoolExecutor(len(schedules) if args.at_once else 1) as pool:
+            one = partial(measure, args.out, data, preset, budget, args.busy)
+            cells = [cell(measured, budget) for measured in pool.map(one, schedules)]
+        print(f"| {data} | {preset} | {budget} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":
