@@ -56,7 +56,8 @@ def test_both_directions_are_two_packages(tmp_path: Path, capsys: pytest.Capture
 def test_languages_that_are_none_are_refused(
     codes: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["export", str(tmp_path), "--to", "argos", *codes]) == 2
+    model = str(tiny_folder(tmp_path / "model"))
+    assert main(["export", model, "--to", "argos", *codes]) == 2
     assert "--languages en de" in capsys.readouterr().err
 
 

@@ -16,6 +16,7 @@ from dragoman.errors import DataError, UsageError
 from dragoman.metrics.bleu import bleu
 from dragoman.metrics.bootstrap import SAMPLES, p_value, resampled
 from dragoman.metrics.chrf import chrf
+from dragoman.metrics.corpus_score import CorpusScore
 from dragoman.metrics.error_rates import cer, wer
 from dragoman.metrics.exact_match import exact_match
 from dragoman.metrics.names import ERRORS, OTHER_TITLES, PERCENT, SMALL, TITLES, USUAL
@@ -27,6 +28,10 @@ from dragoman.metrics.text_score import FIGURES
 REFERENCES = ["the cat sat on the mat .", "a dog ran", "two men ride bicycles in the park .", "it rains"] * 10
 GOOD = ["the cat sat on the mat .", "a dog ran", "two men ride bikes in the park .", "it rains"] * 10
 POOR = ["a cat on mat .", "the dog ran", "men ride in park", "it rains ."] * 10
+
+
+def test_a_score_is_printed_with_its_interval() -> None:
+    assert str(CorpusScore(27.7856, (26.8196, 28.788), "chrF2|…")) == "27.79 (26.82 to 28.79)"
 
 
 def test_bleu_and_chrf_are_those_of_sacrebleu() -> None:

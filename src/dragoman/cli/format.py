@@ -30,7 +30,7 @@ def duration(seconds: float) -> str:
     if not math.isfinite(seconds):
         return "a long time"
     whole = round(max(0.0, seconds))
-    if whole < 90:
+    if whole <= 90:
         return f"{whole} s"
     if (minutes := round(whole / MINUTE)) < 60:
         return f"{minutes} min"

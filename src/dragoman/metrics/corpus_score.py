@@ -11,3 +11,7 @@ class CorpusScore(NamedTuple):
     value: float
     interval: Interval  # 95 %, by bootstrap over sentences
     signature: str = ""
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return f"{self.value:.2f} ({low:.2f} to {high:.2f})"

@@ -13,7 +13,7 @@ from typing import Any
 from dragoman.config.dump import leaves
 from dragoman.config.load import validate
 from dragoman.config.root import Config
-from dragoman.data.clean.sides import language_names
+from dragoman.data.clean.sides import corpus_languages
 from dragoman.data.store.reader import StoreReader
 from dragoman.errors import DataError
 from dragoman.reports.data import CorpusCard, RunCard
@@ -77,7 +77,7 @@ def corpora(config: Config, out: Path, identity: Mapping[str, Any]) -> Iterator[
             files=tuple(os.path.basename(file) for file in corpus.files),
             sha256=tuple(known.get("sha256", ())),
             weight=corpus.weight,
-            languages=" → ".join(corpus.languages or language_names(corpus.files)),
+            languages=" → ".join(corpus_languages(corpus.files, corpus.languages)),
             licence=corpus.licence or "",
             left_out=left_out(out / "store" / f"corpus-{number}"),
             **size,

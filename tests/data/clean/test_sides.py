@@ -11,7 +11,7 @@ from dragoman.cli.main import main
 from dragoman.config.load import load
 from dragoman.data.build import build_data
 from dragoman.data.clean.check import check
-from dragoman.data.clean.sides import Lengths, are_swapped, language_names
+from dragoman.data.clean.sides import Lengths, are_swapped, corpus_languages, language_names
 from dragoman.data.pair import Pair
 from dragoman.errors import DataError
 
@@ -32,6 +32,28 @@ def written(folder: Path, name: str, lines: Lines, suffixes: tuple[str, str] = (
     for file, side in zip(files, lines, strict=True):
         file.write_text("".join(f"{line}\n" for line in side), encoding="utf-8")
     return [str(file) for file in files]
+
+
+TMX = """<tmx version="1.4"><header srclang="fr"/><body>
+<tu><tuv xml:lang="en"><seg>Alone.</seg></tuv></tu>
+<tu><tuv xml:lang="en"><seg>Yes.</seg></tuv><tuv xml:lang="fr"><seg>Oui.</seg></tuv></tu>
+</body></tmx>"""
+XLIFF = '<xliff version="2.0" srcLang="en-GB" trgLang="cy"><file id="1"/></xliff>'
+
+
+def test_a_memory_names_its_languages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tmx, xliff, gone = (str(tmp_path / name) for name in ("a.tmx", "b.xlf", "c.tmx"))
+    Path(tmx).write_text(TMX, encoding="utf-8")
+    Path(xliff).write_text(XLIFF, encoding="utf-8")
+    assert corpus_languages([tmx]) == ["fr", "en"]
+    assert corpus_languages([tmx], ("en", "fr")) == ["en", "fr"]
+    assert corpus_languages([xliff]) == ["en-GB", "cy"]
+    assert corpus_languages([gone]) == corpus_languages(["a.tsv"]) == []
+    assert corpus_languages(["train.en", "train.de"]) == ["en", "de"]
+    assert main(["check", tmx]) == 0
+    said = capsys.readouterr()
+    assert "fr → en" in said.out
+    assert f"dragoman train {tmx} -o fr-en" in said.err
 
 
 def test_targets_in_another_order_are_doubted(tmp_path: Path, lines: Lines) -> None:

@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
 
 def find_corpora(args: argparse.Namespace) -> Corpora:
     """Return the corpora of the given files, or of the settings in the given folder."""
-    from dragoman.data.clean.sides import language_names
+    from dragoman.data.clean.sides import corpus_languages
     from dragoman.data.examples import PAIRS
     from dragoman.data.readers.arrow import dataset_files
 
@@ -97,7 +97,7 @@ def find_corpora(args: argparse.Namespace) -> Corpora:
     if len(args.files) == 1 and os.path.isdir(args.files[0]) and not parts:
         return of_folder(Path(args.files[0]), args)
     valid = f" --valid {' '.join(args.valid)}" if args.valid else ""
-    name = "-".join(args.languages or language_names(args.files)) or "model"
+    name = "-".join(corpus_languages(args.files, args.languages)) or "model"
     two = f" --languages {' '.join(args.languages)}" if args.languages else ""
     train = f"dragoman train {' '.join(args.files)}{valid}{two} -o {name}"
     corpora = [[part] for part in parts] or [args.files]
@@ -122,14 +122,14 @@ def check_corpus(
 ) -> CheckReport:
     from dragoman.cli.check_text import describe
     from dragoman.data.clean.check import check
-    from dragoman.data.clean.sides import language_names
+    from dragoman.data.clean.sides import corpus_languages
 
     report = check(files, valid=corpora.valid, test=corpora.test, languages=two, examples=corpora.examples)
     held = {"valid": corpora.valid, "test": corpora.test}
     if args.json:
         say(json.dumps(report.to_json()))
     else:
-        for line in describe(report, " → ".join(two or language_names(files)), held):
+        for line in describe(report, " → ".join(corpus_languages(files, two)), held):
             say(line)
     return report
 

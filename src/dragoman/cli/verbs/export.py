@@ -41,7 +41,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--to", required=True, choices=TARGETS, help="ct2, onnx: a directory; argos: an .argosmodel")
     add("--quantization", choices=QUANTIZATIONS, default="float32", help="how weights are stored")
     add("-o", "--output", type=Path, metavar="DIR", help="output path (default: in the model folder)")
-    add("--languages", nargs=2, metavar="CODE", help="argos only: the codes of both sides, such as en de")
+    add(
+        "--languages",
+        nargs=2,
+        metavar="CODE",
+        help="argos only: the codes of both sides (default: those of the training data)",
+    )
     add("--names", nargs=2, metavar="NAME", help="argos only: the names of the languages")
     add("--package-version", default="1.0", metavar="X.Y", help="argos only: version of the package")
     add("--back", metavar="MODEL", help="argos only: a model of the reverse direction, for a second package")
@@ -102,8 +107,17 @@ def written_onnx(args: argparse.Namespace) -> Exported:
 
 
 def checked_languages(args: argparse.Namespace) -> list[str]:
-    """Return the language codes, which become names of a file and a folder, after checking them."""
+    """Return the language codes, which become names of a file and a folder, after checking them. If none are
+    given, they are those of the training data."""
+    from dragoman.data.clean.sides import corpus_languages
+    from dragoman.inference.find_model import find_model
+    from dragoman.inference.verify import read_parts
+    from dragoman.models.folder import open_folder
+
     codes: list[str] = args.languages or []
+    if not codes:
+        config, _ = read_parts(open_folder(find_model(args.model)))
+        codes = corpus_languages(config.data.train[0].files, config.data.train[0].languages)
     words = [*codes, args.package_version]
     if not codes or not all(re.fullmatch(r"[A-Za-z0-9]+([.-][A-Za-z0-9]+)*", word) for word in words):
         raise UsageError(

@@ -91,7 +91,7 @@ def facts_of(path: str) -> dict[str, Any]:
     from dragoman.cli.format import format_bytes, format_count
     from dragoman.cli.model_text import in_full, units
     from dragoman.config.presets import preset_of
-    from dragoman.data.clean.sides import language_names
+    from dragoman.data.clean.sides import corpus_languages
     from dragoman.inference.find_model import find_model
     from dragoman.inference.verify import read_parts
     from dragoman.models.folder import exports, open_folder
@@ -104,7 +104,8 @@ def facts_of(path: str) -> dict[str, Any]:
     if numbers := parameters(folder):
         facts["parameters"] = format_count(numbers)
     facts["text"] = units(config, (text.src.size, text.tgt.size))
-    if names := language_names(config.data.train[0].files if config.data.train else ()):
+    corpus = config.data.train[0]
+    if names := corpus_languages(corpus.files, corpus.languages):
         facts["languages"] = " → ".join(names)
     facts |= {"data": data(config), **trained(Path(path)), **search(config)}
     facts["exports"] = ", ".join(exports(folder)) or "none; dragoman export creates them"

@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from dragoman.data.pair import Pair
-from dragoman.data.readers.open_pairs import text_suffix
+from dragoman.data.readers import tmx, xliff
+from dragoman.data.readers.open_pairs import form, text_suffix
+from dragoman.errors import DataError
+from dragoman.text.languages import Languages
 
 ENOUGH = 200  # pairs needed for an estimate
 UNRELATED = 0.15  # length correlation below which sides are unrelated; translations have 0.8 and more
@@ -79,6 +83,20 @@ def language_names(files: Sequence[str | Path]) -> list[str]:
     names = [text_suffix(Path(file))[1:] for file in files]
     are_codes = all(2 <= len(name) <= 3 and name.isalpha() and name not in NO_LANGUAGES for name in names)
     return names if len(names) == 2 and are_codes and names[0] != names[1] else []
+
+
+def corpus_languages(files: Sequence[str | Path], languages: Languages | None = None) -> list[str]:
+    """Return the two languages of a corpus: as given, or as its file names or its memory have them, or []."""
+    if languages or len(files) != 1:
+        return list(languages or language_names(files))
+    file = Path(files[0])
+    with suppress(DataError):  # there is no such file any more, or reading the pairs will say what is wrong
+        match form(file):
+            case "tmx":
+                return list(tmx.languages_in(file) or ())
+            case "xliff":
+                return list(xliff.languages_in(file) or ())
+    return []
 
 
 def are_swapped(files: Sequence[str | Path], train: Sequence[str | Path]) -> bool:

@@ -9,7 +9,7 @@ from dragoman.data.pair import Pair
 from dragoman.data.readers.bad_line import OnBad, bad_line
 from dragoman.data.readers.inline import Inline, too_long
 from dragoman.data.readers.lines import LIMIT
-from dragoman.data.readers.markup import Start, Text, read_xml
+from dragoman.data.readers.markup import End, Start, Text, read_xml
 from dragoman.errors import DataError
 from dragoman.text.languages import Languages, code, index_of, language_error, matches_language
 
@@ -33,7 +33,7 @@ def read_tmx(file: Path, on_bad: OnBad, languages: Languages | None = None) -> I
                 case "tu":
                     unit, line = {}, event.line
                 case "tuv":
-                    language = event.attributes.get("xml:lang") or event.attributes.get("lang", "")
+                    language = language_of(event.attributes)
                 case "seg":
                     seg.open(event)
                 case _:
@@ -57,6 +57,26 @@ def read_tmx(file: Path, on_bad: OnBad, languages: Languages | None = None) -> I
             seg.take(event)
     if languages and None in [index_of(tuple(seen), name) for name in languages]:
         raise language_error(file, list(seen), languages)
+
+
+def languages_in(file: Path) -> Languages | None:
+    """Return the source and target language of a memory that has two."""
+    header, unit = "", dict[str, str]()
+    for event in read_xml(file):
+        match event:
+            case Start("header", attributes):
+                header = attributes.get("srclang", "")
+            case Start("tuv", attributes):
+                unit[language_of(attributes)] = ""
+            case End("tu"):
+                if found := chosen(file, unit, header):
+                    return found
+                unit = {}
+    return None
+
+
+def language_of(tuv: dict[str, str]) -> str:
+    return tuv.get("xml:lang") or tuv.get("lang", "")
 
 
 def chosen(file: Path, unit: dict[str, str], header: str) -> Languages | None:

@@ -66,6 +66,16 @@ def languages_of(element: str, attributes: dict[str, str]) -> Languages | None:
     return src, tgt
 
 
+def languages_in(file: Path) -> Languages | None:
+    """Return the source and target language, if the file names both."""
+    for event in read_xml(file):
+        if isinstance(event, Start):
+            found = languages_of(event.name, event.attributes) if event.name in ("xliff", "file") else None
+            if event.name in UNITS or (found and all(found)):
+                return found
+    return None
+
+
 def turned(file: Path, theirs: Languages, wanted: Languages | None) -> bool:
     """Return whether the file has the reverse direction of `wanted`."""
     if wanted is None:
