@@ -60,9 +60,11 @@ def read_tmx(file: Path, on_bad: OnBad, languages: Languages | None = None) -> I
 
 
 def languages_in(file: Path) -> Languages | None:
-    """Return the source and target language of a memory that has two."""
+    """Return the source and target language of a memory that has two, if its beginning shows them."""
     header, unit = "", dict[str, str]()
     for event in read_xml(file):
+        if event.byte > LIMIT:
+            return None
         match event:
             case Start("header", attributes):
                 header = attributes.get("srclang", "")

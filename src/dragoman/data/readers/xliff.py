@@ -8,6 +8,7 @@ from pathlib import Path
 from dragoman.data.pair import Pair
 from dragoman.data.readers.bad_line import BadLine, OnBad, bad_line
 from dragoman.data.readers.inline import Inline, too_long
+from dragoman.data.readers.lines import LIMIT
 from dragoman.data.readers.markup import End, Event, Start, Text, read_xml
 from dragoman.text.languages import Languages, language_error, matches_language
 
@@ -67,11 +68,13 @@ def languages_of(element: str, attributes: dict[str, str]) -> Languages | None:
 
 
 def languages_in(file: Path) -> Languages | None:
-    """Return the source and target language, if the file names both."""
+    """Return the source and target language, if the beginning of the file names both."""
     for event in read_xml(file):
-        if isinstance(event, Start):
-            found = languages_of(event.name, event.attributes) if event.name in ("xliff", "file") else None
-            if event.name in UNITS or (found and all(found)):
+        if event.byte > LIMIT:
+            return None
+        if isinstance(event, Start) and event.name in ("xliff", "file"):
+            found = languages_of(event.name, event.attributes)
+            if found and all(found):
                 return found
     return None
 
