@@ -20,7 +20,7 @@ from dragoman.config.training import TrainingConfig
 from dragoman.data.recipes.reverse.generate import splits
 from dragoman.errors import UsageError
 from dragoman.training.build import build_schedule
-from dragoman.training.length import END_VALIDATIONS, REPORT_SECONDS, TimeBudget, UpdateCount, from_json
+from dragoman.training.length import END_VALIDATIONS, TimeBudget, UpdateCount, from_json
 from dragoman.training.pace import SLOW_FACTOR, WINDOW, Clock, PaceWatch
 from dragoman.training.plan import spread
 from dragoman.training.run import Run, RunResult
@@ -119,11 +119,11 @@ def test_a_dear_validation_comes_rarely_and_the_end_is_kept_free_for_it() -> Non
     length = TimeBudget.plan(0.0, 1000.0, 1.0)
     length.after_milestone(60.0, 10.0)
     assert length.next_milestone == 160.0  # a tenth of the time, not a twentieth of the run
-    assert length.end == 1000.0 - END_VALIDATIONS * 10.0 - REPORT_SECONDS
-    length.after_milestone(800.0, 10.0)
-    assert length.next_milestone == 900.0
-    length.after_milestone(910.0, 10.0)
-    assert length.next_milestone == length.end  # 1,010 would be too late, and 952 is soon
+    assert length.end == 1000.0 - END_VALIDATIONS * 10.0
+    length.after_milestone(780.0, 10.0)
+    assert length.next_milestone == 880.0
+    length.after_milestone(890.0, 10.0)
+    assert length.next_milestone == length.end  # 990 would be too late, and 940 is soon
 
 
 def test_the_learning_rate_follows_the_clock() -> None:

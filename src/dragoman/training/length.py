@@ -13,10 +13,10 @@ from typing import Any
 DEFAULT_VALIDATIONS = 20  # per run, if no interval is set
 # The share of the time that validating and saving may take before they become less frequent.
 MAX_VALIDATION_SHARE = 0.1
-# The end of a run takes as long as this many validations: one more, two comparisons, calibration.
-END_VALIDATIONS = 4.0
-UNMEASURED_END_SHARE = 0.05  # of a budget, reserved for the end until a validation has been timed
-REPORT_SECONDS, MAX_REPORT_SHARE = 8.0, 0.05  # reserved for the report, which follows the model
+# The end of a run takes as long as this many validations: one more, two comparisons, calibration, and the
+# report, which takes as long as one or two. In validations, because all of them are slow on a busy machine.
+END_VALIDATIONS = 6.0
+UNMEASURED_END_SHARE = 0.1  # of a budget, reserved for the end until a validation has been timed
 MIN_FIRST_VALIDATION = 10.0  # seconds until the first validation
 MIN_UPDATE_SHARE = 0.1  # of the time, reserved for updates, however long preparation and validation take
 
@@ -66,7 +66,7 @@ class TimeBudget:
     def plan(cls, clock: float, until: float, seconds_per_update: float) -> TimeBudget:
         until = max(until, clock / (1 - MIN_UPDATE_SHARE))
         room = until - clock
-        end = until - UNMEASURED_END_SHARE * room - report_seconds(room)
+        end = until - UNMEASURED_END_SHARE * room
         updates = max(1, round((end - clock) / seconds_per_update))
         # An untrained model writes up to the maximum length: a short run must not start by decoding that.
         first_validation = min(max(room / DEFAULT_VALIDATIONS, MIN_FIRST_VALIDATION), room / 4)
@@ -89,8 +89,7 @@ class TimeBudget:
     def after_milestone(self, clock: float, cost: float) -> None:
         """Set the next validation and the end. Validating and saving took `cost` seconds until `clock`."""
         room = self.until - self.start
-        left = END_VALIDATIONS * cost + report_seconds(room)
-        self.end = max(self.until - left, self.start + MIN_UPDATE_SHARE * room)
+        self.end = max(self.until - END_VALIDATIONS * cost, self.start + MIN_UPDATE_SHARE * room)
         interval = max(room / DEFAULT_VALIDATIONS, cost / MAX_VALIDATION_SHARE)
         # The last validation is at the end: avoid one shortly before it.
         self.next_milestone = clock + interval if clock + 1.5 * interval < self.end else self.end
@@ -102,10 +101,6 @@ class TimeBudget:
 
     def to_json(self) -> dict[str, Any]:
         return {"by": "time", **asdict(self)}
-
-
-def report_seconds(room: float) -> float:
-    return min(REPORT_SECONDS, MAX_REPORT_SHARE * room)
 
 
 Length = UpdateCount | TimeBudget
