@@ -115,7 +115,14 @@ def test_ctrl_c_says_how_to_resume(pairs: list[str], tmp_path: Path) -> None:
     for file in map(Path, pairs):  # so many shards that it is not done before it is stopped
         file.write_text(file.read_text(encoding="utf-8") * 100, encoding="utf-8")
     arguments = [*command(*pairs, "-o", str(out), "--workers", "2"), "data.shard_pairs=1"]
-    process = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    process = subprocess.Popen(
+        arguments,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # A shell that runs the tests in the background has them ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     while process.poll() is None and not list(out.glob("store/corpus-0/0*")):
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers as well
