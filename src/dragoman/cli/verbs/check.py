@@ -135,7 +135,7 @@ def check_corpus(
 
 
 def write_split(corpora: Corpora, args: argparse.Namespace) -> str:
-    from dragoman.data.clean.sides import language_names
+    from dragoman.data.clean.sides import corpus_languages
     from dragoman.data.pair import Pair
     from dragoman.data.readers.open_pairs import open_pairs
     from dragoman.data.split import split
@@ -156,7 +156,8 @@ def write_split(corpora: Corpora, args: argparse.Namespace) -> str:
     train, valid = (" ".join(map(str, parts[name].files)) for name in ("train", "valid"))
     if parts["valid"].pairs < args.hold_out:
         talk(f"  {args.hold_out:,} were requested, but at most a twentieth of the pairs is held out for each")
-    return f"dragoman train {train} --valid {valid} -o {'-'.join(language_names(files)) or 'model'}"
+    name = "-".join(corpus_languages(files, corpora.languages[0])) or "model"
+    return f"dragoman train {train} --valid {valid} -o {name}"
 
 
 def is_model(files: Sequence[str]) -> bool:
