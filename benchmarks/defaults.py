@@ -2,21 +2,26 @@
 
     python benchmarks/defaults.py OUT --pairs 300 3000 --budget 4m [--presets auto rnn-small …]
                                       [--set text.size=3000 "text.size=3000 training.batch_tokens=512" …]
+                                      [--at-once]
 
 Each run is `dragoman train --budget`, as a user types it, then `dragoman score`. English to German: up to
 3,000 and from 100,000 pairs are drawn from Tatoeba, others are the first of Multi30k. `--set` tries each of
-these settings, or groups of settings, with each preset instead of the default. OUT keeps what is done.
+these settings, or groups of settings, with each preset instead of the default. With `--at-once` all runs of
+one size share the machine, so that all meet the same noise. OUT keeps what is done.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import random
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from run_log import RunLog
@@ -28,6 +33,7 @@ PRESETS = ["auto", "transformer-tiny", "transformer-small", "transformer-base", 
 PRESETS += ["conv-small", "bahdanau2015"]
 DEV, TEST = 300, 1000  # sentences
 MULTI30K = range(3_001, 100_000)  # pairs
+Files = tuple[list[str], list[str], list[str]]  # training, validation and test
 
 
 def lines(file: Path) -> list[str]:
@@ -41,8 +47,7 @@ def part(home: Path, name: str, src: list[str], tgt: list[str]) -> list[str]:
     return list(map(str, files))
 
 
-def corpora(home: Path, pairs: int) -> tuple[list[str], list[str], list[str]]:
-    """Training, validation and test files."""
+def corpora(home: Path, pairs: int) -> Files:
     home.mkdir(parents=True, exist_ok=True)
     folder, names, suffixes = DATA / "tatoeba-deu-eng", ("train", "dev", "test2k"), (".eng", ".deu")
     if pairs in MULTI30K:
@@ -57,9 +62,9 @@ def corpora(home: Path, pairs: int) -> tuple[list[str], list[str], list[str]]:
     return found[0], found[1], found[2]
 
 
-def measure(home: Path, pairs: int, budget: str, preset: str, setting: str) -> tuple[str, int, str, str]:
-    train, valid, test = corpora(home / f"{pairs}", pairs)
-    out = home / f"{pairs}" / "-".join(filter(None, (preset, budget, re.sub("[= ]", "-", setting))))
+def measure(home: Path, files: Files, budget: str, run: tuple[str, str]) -> str:
+    (train, valid, test), (preset, setting) = files, run
+    out = home / "-".join(filter(None, (preset, budget, re.sub("[= ]", "-", setting))))
     if not (out / "model").exists():
         settings = [f"model.preset={preset}", *setting.split()]
         command = [*DRAGOMAN, "train", *train, "--valid", *valid, "-o", str(out), "--budget", budget]
@@ -69,7 +74,7 @@ def measure(home: Path, pairs: int, budget: str, preset: str, setting: str) -> t
     updates = next(iter(RunLog(out).events("finished")))["step"]
     shown = [f"{report[name]:.1f} ({low:.1f} – {high:.1f})" for name in ("bleu", "chrf")
              for low, high in [report["intervals"][name]]]  # fmt: skip
-    return out.name, updates, shown[0], shown[1]
+    return f"{out.name} | {updates:,} | {' | '.join(shown)}"
 
 
 def main() -> None:
@@ -81,13 +86,15 @@ def main() -> None:
     parser.add_argument("--budget", default="15m")
     parser.add_argument("--presets", nargs="+", default=PRESETS)
     parser.add_argument("--set", nargs="+", default=[])
+    parser.add_argument("--at-once", action="store_true")
     args = parser.parse_args()
+    runs = list(itertools.product(args.presets, args.set or [""]))
     print("| pairs | run | updates | BLEU (95 %) | chrF (95 %) |\n|---|---|---|---|---|", flush=True)
     for pairs in args.pairs:
-        for preset in args.presets:
-            for setting in args.set or [""]:
-                name, updates, bleu, chrf = measure(args.out, pairs, args.budget, preset, setting)
-                print(f"| {pairs:,} | {name} | {updates:,} | {bleu} | {chrf} |", flush=True)
+        home = args.out / f"{pairs}"
+        with ThreadPoolExecutor(len(runs) if args.at_once else 1) as pool:
+            for row in pool.map(partial(measure, home, corpora(home, pairs), args.budget), runs):
+                print(f"| {pairs:,} | {row} |", flush=True)
 
 
 if __name__ == "__main__":
