@@ -18,6 +18,7 @@ from dragoman.config.auto_preset import (
 )
 from dragoman.config.dump import to_toml
 from dragoman.config.load import load
+from dragoman.config.root import Config
 
 
 @pytest.mark.parametrize(
@@ -41,7 +42,8 @@ def test_more_data_and_a_faster_machine_give_a_larger_model(
 @pytest.mark.parametrize(
     ("pairs", "minutes", "preset"),
     [
-        (300, 30, "transformer-tiny"),  # hundreds of epochs: dropout matters more than speed
+        (300, 30, "transformer-micro"),
+        (300, 120, "transformer-tiny"),
         (29_000, 6, "transformer-micro"),
         (29_000, 24, "transformer-micro"),
         (29_000, 120, "transformer-tiny"),
@@ -147,6 +149,30 @@ def test_little_time_has_few_sub_words_and_small_batches(
 ) -> None:
     time = 60.0 * minutes * cores
     assert (default_vocabulary_size(150_000, time), default_batch_tokens(150_000, time)) == (size, tokens)
+
+
+def test_few_pairs_that_are_read_many_times_have_more_dropout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.config.load.cores", lambda: 2)
+    pairs, run = tmp_path / "pairs.tsv", tmp_path / "run"
+
+    def config_of(count: int, *overrides: str) -> Config:
+        pairs.write_text("a b\tc d\n" * count)
+        return load(None, ["training.budget=15m", *overrides], {"data": {"train": [str(pairs)]}}, run=run)
+
+    def dropout(count: int, *overrides: str) -> list[float]:
+        return [part.dropout for part in config_of(count, *overrides).model.parts.values()]
+
+    assert dropout(3_000) == [0.3, 0.3]
+    assert dropout(150_000) == [0.1, 0.1]
+    assert dropout(3_000, "model.preset=transformer-micro") == [0.1, 0.1]
+    assert dropout(3_000, "model.encoder.kind=conv", "model.tied=target") == [0.2, 0.3]
+    assert dropout(3_000, "model.decoder.dropout=0.4") == [0.3, 0.4]
+    begun = to_toml(config_of(3_000, "model.decoder.dropout=0.4"))
+    (run / "checkpoints" / "step-00000100").mkdir(parents=True)
+    (run / "settings.toml").write_text(begun, encoding="utf-8")
+    assert dropout(150_000, "model.decoder.dropout=0.4") == [0.3, 0.4]
 
 
 def test_an_unfinished_run_keeps_what_it_chose(tmp_path: Path) -> None:

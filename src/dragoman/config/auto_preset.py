@@ -21,6 +21,7 @@ FEW, MANY = 100_000, 2_000_000  # pairs
 CORES = 16
 SHORT_BUDGET, FULL_BUDGET = 3600.0, 4 * 3600.0  # core-seconds that transformer-tiny and -small need
 FEW_EPOCHS, TOKENS_PER_PAIR = 20, 12
+MORE_DROPOUT = {part: {"dropout": 0.3} for part in ("encoder", "decoder")}
 LEARNED = ("bpe", "unigram")
 SMALLEST, LARGEST = 500, 8_000  # sub-words
 DEFAULT_RATE, LARGEST_RATE = 2e-3, 4e-3
@@ -35,6 +36,7 @@ ENOUGH_OCCURRENCES = 200  # of a sub-word in training, on average
 class AutoPreset(NamedTuple):
     preset: str
     why: str
+    parts: Mapping[str, Any] = {}  # values of the encoder and the decoder instead of those of the preset
 
 
 def choose(pairs: int, cores: int, time: float = math.inf) -> AutoPreset:
@@ -45,10 +47,13 @@ def choose(pairs: int, cores: int, time: float = math.inf) -> AutoPreset:
     if not pairs:  # unknown
         return AutoPreset("transformer-small", "")
     shown = f"about {float(f'{pairs:.2g}'):,.0f} pairs"
-    if time < SHORT_BUDGET and time / TOKEN_SECONDS < FEW_EPOCHS * TOKENS_PER_PAIR * pairs:
-        few = f"{shown} are read few times: a smaller model learns more in so little time"
+    if time < SHORT_BUDGET:
+        little = f"{shown} are read for a short time, in which a smaller model learns more"
+        epochs = time / TOKEN_SECONDS / TOKENS_PER_PAIR / pairs
         return AutoPreset(
-            "transformer-micro", f"{few}; with more time, model.preset=transformer-tiny is better"
+            "transformer-micro",
+            f"{little}; with more time, model.preset=transformer-tiny is better",
+            MORE_DROPOUT if epochs >= FEW_EPOCHS else {},
         )
     if pairs < FEW:
         few = f"{shown} are few: a larger model would overfit"

@@ -132,6 +132,7 @@ def choices_of(run: Path) -> Table:
     return {
         "preset": was.model.preset,
         "why": was.model.why,
+        "parts": {name: {"dropout": part.dropout} for name, part in was.model.parts.items()},
         "size": was.text.size,
         "batch_tokens": was.training.batch_tokens,
         "schedule": was.training.schedule,
@@ -305,11 +306,11 @@ def with_preset(table: Table, pairs: int, time: float, chosen: Table, places: Pl
     model = table.get("model", {})
     if not isinstance(model, dict):
         return table
-    name = model.get("preset", ModelConfig.model_fields["preset"].default)
+    name, parts = model.get("preset", ModelConfig.model_fields["preset"].default), {}
     if name == AUTO:
         by_data = choose(pairs, cores(), time)
         name, why = chosen.get("preset", by_data.preset), chosen.get("why", by_data.why)
-        model = {**model, "preset": name, "why": why}
+        model, parts = {**model, "preset": name, "why": why}, chosen.get("parts", by_data.parts)
     if not isinstance(name, str) or name not in PRESETS:
         close = nearest(str(name), (*PRESETS, AUTO))
         raise ConfigError(
@@ -318,7 +319,7 @@ def with_preset(table: Table, pairs: int, time: float, chosen: Table, places: Pl
             expected="one of " + ", ".join((*PRESETS, AUTO)),
             hint=f"model.preset={close or AUTO}",
         )
-    return {**table, "model": merge({**PRESETS[name](), "preset": name}, model)}
+    return {**table, "model": merge(merge({**PRESETS[name](), "preset": name}, parts), model)}
 
 
 def budget_of(training: Any) -> float:
