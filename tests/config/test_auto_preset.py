@@ -193,8 +193,8 @@ def test_an_unfinished_run_keeps_what_it_chose(tmp_path: Path) -> None:
     assert other.text.size > short.text.size
     assert other.training.batch_tokens > short.training.batch_tokens
     assert load(None, [*week, "training.batch_tokens=999"], data, run=run).training.batch_tokens == 999
-    (run / "model").mkdir()  # it is finished
-    assert load(None, week, data, run=run) == other
+    (run / "model").mkdir()  # by `--finish`: the rest of the run is still to come
+    assert load(None, week, data, run=run) == resumed
 
 
 def test_an_unfinished_recurrent_run_keeps_its_learning_rate(tmp_path: Path) -> None:

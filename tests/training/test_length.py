@@ -53,6 +53,7 @@ class Task:
         training = {"batch_tokens": 60, "threads": 1, "valid_decode": 4, "precision": "fp32", **options}
         config = load(
             None,
+            run=self.out,
             base={
                 "data": {
                     "train": [str(self.home / "train.tsv")],

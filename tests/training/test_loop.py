@@ -89,7 +89,7 @@ def test_waiting_for_data_is_a_part_of_the_time(tmp_path: Path, monkeypatch: pyt
 def test_one_slow_validation_does_not_end_a_budget_early(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The end of a run takes as long as four validations, which is reserved."""
+    """The time of four validations is reserved for the end of a run."""
     calls, validate = [], Validator.__call__
 
     def slow_once(self: Validator, weights: Mapping[str, Tensor]) -> ValidationResult:
@@ -104,3 +104,18 @@ def test_one_slow_validation_does_not_end_a_budget_early(
     assert len(calls) > 2
     assert events[-1]["event"] == "finished"
     assert events[-1]["seconds"] > 0.8 * 5
+
+
+def test_the_best_and_the_last_weights_are_not_validated_again_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    losses, validate = iter([3.0, 1.0, 2.0, 9.0]), Validator.__call__  # the last is that of the average
+
+    def foretold(self: Validator, weights: Mapping[str, Tensor]) -> ValidationResult:
+        return validate(self, weights)._replace(loss=next(losses))
+
+    monkeypatch.setattr(Validator, "__call__", foretold)
+    run(tmp_path, updates=6, validate_every=2, checkpoint_every=2)[0].train()
+    finished = json.loads((tmp_path / "out" / "events.jsonl").read_text().split("\n")[-2])
+    assert (finished["chosen"], finished["valid"]["loss"]) == ("best", 1.0)
+    assert next(losses, None) is None

@@ -71,7 +71,7 @@ def load(
 ) -> Config:
     """Load the settings: the preset, overridden by the file, by `base` and by `overrides`, in this order.
 
-    `elsewhere` names the origin of `base` in error messages. If `run` has an unfinished run, defaults that
+    `elsewhere` names the origin of `base` in error messages. If a run has begun in `run`, defaults that
     depend on data, machine and time are as it chose them. With `is_new`, a run begins, with the settings of
     the model that it starts from, if it does; settings that a run has written contain them.
     """
@@ -110,7 +110,7 @@ def load_written(file: Path, read_bytes: Read) -> Config:
 
 
 def validate(table: Table, places: Places | None = None, chosen: Table | None = None) -> Config:
-    """`chosen` are values of an unfinished run, for defaults that depend on data, machine and time."""
+    """`chosen` are values of an earlier run, for defaults that depend on data, machine and time."""
     places, chosen = places or Places(), chosen or {}
     table = with_source_defaults(with_task_defaults(table))
     pairs = guess_pairs(corpora_of(table.get("data")))
@@ -124,9 +124,9 @@ def is_begun(run: Path) -> bool:
 
 
 def choices_of(run: Path) -> Table:
-    """Return what an unfinished run chose by data, machine and time; an empty table if there is none."""
+    """Return what an earlier run chose by data, machine and time; an empty table if there is none."""
     file = run / "settings.toml"
-    if not file.is_file() or not is_begun(run) or (run / "model").exists():
+    if not file.is_file() or not is_begun(run):
         return {}
     was = load_written(file, Path.read_bytes)
     return {

@@ -45,8 +45,8 @@ class Milestones:
     home: Path  # folder of the checkpoints
     stop_request: StopRequest
     unsaved: CheckpointError | None = field(default=None, init=False)  # why the last save failed
-    # The update and result of the last validation.
-    validated: tuple[int, ValidationResult] | None = field(default=None, init=False)
+    # Results by update, of the last validation and the best one: neither is repeated at the end.
+    validated: dict[int, ValidationResult] = field(default_factory=dict, init=False)
     now: float = field(default=0.0, init=False)  # on the clock of the first rank, the same on all ranks
     # Seconds of the last two validations, including saving. The shorter one counts: a machine that is busy
     # for a moment must not end a run early.
@@ -119,7 +119,6 @@ class Milestones:
     def validate(self, progress: TrainingState) -> None:
         flat = self.stepper.flat
         result = self.validator(flat.views(flat.master))
-        self.validated = progress.step, result
         value = result.value(self.config.valid_metric)
         # NaN is never the best value, and any number is better than NaN
         best = not math.isnan(value) and (progress.best_value is None or not value <= progress.best_value)
@@ -127,6 +126,8 @@ class Milestones:
             progress.best_step, progress.best_value, progress.since_best = progress.step, value, 0
         else:
             progress.since_best += 1
+        known = {**self.validated, progress.step: result}
+        self.validated = {step: known[step] for step in (progress.best_step, progress.step) if step in known}
         self.events.emit(
             {
                 "event": "valid",

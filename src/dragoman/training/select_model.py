@@ -66,11 +66,11 @@ def select(config: Config, loop: Loop, progress: TrainingState) -> SelectedModel
         value, loss = chosen.result.value(config.training.valid_metric), chosen.result.loss
         return -math.inf if math.isnan(value) else value, -math.inf if math.isnan(loss) else -loss
 
+    steps = {"best": progress.best_step, "last": progress.step}
+
     def judged(name: str, weights: dict[str, Tensor], averaged: int) -> SelectedModel:
-        is_last = name == "last" or (name == "best" and progress.best_step == progress.step)
-        if is_last and loop.validated and loop.validated[0] == progress.step:
-            return SelectedModel(name, weights, averaged, loop.validated[1])
-        return SelectedModel(name, weights, averaged, loop.validator(weights))
+        known = loop.validated.get(steps[name]) if name in steps else None
+        return SelectedModel(name, weights, averaged, known or loop.validator(weights))
 
     return max((judged(*candidate) for candidate in candidates_of(config, loop, progress)), key=worth)
 
