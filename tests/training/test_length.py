@@ -127,6 +127,17 @@ def test_a_dear_validation_comes_rarely_and_the_end_is_kept_free_for_it() -> Non
     assert length.next_milestone == length.end  # 990 would be too late, and 940 is soon
 
 
+def test_the_end_is_postponed_if_the_last_validation_took_less_than_the_first() -> None:
+    length = TimeBudget.plan(0.0, 1000.0, 1.0)
+    length.after_milestone(60.0, 100.0)
+    assert length.next_milestone == length.end == 500.0
+    length.after_last_validation(525.0, 20.0)
+    assert length.end == 900.0
+    assert not length.is_over(0, 525.0)
+    length.after_last_validation(915.0, 15.0)  # ten more seconds are not worth another validation
+    assert length.end == 900.0
+
+
 def test_the_learning_rate_follows_the_clock() -> None:
     """Updates that take ten times what was planned do not end in the middle of the warm-up."""
     length = TimeBudget.plan(clock=0.0, until=100.0, seconds_per_update=0.09)

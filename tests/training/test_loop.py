@@ -86,15 +86,16 @@ def test_waiting_for_data_is_a_part_of_the_time(tmp_path: Path, monkeypatch: pyt
     assert all(step["seconds"] > 1000 for step in steps(tmp_path))
 
 
+@pytest.mark.parametrize("slow", [1, 2])
 def test_one_slow_validation_does_not_end_a_budget_early(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slow: int
 ) -> None:
-    """The time of four validations is reserved for the end of a run."""
+    """The time of several validations is reserved for the end of a run."""
     calls, validate = [], Validator.__call__
 
     def slow_once(self: Validator, weights: Mapping[str, Tensor]) -> ValidationResult:
         calls.append(weights)
-        time.sleep(0.7 if len(calls) == 2 else 0.0)
+        time.sleep(0.7 if len(calls) == slow else 0.0)
         return validate(self, weights)
 
     monkeypatch.setattr(Validator, "__call__", slow_once)

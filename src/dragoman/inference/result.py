@@ -60,6 +60,7 @@ class Result(NamedTuple):
     trace: Trace | None = None
     terms: tuple[ConstraintOutcome, ...] = ()  # the constraints on this output, and whether they are met
     ran_away: bool = False
+    log_p: float = 0.0  # Σ log p over the tokens and </s>
 
     def asdict(self) -> dict[str, Any]:
         """Return the fields as `dragoman run --json` prints them; unknown ones are left out."""

@@ -153,4 +153,5 @@ def make_result(source: str, answer: RenderedOutput, checker: OutputChecker, con
         decoded.trace,
         answer.terms,
         ran_away(config, best),
+        best.log_p,
     )

@@ -14,6 +14,7 @@ from dragoman.inference.continuation import ContinuationRuntime
 from dragoman.inference.quality.checks import learn_output_bounds
 from dragoman.inference.quality.confidence import calibrate
 from dragoman.inference.reranking import refuse_other_language
+from dragoman.inference.result import Result
 from dragoman.inference.runtimes.ctc import CTCRuntime
 from dragoman.inference.runtimes.torch import TorchRuntime
 from dragoman.inference.runtimes.torch_network import TorchNetwork
@@ -26,7 +27,7 @@ from dragoman.search.prefix_scorer import PrefixScorer
 from dragoman.tasks.classify import LabelAnswerer
 from dragoman.tasks.sources import build_reader
 from dragoman.tasks.tag import TagAnswerer
-from dragoman.tasks.task import Answerer
+from dragoman.tasks.task import Answer, Answerer
 
 
 def build_answerer(bundle: Bundle, valid: Sequence[TokenIds] = (), lm: Bundle | None = None) -> Answerer:
@@ -74,8 +75,11 @@ def open_answerer(folder: Path, device: str, lm: Path | None = None) -> Answerer
     return build_answerer(bundle, lm=None if lm is None else load_bundle(lm))
 
 
-def learn_calibration(answerer: Answerer, pairs: Sequence[Pair]) -> Calibration | None:
-    """Return the calibration of confidences, learned on validation pairs; None if the task has none."""
+def learn_calibration(
+    answerer: Answerer, pairs: Sequence[Pair], answers: Sequence[Answer]
+) -> Calibration | None:
+    """Return the calibration of confidences, learned on validation pairs and the answers to them; None if the
+    task has none."""
     if not isinstance(answerer, TorchRuntime):
         return None
-    return calibrate(answerer, pairs, answerer.checker.bounds)
+    return calibrate(answerer, pairs, answerer.checker.bounds, cast(Sequence[Result], answers))

@@ -14,8 +14,9 @@ DEFAULT_VALIDATIONS = 20  # per run, if no interval is set
 # The share of the time that validating and saving may take before they become less frequent.
 MAX_VALIDATION_SHARE = 0.1
 # The end of a run takes as long as this many validations: the last one, one of the averaged weights,
-# calibration, and the report. In validations, because all of them are slow on a busy machine.
-END_VALIDATIONS = 4.0
+# calibration, and the report, which takes as long as one or two. In validations, because all of them are slow
+# on a busy machine.
+END_VALIDATIONS = 5.0
 UNMEASURED_END_SHARE = 0.1  # of a budget, reserved for the end until a validation has been timed
 MIN_FIRST_VALIDATION = 10.0  # seconds until the first validation
 MIN_UPDATE_SHARE = 0.1  # of the time, reserved for updates, however long preparation and validation take
@@ -44,8 +45,11 @@ class UpdateCount:
     def is_over(self, step: int, clock: float) -> bool:
         return step >= self.last
 
+    def after_last_validation(self, clock: float, cost: float) -> None:
+        """Do nothing, as `after_milestone`: the time that validating and saving take does not matter."""
+
     def after_milestone(self, clock: float, cost: float) -> None:
-        """Do nothing: the time that validating and saving take does not matter."""
+        pass
 
     def to_json(self) -> dict[str, Any]:
         return {"by": "updates", **asdict(self)}
@@ -85,6 +89,13 @@ class TimeBudget:
 
     def is_over(self, step: int, clock: float) -> bool:
         return clock >= self.end
+
+    def after_last_validation(self, clock: float, cost: float) -> None:
+        """Postpone the end if there is time for more updates. Searching for the outputs of an untrained model
+        may take several times as long as later ones, so a plan that is based on it ends too early."""
+        end, room = self.until - END_VALIDATIONS * cost, self.until - self.start
+        if end - clock > max(room / DEFAULT_VALIDATIONS, cost):
+            self.end = end
 
     def after_milestone(self, clock: float, cost: float) -> None:
         """Set the next validation and the end. Validating and saving took `cost` seconds until `clock`."""

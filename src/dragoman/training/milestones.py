@@ -100,6 +100,9 @@ class Milestones:
         is_validated = self.is_validation(step) or self.length.is_over(step, self.now)
         if is_validated:
             self.validate(progress)
+            if self.length.is_over(step, self.now):
+                now = self.clock()
+                self.length.after_last_validation(now, now - start)
         reason = self.over(progress, self.clock()) or (self.stop_request.wish if stop else "")
         if is_regular:
             progress.regular = [*progress.regular, step][-self.kept :]

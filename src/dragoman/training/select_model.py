@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,7 +37,7 @@ def select_and_save(
 ) -> None:
     """Save the weights that perform best on the validation pairs as the model."""
     chosen = select(config, loop, progress)
-    calibration = calibrated(config, loop, chosen.weights)
+    calibration = calibrated(loop, chosen)
     facts: FinishedEvent = {
         "event": "finished",
         "step": progress.step,
@@ -95,12 +95,12 @@ def candidates_of(
     yield "best" if progress.best_step == progress.step else "last", last, 1
 
 
-def calibrated(config: Config, loop: Loop, weights: Mapping[str, Tensor]) -> Calibration | None:
+def calibrated(loop: Loop, chosen: SelectedModel) -> Calibration | None:
     """Return the calibration of confidence, learned on the decoded validation pairs, or None without any."""
     validator = loop.validator
     if not validator.decoded:
         return None
     with torch.no_grad():
         for name, p in validator.model.named_parameters():
-            p.copy_(weights[name])
-    return learn_calibration(validator.answerer, validator.decoded)
+            p.copy_(chosen.weights[name])
+    return learn_calibration(validator.answerer, validator.decoded, chosen.result.answers)

@@ -21,6 +21,7 @@ from dragoman.tasks.answerers import build_answerer
 from dragoman.tasks.build import build_task
 from dragoman.tasks.collate import build_collate
 from dragoman.tasks.examples import build_examples
+from dragoman.tasks.task import Answer
 from dragoman.text.tokenizer_pair import TokenizerPair
 
 VALID_BATCH_ROWS = 64
@@ -30,9 +31,13 @@ VALID_BATCH_FILES = 8  # a picture or a sound has many more frames than a senten
 class ValidationResult(NamedTuple):
     loss: float  # per token, not smoothed: log perplexity
     metrics: Metrics  # of the decoded pairs
-    outputs: list[str]  # of the decoded pairs
+    answers: list[Answer]  # for the decoded pairs
     sample: dict[str, str]
     seconds: float
+
+    @property
+    def outputs(self) -> list[str]:
+        return [answer.text for answer in self.answers]
 
     def value(self, metric: Metric | Literal["loss"]) -> float:
         """Return the value by which results are compared; larger is better."""
@@ -79,12 +84,13 @@ class Validator:
                 p.copy_(weights[name])
             nll = math.fsum(float(self.model(batch).nll) for batch in self.batches)
         tokens = sum(int(batch.tgt_keep.sum()) for batch in self.batches)
-        metrics, outputs, sample = self.decode() if self.decoded else ({}, [], {})
-        return ValidationResult(nll / tokens, metrics, outputs, sample, time.perf_counter() - start)
+        metrics, answers, sample = self.decode() if self.decoded else ({}, [], {})
+        return ValidationResult(nll / tokens, metrics, answers, sample, time.perf_counter() - start)
 
-    def decode(self) -> tuple[Metrics, list[str], dict[str, str]]:
-        outputs = [answer.text for answer in self.answerer([pair.src for pair in self.decoded])]
+    def decode(self) -> tuple[Metrics, list[Answer], dict[str, str]]:
+        answers = list(self.answerer([pair.src for pair in self.decoded]))
+        outputs = [answer.text for answer in answers]
         metrics = self.task.measure(outputs, [pair.tgt for pair in self.decoded])
         shown = self.decoded[0]
         sample = {"src": shown.src, "out": outputs[0], "ref": shown.tgt}
-        return metrics, outputs, sample
+        return metrics, answers, sample

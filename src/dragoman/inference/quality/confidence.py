@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import compress
 
 import numpy as np
 
@@ -29,14 +30,18 @@ MAX_FALSE_FLAG_RATE = 0.01  # a flag that a larger share of the references raise
 
 
 def calibrate(
-    translator: TorchRuntime, pairs: Sequence[Pair], bounds: OutputBounds | None = None
+    translator: TorchRuntime,
+    pairs: Sequence[Pair],
+    bounds: OutputBounds | None = None,
+    results: Sequence[Result] | None = None,
 ) -> Calibration:
     """Fit a calibration to held-out pairs.
 
     Pairs with a side that is empty or too long for the model are left out. `bounds` are output bounds that
-    were fitted to more references than these.
+    were fitted to more references than these, `results` the outputs for the pairs, if they are known.
     """
-    usable = [pair for pair in pairs if is_usable(translator, pair)]
+    fits = [is_usable(translator, pair) for pair in pairs]
+    usable = list(compress(pairs, fits))
     if not usable:
         raise DataError(
             "There are no pairs to calibrate on: each has an empty side or is too long.",
@@ -49,7 +54,8 @@ def calibrate(
     translator.checker = OutputChecker(text, None, bounds)
     confidences, correct = top1_confidence(translator.model, references(translator, usable))
     tokens = fit_monotone(confidences, correct)
-    mean_log_p, quality = output_quality(translator, usable)
+    outputs = compress(results, fits) if results else translator([pair.src for pair in usable])
+    mean_log_p, quality = output_quality(translator, usable, list(outputs))
     slope, offset = fit_logistic(mean_log_p, quality)
     limits = flag_limits(translator, usable, bounds)
     return Calibration(
@@ -86,9 +92,10 @@ def references(translator: TorchRuntime, pairs: Sequence[Pair]) -> Iterator[Refe
         yield send(src, translator.device), send(keep, translator.device), [tgt for _, tgt in rows]
 
 
-def output_quality(translator: TorchRuntime, pairs: Sequence[Pair]) -> tuple[list[float], list[float]]:
+def output_quality(
+    translator: TorchRuntime, pairs: Sequence[Pair], results: Sequence[Result]
+) -> tuple[list[float], list[float]]:
     """Return the mean log p of the model's own outputs, and their chrF from 0 to 1."""
-    results = translator([pair.src for pair in pairs], details=True)
     distance, lowercase = chrf_distance(), translator.text.lowercase
     wanted = [pair.tgt.lower() if lowercase else pair.tgt for pair in pairs]
     quality = [1.0 - distance(result.text, text) for result, text in zip(results, wanted, strict=True)]
@@ -96,7 +103,7 @@ def output_quality(translator: TorchRuntime, pairs: Sequence[Pair]) -> tuple[lis
 
 
 def mean_log_p(result: Result) -> float:
-    return float(np.mean([token.log_p for token in result.details or ()]))
+    return result.log_p / max(len(result.tokens) + (not result.truncated), 1)
 
 
 def flag_limits(translator: TorchRuntime, pairs: Sequence[Pair], bounds: OutputBounds) -> Limits:
