@@ -17,6 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from dragoman.data.readers.markup import LONGEST_TEXT
 from hostile.corpus import bomb
 
 Verdict = Literal["read", "refuse"]
@@ -143,8 +144,9 @@ def markup(size: int) -> Iterator[Spec]:
             "text of references": "&#120;" * max(size // 6, 1_100_000),
         }
         for attack, src in shapes.items():
-            in_text = attack in LONG_TEXTS  # a text that has a translation is left as it is
-            yield attack, f"a.{kind}", unit(kind, src), "refuse", "read" if in_text else "refuse"
+            in_text = attack in LONG_TEXTS
+            is_left = in_text and len(src) <= LONGEST_TEXT  # a text that has a translation is left as it is
+            yield attack, f"a.{kind}", unit(kind, src), "refuse", "read" if is_left else "refuse"
             if in_text:
                 yield attack, f"b.{kind}", whole(kind, ALONE[kind].format(src)), "refuse", "refuse"
         inside = tags.format(tags.format("a", "b"), "c")

@@ -253,6 +253,19 @@ def test_a_unit_of_endless_text_is_passed_over_in_little_memory(tmp_path: Path) 
     assert skipped.count == 1
 
 
+def test_a_text_has_a_longest_length_unless_it_is_an_embedded_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.data.readers.markup.LONGEST_TEXT", 1 << 18)
+    references = "&#120;" * 100_000
+    with pytest.raises(DataError, match="text here is longer than 262,144 bytes"):
+        read(tmp_path / "a.tmx", TMX.format(tu(en=references, de="b")))
+    embedded = f"<header><skl><internal-file>{references}</internal-file></skl></header>"
+    unit = "<body><trans-unit id='1'><source>a</source><target>b</target></trans-unit></body>"
+    file = f"<file source-language='en' target-language='de'>{embedded}{unit}</file>"
+    assert read(tmp_path / "a.xlf", f"<xliff version='1.2'>{file}</xliff>") == [("a", "b")]
+
+
 def test_csv_that_is_bad_for_long_before_its_first_row_is_refused_in_words(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_bytes(b"\xff\n" * 100_001 + b"a,b\n")

@@ -11,7 +11,8 @@ from dragoman.data.readers.open_file import open_bytes
 from dragoman.errors import DataError
 
 CHUNK = 1 << 16  # bytes parsed per step
-LONGEST_TAG = 2 << 20  # bytes
+LONGEST_TAG, LONGEST_TEXT = 2 << 20, 32 << 20  # bytes
+EMBEDDED = frozenset({"internal-file", "skeleton"})  # may contain a whole document
 DEEPEST = 256  # maximum nesting depth
 MOST = 30_000  # maximum number of elements between two units
 UNITS = frozenset({"tu", "trans-unit", "segment"})
@@ -47,6 +48,7 @@ def parse(stream: BinaryIO, file: Path) -> Iterator[Event]:
     `file` is for messages."""
     found: list[Event] = []
     parser = parser_of(file, found)
+    tag: Start | End = End("", 0)  # the last one
     fed = 0
     while True:
         chunk = stream.read(CHUNK)
@@ -59,10 +61,13 @@ def parse(stream: BinaryIO, file: Path) -> Iterator[Event]:
             raise broken(file, error) from None
         except (LookupError, ValueError) as error:  # from the declared encoding
             raise refused(file, parser, f"The encoding of this XML cannot be read: {error}.") from None
+        tag = next((event for event in reversed(found) if not isinstance(event, Text)), tag)
         yield from found
         found.clear()
         if not chunk:
             return
+        if fed - tag.byte > LONGEST_TEXT and tag.name not in EMBEDDED:
+            raise refused(file, parser, f"A text here is longer than {LONGEST_TEXT:,} bytes.")
         if fed - parser.CurrentByteIndex > LONGEST_TAG:
             raise refused(file, parser, f"A tag or other token here is longer than {LONGEST_TAG:,} bytes.")
 
