@@ -130,11 +130,11 @@ def test_a_dear_validation_comes_rarely_and_the_end_is_kept_free_for_it() -> Non
 def test_the_end_is_postponed_if_the_last_validation_took_less_than_the_first() -> None:
     length = TimeBudget.plan(0.0, 1000.0, 1.0)
     length.after_milestone(60.0, 100.0)
-    assert length.next_milestone == length.end == 500.0
-    length.after_last_validation(525.0, 20.0)
+    assert length.next_milestone == length.end == 600.0
+    length.after_last_validation(625.0, 25.0)
     assert length.end == 900.0
-    assert not length.is_over(0, 525.0)
-    length.after_last_validation(915.0, 15.0)  # ten more seconds are not worth another validation
+    assert not length.is_over(0, 625.0)
+    length.after_last_validation(925.0, 15.0)  # fifteen more seconds are not worth another validation
     assert length.end == 900.0
 
 
