@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from torch import Tensor
 
 from dragoman.config.load import load
@@ -120,3 +121,12 @@ def test_the_best_and_the_last_weights_are_not_validated_again_at_the_end(
     finished = json.loads((tmp_path / "out" / "events.jsonl").read_text().split("\n")[-2])
     assert (finished["chosen"], finished["valid"]["loss"]) == ("best", 1.0)
     assert next(losses, None) is None
+
+
+def test_denormal_numbers_are_zero_while_a_run_trains(tmp_path: Path) -> None:
+    tiny, seen = torch.tensor([1e-39]), []
+    trained, _ = run(tmp_path, updates=2)
+    trained.listeners.append(lambda event: seen.append(bool(tiny.mul(1.0).view(torch.int32))))
+    trained.train()
+    assert not any(seen)
+    assert tiny.mul(1.0).view(torch.int32) > 0
