@@ -43,11 +43,7 @@ def calibrate(
     fits = [is_usable(translator, pair) for pair in pairs]
     usable = list(compress(pairs, fits))
     if not usable:
-        raise DataError(
-            "There are no pairs to calibrate on: each has an empty side or is too long.",
-            expected="a development set that the model has not seen in training",
-            hint="dragoman score MODEL dev.src dev.tgt --calibrate",
-        )
+        raise no_pairs()
     text = translator.text
     ids = [] if bounds else [(text.src.encode(pair.src), text.tgt.encode(pair.tgt)) for pair in usable]
     bounds = bounds or learn_output_bounds(text, ids)
@@ -72,6 +68,14 @@ def calibrate(
             calibration_error(confidences, correct),
             calibration_error(monotone(confidences, tokens), correct),
         ),
+    )
+
+
+def no_pairs() -> DataError:
+    return DataError(
+        "There are no pairs to calibrate on: each has an empty side or is too long.",
+        expected="a development set that the model has not seen in training",
+        hint="dragoman score MODEL dev.src dev.tgt --calibrate",
     )
 
 
