@@ -83,8 +83,8 @@ def use_threads(count: int) -> Iterator[None]:
 
 @contextmanager
 def flush_denormals() -> Iterator[None]:
-    """Treat numbers below 1.2e-38 as zero: computing with them takes a CPU many times as long, and saturated
-    gates of recurrent networks make many. Threads that torch has started before are not affected."""
+    """Treat numbers below 1.2e-38 as zero: computing with them takes a CPU many times as long, and training
+    a recurrent network makes many. Threads that torch has started before are not affected."""
     before = float(torch.tensor(SMALLEST_NORMAL) / 2) == 0.0
     torch.set_flush_denormal(True)
     try:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import torch
 from torch import Tensor
 
 from dragoman.config.root import Config
@@ -100,7 +99,5 @@ def calibrated(loop: Loop, chosen: SelectedModel) -> Calibration | None:
     validator = loop.validator
     if not validator.decoded:
         return None
-    with torch.no_grad():
-        for name, p in validator.model.named_parameters():
-            p.copy_(chosen.weights[name])
+    validator.load(chosen.weights)
     return learn_calibration(validator.answerer, validator.decoded, chosen.result.answers)

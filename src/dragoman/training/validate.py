@@ -79,13 +79,17 @@ class Validator:
 
     def __call__(self, weights: Mapping[str, torch.Tensor]) -> ValidationResult:
         start = time.perf_counter()
+        self.load(weights)
         with torch.no_grad():
-            for name, p in self.model.named_parameters():
-                p.copy_(weights[name])
             nll = math.fsum(float(self.model(batch).nll) for batch in self.batches)
         tokens = sum(int(batch.tgt_keep.sum()) for batch in self.batches)
         metrics, answers, sample = self.decode() if self.decoded else ({}, [], {})
         return ValidationResult(nll / tokens, metrics, answers, sample, time.perf_counter() - start)
+
+    @torch.no_grad()
+    def load(self, weights: Mapping[str, torch.Tensor]) -> None:
+        for name, p in self.model.named_parameters():
+            p.copy_(weights[name])
 
     def decode(self) -> tuple[Metrics, list[Answer], dict[str, str]]:
         answers = list(self.answerer([pair.src for pair in self.decoded]))
