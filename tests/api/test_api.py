@@ -85,6 +85,17 @@ def test_training_gives_a_model_that_answers(trained: Model) -> None:
     assert [result.text for result in trained(["abc", "", "cab"])][1] == ""
 
 
+@pytest.mark.parametrize("progress", [True, False])
+def test_training_shows_its_progress_unless_it_is_silenced(
+    progress: bool, corpus: tuple[Path, Path], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    dg.train(*corpus, out=tmp_path / "run", settings=SMALL, progress=progress)
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert ("update" in err) is progress
+    assert err == "" or progress
+
+
 def test_loaded_model_answers_like_the_trained_one(trained: Model) -> None:
     again = dg.load(trained.folder)
     assert again(["abc", "cab"]) == trained(["abc", "cab"])

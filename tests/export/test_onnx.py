@@ -224,6 +224,11 @@ raise SystemExit(main())
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert done.stdout == load(conv)("a b c").text + "\n"
+    blocked = 'import sys\nsys.modules["onnxruntime"] = None' + program
+    command = [sys.executable, "-c", blocked, "run", str(conv), "a b c"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 2, done.stderr
+    assert 'pip install "dragoman[onnx]"' in done.stderr  # ct2 cannot run it, and PyTorch is not needed
 
 
 def test_a_mismatch_leaves_nothing_behind(

@@ -270,7 +270,7 @@ def open_torch(
             "This needs PyTorch, which is not installed.",
             where=str(folder),
             expected="an export in the folder, such as ct2/, or PyTorch",
-            hint='pip install "dragoman[train]"; or, where PyTorch is: dragoman export MODEL --to ct2',
+            hint='pip install "dragoman[train]"; or, where it is installed: dragoman export MODEL --to ct2',
         )
     refuse_without_weights(folder)
     if same_bits:

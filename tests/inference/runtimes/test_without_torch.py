@@ -110,6 +110,15 @@ def test_what_needs_torch_is_refused_in_words(folder: Path) -> None:
         assert done.stdout == ""
 
 
+def test_an_export_without_its_engine_asks_for_the_engine_and_not_for_torch(folder: Path) -> None:
+    no_engine = 'sys.modules["ctranslate2"] = None\n' + MAIN
+    done = without_torch(no_engine, "run", str(folder), "the cat")
+    assert done.returncode == 2, done.stderr
+    assert "Running this export needs ctranslate2" in done.stderr
+    assert "pip install ctranslate2" in done.stderr
+    assert "dragoman[train]" not in done.stderr
+
+
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="OpenSSH is not installed")
 def test_who_receives_a_model_can_verify_it_without_torch(folder: Path, tmp_path: Path) -> None:
     model, key = Path(shutil.copytree(folder, tmp_path / "model")), tmp_path / "key"

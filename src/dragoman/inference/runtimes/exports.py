@@ -25,11 +25,12 @@ class RuntimePackage(NamedTuple):
 
     name: str
     module: str
+    requirement: str  # what to install
 
 
 PACKAGES: dict[RuntimeName, RuntimePackage] = {
-    "ct2": RuntimePackage("ctranslate2", "dragoman.inference.runtimes.ct2"),
-    "onnx": RuntimePackage("onnxruntime", "dragoman.inference.runtimes.onnx"),
+    "ct2": RuntimePackage("ctranslate2", "dragoman.inference.runtimes.ct2", "ctranslate2"),
+    "onnx": RuntimePackage("onnxruntime", "dragoman.inference.runtimes.onnx", '"dragoman[onnx]"'),
 }
 
 
@@ -39,10 +40,12 @@ def find_export(folder: Path, name: RuntimeName) -> Path | None:
 
 
 def pick_runtime(folder: Path) -> RuntimeName | None:
-    """Return the default engine of this folder; None if no export can be run."""
-    return next(
-        (name for name in PACKAGES if find_export(folder, name) and is_installed(PACKAGES[name].name)), None
-    )
+    """Return the default engine of this folder; None if there is no export, or only PyTorch can run it."""
+    exports = [name for name in PACKAGES if find_export(folder, name)]
+    installed = [name for name in exports if is_installed(PACKAGES[name].name)]
+    # Without PyTorch an export is the only way: opening it says which package is missing.
+    usable = installed or ([] if is_installed("torch") else exports)
+    return next(iter(usable), None)
 
 
 def is_installed(package: str) -> bool:
@@ -80,7 +83,7 @@ def open_parts(folder: Path, name: RuntimeName) -> tuple[ExportParts, Manifest]:
         raise MissingExtra(
             f"Running this export needs {package.name}, which is not installed.",
             where=str(home),
-            hint=f"pip install {package.name}",
+            hint=f"pip install {package.requirement}",
         )
     model = open_folder(folder)
     export = model if home == folder else open_export(home, model)
