@@ -84,6 +84,39 @@ def test_a_misspelt_option_has_a_suggestion(capsys: pytest.CaptureFixture[str]) 
     assert "[-h]" not in err, "a suggestion needs no wall of usage"
 
 
+@pytest.mark.parametrize(
+    ("command", "meant"),
+    [
+        ("train a.tsv -o x --preset rnn-small", "model.preset=…"),
+        ("train a.tsv -o x --learning-rate=0.1", "training.lr=…"),
+        ("train a.tsv -o x --epochs 3", "training.updates=…"),
+        ("run model --beam 5", "search.size=…"),
+    ],
+)
+def test_an_option_of_other_programs_is_a_setting_here(
+    command: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command.split()) == 2
+    assert f"Did you mean {meant}?" in capsys.readouterr().err
+
+
+def test_only_settings_that_a_verb_takes_are_suggested(capsys: pytest.CaptureFixture[str]) -> None:
+    for typed in ("export model --to ct2 --beam 5", "score model a.tsv --epochs 3"):
+        assert main(typed.split()) == 2
+        assert "=…" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("time", "written"), [("10", "10s, 10m or 10h"), ("ten", "90s, 30m, 1h30m or 2d")])
+def test_a_budget_without_a_unit_is_refused_by_its_option(
+    time: str, written: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.tsv").write_text("a\tb\n")
+    assert main(["train", str(tmp_path / "a.tsv"), "-o", str(tmp_path / "x"), "--budget", time]) == 2
+    err = capsys.readouterr().err
+    assert f'"{time}" is not a time; write {written}.' in err
+    assert f"--budget {time}" in err
+
+
 def test_help_with_a_verb_is_the_help_of_the_verb(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["help", "score"]) == 0
     assert "--against" in capsys.readouterr().out

@@ -22,7 +22,7 @@ PASSED = {
     "untranslated": "without a translation",
     "unfinished": "with an unfinished translation",
     "fuzzy": "fuzzy",
-    "heading": "a heading",
+    "heading": "heading",
 }
 
 
@@ -41,6 +41,7 @@ def describe(report: CheckReport, languages: str, held: Mapping[str, Sequence[st
         yield drifted(report.drift, first)
     yield from remark(report, report.lengths, "too long, or far longer or shorter than their partner")
     yield from remark(report, report.copies, "with identical source and target")
+    yield from remark(report, report.swapped, "with source and target swapped, unlike the others")
     yield from remark(report, report.controls, "with control characters")
     if report.labels and report.labels.counts:
         yield from labels(report, report.labels)

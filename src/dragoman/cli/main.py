@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import NoReturn
 
-from dragoman.cli.options.overrides import after_dashes
+from dragoman.cli.options.overrides import after_dashes, setting_named
 from dragoman.cli.terminal import STDERR, fitting, harmless
 from dragoman.errors import DragomanError, UsageError
 from dragoman.spelling import closest, did_you_mean
@@ -99,7 +99,7 @@ class Parser(argparse.ArgumentParser):
     """An ArgumentParser that raises a UsageError."""
 
     def error(self, message: str) -> NoReturn:
-        close, message = self.close_option(message), self.without_optional(message)
+        close, message = self.meant(message), self.without_optional(message)
         raise UsageError(
             message[:1].upper() + message[1:] + "." + did_you_mean(close),
             where="the command line",
@@ -114,12 +114,13 @@ class Parser(argparse.ArgumentParser):
         needed = [name for name in names.split(", ") if name not in optional]
         return f"{prefix}{colon}{', '.join(needed)}" if colon and needed else message
 
-    def close_option(self, message: str) -> str | None:
-        """Return the known option closest to an unknown one."""
+    def meant(self, message: str) -> str | None:
+        """Return what an unknown option probably means: a setting of that name, or the closest option."""
         known, _, words = message.partition("unrecognized arguments: ")
         given = [word.partition("=")[0] for word in words.split() if word.startswith("-")]
         options = list(self._option_string_actions)
-        found = (closest(word, options) for word in given)
+        verb = self.prog.rpartition(" ")[2]
+        found = (setting_named(word, verb) or closest(word, options) for word in given)
         return None if known else next(filter(None, found), None)
 
 

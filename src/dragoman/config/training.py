@@ -29,7 +29,9 @@ def seconds(budget: str) -> float:
     """Convert a time such as "90s", "30m", "1h30m" or "2d" to seconds."""
     parts = re.findall(r"(?<!\d)(\d++(?:\.\d++)?)([smhd])", budget)
     if not parts or "".join(n + u for n, u in parts) != budget.replace(" ", ""):
-        raise ValueError(f'"{budget}" is not a time; write 90s, 30m, 1h30m or 2d')
+        is_number = re.fullmatch(r"\d+(\.\d+)?", budget)
+        times = f"{budget}s, {budget}m or {budget}h" if is_number else "90s, 30m, 1h30m or 2d"
+        raise ValueError(f'"{budget}" is not a time; write {times}')
     return sum(float(n) * _UNITS[u] for n, u in parts)
 
 
@@ -207,10 +209,9 @@ class TrainingConfig(Section):
     @field_validator("budget", mode="before")
     @classmethod
     def _is_a_time(cls, value: Any) -> Any:
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            raise ValueError(f"{value:g} is not a time; write {value:g}s, {value:g}m or {value:g}h")
-        if isinstance(value, str):
-            seconds(value)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if is_number or isinstance(value, str):
+            seconds(str(value))
         return value
 
     @model_validator(mode="after")

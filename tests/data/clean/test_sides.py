@@ -56,6 +56,35 @@ def test_a_memory_names_its_languages(tmp_path: Path, capsys: pytest.CaptureFixt
     assert f"dragoman train {tmx} -o fr-en" in said.err
 
 
+def test_pairs_of_the_other_direction_are_found_and_counted(
+    tmp_path: Path, lines: Lines, capsys: pytest.CaptureFixture[str]
+) -> None:
+    en, de = lines
+    rng = random.Random(3)
+    for share, is_doubtful in ((0.5, True), (0.02, False)):
+        turned = [rng.random() < share for _ in en]
+        sides = [(g, e) if other else (e, g) for e, g, other in zip(en, de, turned, strict=True)]
+        both = written(tmp_path, f"mixed{share}", ([a for a, _ in sides], [b for _, b in sides]))
+        report, true = check(both), min(sum(turned), len(turned) - sum(turned))
+        assert 0.8 * true <= report.swapped.count <= true, "a few are too short to tell"
+        majority = sum(turned) * 2 < len(turned)
+        assert all(turned[pair.line - 1] is majority for pair in report.swapped.examples)
+        assert report.is_doubtful is is_doubtful
+    assert main(["check", *both]) == 0
+    assert f"! {report.swapped.count} pairs with source and target swapped" in capsys.readouterr().out
+
+
+def test_sides_of_one_language_have_no_direction(tmp_path: Path, lines: Lines) -> None:
+    en, de = lines
+    for name, pair in (
+        ("aligned", (en, de)),
+        ("answers", (en[:-1], en[1:])),
+        ("corrections", ([line.lower() for line in en], en)),
+        ("words", ([word for line in en for word in line.split()], [w for line in en for w in line.split()])),
+    ):
+        assert check(written(tmp_path, name, pair)).swapped.count == 0, name
+
+
 def test_targets_in_another_order_are_doubted(tmp_path: Path, lines: Lines) -> None:
     en, de = lines
     good = check(written(tmp_path, "good", (en, de)))

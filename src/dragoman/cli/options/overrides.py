@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dragoman.spelling import closest
 
+SETTABLE = {"train": "", "prepare": "", "run": "search.", "score": "search.", "show": "search."}
 _OVERRIDE = re.compile(r"^(task|[a-z_]+(\.[a-z_]+)+)=")
 
 
@@ -59,6 +60,17 @@ def split_texts(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
         is_override = bool(near) and _OVERRIDE.match(argument) is not None
         (overrides if is_override else texts).append(argument)
     return texts, overrides
+
+
+def setting_named(option: str, verb: str) -> str | None:
+    """Return the setting that an option is named after: model.preset=… for --preset."""
+    from dragoman.config.key_lookup import SYNONYMS, all_names, nearest
+
+    name = option.lstrip("-").replace("-", "_")
+    section = SETTABLE.get(verb)
+    settings = [] if section is None else [s for s in all_names() if s.startswith(section)]
+    is_one = any(s.rpartition(".")[2] in (name, SYNONYMS.get(name)) for s in settings)
+    return f"{nearest(name, settings)}=…" if is_one else None
 
 
 def after_dashes(arguments: Sequence[str]) -> tuple[list[str], list[str]]:

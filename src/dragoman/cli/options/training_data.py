@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from dragoman.cli.options.overrides import split_overrides
 from dragoman.config.load import parse_override
 from dragoman.config.root import Config
-from dragoman.config.training import IN_UPDATES
+from dragoman.config.training import IN_UPDATES, seconds
 from dragoman.data.readers.arrow import dataset_files
 from dragoman.data.readers.open_pairs import form
 from dragoman.data.recipes.build import RECIPES
@@ -51,11 +51,19 @@ def resolve_inputs(args: argparse.Namespace) -> TrainInputs:
         implied["data"]["skip_bad"] = True
     training: dict[str, Any] = {"init_from": args.init_from} if args.init_from else {}
     if args.budget:
+        refuse_bad_time(args.budget)
         training |= dict.fromkeys(IN_UPDATES)  # the budget replaces those of a settings file
         overrides.insert(0, f"training.budget={args.budget}")  # one that is typed in full wins
     if training:
         implied["training"] = training
     return TrainInputs(settings, implied, overrides, out)
+
+
+def refuse_bad_time(budget: str) -> None:
+    try:
+        seconds(budget)
+    except ValueError as error:
+        raise UsageError(f"{error}.", where=f"--budget {budget}", hint="--budget 30m") from None
 
 
 def resolve_paths(data: list[str], args: argparse.Namespace) -> tuple[Path | None, dict[str, Any], Path]:

@@ -97,6 +97,8 @@ def mostly_bad(bad: BadLine, faults: int) -> DataError:
 def remark(pair: Pair, survey: Survey, report: CheckReport) -> None:
     if survey.is_copy(pair):
         report.copies.add(pair)
+    if survey.is_swapped(pair):
+        report.swapped.add(pair)
     if has_control(pair):
         report.controls.add(pair)
 

@@ -12,6 +12,7 @@ from dragoman.data.pair import Pair, excerpt
 from dragoman.errors import DataError
 
 SHOWN = 3
+MIXED = 0.05  # share of swapped pairs above which a corpus has both directions
 LEAKY = 0.5  # share of held-out pairs in training above which a score means nothing
 
 
@@ -78,6 +79,7 @@ class CheckReport:
     empty: Finding = field(default_factory=Finding)
     lengths: Finding = field(default_factory=Finding)
     copies: Finding = field(default_factory=Finding)
+    swapped: Finding = field(default_factory=Finding)  # source and target, unlike in most pairs
     controls: Finding = field(default_factory=Finding)
     length_ratio: float | None = None  # median of target characters per source character, if compared
     length_correlation: float | None = None  # of source and target; None if lengths are not informative
@@ -100,7 +102,8 @@ class CheckReport:
         """Whether training would accept these files but learn little from them."""
         leaks = any(overlap.share > LEAKY for overlap in self.leakage.values())
         unseen = self.labels is not None and any(self.labels.unseen.values())
-        return self.is_shuffled or self.drift is not None or bool(self.turned) or leaks or unseen
+        mixed = self.swapped.count > MIXED * self.pairs
+        return self.is_shuffled or mixed or self.drift is not None or bool(self.turned) or leaks or unseen
 
     @property
     def kept(self) -> int:
@@ -114,7 +117,7 @@ class CheckReport:
 
     def to_json(self) -> dict[str, Any]:
         record = asdict(self) | {"faults": self.faults.to_json()}
-        for name in ("duplicates", "empty", "lengths", "copies", "controls"):
+        for name in ("duplicates", "empty", "lengths", "copies", "swapped", "controls"):
             record[name]["examples"] = [pair._asdict() for pair in getattr(self, name).examples]
         if self.labels:
             found = self.labels.conflicts

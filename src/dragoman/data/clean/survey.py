@@ -18,7 +18,7 @@ from dragoman.data.clean.normalise import hash64
 from dragoman.data.clean.report import CheckReport, LabelReport
 from dragoman.data.clean.rules import is_copy
 from dragoman.data.clean.seen_hashes import SeenHashes
-from dragoman.data.clean.sides import Lengths, Words
+from dragoman.data.clean.sides import Directions, Lengths, Words
 from dragoman.data.pair import Pair
 
 
@@ -41,6 +41,9 @@ class Survey(Protocol):
     def is_copy(self, pair: Pair) -> bool:
         """Return whether both sides are the same although they should not be."""
 
+    def is_swapped(self, pair: Pair) -> bool:
+        """Return whether source and target are swapped, unlike in most pairs."""
+
 
 class SignalSurvey:
     """Sources that are files: a path says nothing about the text beside it, so nothing is compared."""
@@ -57,6 +60,9 @@ class SignalSurvey:
         pass
 
     def is_copy(self, pair: Pair) -> bool:
+        return False
+
+    def is_swapped(self, pair: Pair) -> bool:
         return False
 
 
@@ -116,6 +122,7 @@ class TranslationSurvey:
     def __init__(self) -> None:
         self.ratio = LengthRatio()
         self.drift, self.lengths, self.words = DriftDetector(), Lengths(), Words()
+        self.directions = Directions()
         self.held: dict[str, Words] = {}
 
     def add(self, block: Sequence[Pair]) -> None:
@@ -123,6 +130,7 @@ class TranslationSurvey:
             self.ratio.add(pair)
             self.lengths.add(pair)
             self.words.add(pair)
+            self.directions.add(pair)
         self.drift.add(block)
 
     def through(self, name: str, held: Iterable[Pair]) -> Iterator[Pair]:
@@ -133,6 +141,7 @@ class TranslationSurvey:
 
     def settle(self, report: CheckReport) -> None:
         self.ratio.settle()
+        self.directions.settle()
         report.length_ratio = self.ratio.usual
         report.length_correlation = self.lengths.correlation
         report.drift = None if report.is_shuffled else self.drift.find()
@@ -144,6 +153,9 @@ class TranslationSurvey:
 
     def is_copy(self, pair: Pair) -> bool:
         return is_copy(pair)
+
+    def is_swapped(self, pair: Pair) -> bool:
+        return self.directions.is_swapped(pair)
 
 
 def hashes(texts: Iterable[str]) -> np.typing.NDArray[np.uint64]:
