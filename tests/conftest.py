@@ -10,12 +10,16 @@ import pytest
 from hypothesis import settings
 from jaxtyping import install_import_hook
 
+import support.shape_checks
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # not as nohup leaves it
 settings.register_profile("busy", deadline=None)  # a deadline fails on a busy machine, not on a bug
 settings.load_profile("busy")
 _TENSORS = ("protocols", "nn", "losses", "search", "models", "training", "inference", "data.collate")
-_hook = install_import_hook([f"dragoman.{name}" for name in _TENSORS], "beartype.beartype")
+_hook = install_import_hook(
+    [f"dragoman.{name}" for name in _TENSORS], f"{support.shape_checks.__name__}.once_per_shapes"
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("DRAGOMAN_DATA", ROOT.parent / "shared" / "data"))

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 
+import dragoman
 from dragoman.durable import verify_folder
 from dragoman.errors import ModelError, UsageError
 from dragoman.export import ct2 as exporting
@@ -23,7 +24,7 @@ from dragoman.inference.runtimes.ct2 import CTranslate2Engine
 from dragoman.models.bundle import Bundle
 from dragoman.models.heads.token import TokenHead
 from dragoman.text.specials import EOS
-from support.tiny_bundle import RNN, TRANSFORMER, tiny, tiny_folder
+from support.tiny_bundle import RNN, TRANSFORMER, WORDS, tiny, tiny_folder
 
 CHOICES: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -184,9 +185,36 @@ def test_an_export_is_whole_and_goes_into_the_model_folder(tmp_path: Path) -> No
     assert float32.rounded is None
 
 
+@pytest.fixture(scope="module")
+def capitals(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that has learned something. Random weights decide by so little that rounding changes it all."""
+    folder = tmp_path_factory.mktemp("capitals")
+    lines = [" ".join(RANDOM.choices(WORDS, k=RANDOM.randint(1, 6))) for _ in range(600)]
+    (folder / "train.tsv").write_text("".join(f"{line}\t{line.upper()}\n" for line in lines))
+    settings = {
+        "text.kind": "word",
+        "model.encoder": TRANSFORMER,
+        "model.decoder": TRANSFORMER,
+        "training": {
+            "updates": 120,
+            "batch_tokens": 512,
+            "lr": 0.01,
+            "warmup": 20,
+            "validate_every": 120,
+            "checkpoint_every": 120,
+            "report": False,
+        },
+        "search.max_length": 12,
+    }
+    dragoman.train(folder / "train.tsv", out=folder / "run", settings=settings, progress=False)
+    return folder / "run"
+
+
 @pytest.mark.parametrize("quantization", ["float16", "bfloat16", "int8"])
-def test_rounded_weights_answer_nearly_the_same(quantization: Quantization, tmp_path: Path) -> None:
-    exported = export_ct2(tiny_folder(tmp_path / "model"), tmp_path / "out", quantization)
+def test_rounded_weights_answer_nearly_the_same(
+    quantization: Quantization, capitals: Path, tmp_path: Path
+) -> None:
+    exported = export_ct2(capitals, tmp_path / "out", quantization)
     assert exported.rounded is not None
     assert exported.rounded.same >= 4
 
