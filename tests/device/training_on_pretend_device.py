@@ -102,13 +102,14 @@ def test_an_update_has_the_losses_of_the_cpu_and_no_wait(pair: tuple[str, str]) 
 
 
 PAIR_KEYS = torch.arange(0, V * V, 3).numpy()
-ALIGNER = Aligner(TranslationTable(PAIR_KEYS, torch.linspace(0.1, 0.9, len(PAIR_KEYS)).numpy()), V)
+TABLE = TranslationTable(PAIR_KEYS, torch.linspace(0.1, 0.9, len(PAIR_KEYS)).numpy())
 LETTERS = Char.learn(["abcdefghijklmnopqrs"], V)
 
 
 def objectives() -> dict[str, Objective]:
     always, half = decay.constant(1.0), decay.constant(0.5)
-    guided = GuidedAlignmentLoss(ALIGNER, ALIGNER)
+    aligner = Aligner(TABLE, V)  # it keeps a copy of its table on each device
+    guided = GuidedAlignmentLoss(aligner, aligner)
     return {
         "scheduled sampling": StepwiseObjective(half, sampled, [(0.2, coverage_loss)]),
         "two passes": TwoPassSampling(half, argmax),
