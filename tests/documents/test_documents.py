@@ -7,6 +7,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 import pytest
@@ -248,6 +249,39 @@ def test_any_segment_is_written_as_it_was_read(content: str) -> None:
 @given(st.lists(INLINE, max_size=4).map("".join), WORDS)
 def test_any_output_makes_whole_xml(content: str, output: str) -> None:
     ET.fromstring(f"<s>{Segment(content, OPAQUE).written(output)}</s>")
+
+
+SPACE = st.sampled_from(["", "\n  ", "\r\n\t", "<!-- </unit> -->", " <?x y?> "])
+UNITS = st.lists(
+    st.tuples(st.lists(INLINE, max_size=3).map("".join), st.booleans(), SPACE, SPACE), min_size=1, max_size=5
+)
+FILLED_TARGET = re.compile(
+    r'(?:\r?\n[ \t]*)?<target [^>]*state-qualifier="mt-suggestion">.*?</target>', re.DOTALL
+)
+FILLED_TUV = re.compile(r'(?:\r?\n[ \t]*)?<tuv [^>]*creationid="MT!Dragoman">.*?</tuv>', re.DOTALL)
+
+
+@given(UNITS, st.sampled_from([shout, forgets]))
+def test_any_xliff_and_tmx_are_kept_byte_for_byte_around_what_is_filled_in(
+    tmp_path_factory: pytest.TempPathFactory, units: list[tuple[str, bool, str, str]], model: Any
+) -> None:
+    folder = tmp_path_factory.mktemp("xml")
+    xliff, tmx = "", ""
+    for n, (content, is_done, a, b) in enumerate(units):
+        done = f"<target>{content} &#233;</target>" if is_done else ""
+        xliff += f"{a}<trans-unit id='{n}' ><source>{content}</source>{b}{done}<note>&lt;</note></trans-unit>"
+        done = f'<tuv xml:lang="de"><seg>{content} &#233;</seg></tuv>' if is_done else ""
+        tmx += f"{a}<tu tuid='{n}'>{b}<tuv xml:lang=\"en\"><seg>{content}</seg></tuv>{a}{done}{b}</tu>"
+    head = '<xliff version="1.2"><file source-language="en" target-language="de"><body>'
+    for name, document, of_model in (
+        ("a.xlf", f"{head}{xliff}</body></file></xliff>\n", FILLED_TARGET),
+        ("a.tmx", f'<tmx version="1.4"><header srclang="en"/><body>{tmx}</body></tmx>', FILLED_TUV),
+    ):
+        filled = translated(folder, name, document, model)
+        written = filled.document.decode()
+        assert len(of_model.findall(written)) == filled.units <= sum(not unit[1] for unit in units)
+        assert of_model.sub("", written) == document
+        assert translated(folder, name, document, silent).document.decode() == document
 
 
 # ---- TMX
