@@ -34,11 +34,11 @@ def once_per_shapes(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def kind(value: Any) -> Any:
-    """Return the type of a value, with its shape and those of its parts."""
+    """Return the type of a value, with its shape and those of its parts; of a list, of its first part."""
     if isinstance(value, Tensor):
         return value.dtype, value.shape
-    if isinstance(value, tuple | list):
+    if isinstance(value, tuple):
         return type(value), *map(kind, value)
-    if isinstance(value, dict):
-        return dict, *value, *map(kind, value.values())
+    if isinstance(value, list | dict) and value:
+        return type(value), kind(next(iter(value.values() if isinstance(value, dict) else value)))
     return type(value)
