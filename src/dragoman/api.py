@@ -110,7 +110,7 @@ def trained(
         if outcome.signal == signal.SIGTERM:
             signal.raise_signal(signal.SIGTERM)  # all is saved: run the caller's handler
         raise KeyboardInterrupt(f"saved at update {outcome.step}; the same call resumes it")
-    for line in report_lines(config, home):
+    for line in report_lines(config, home, outcome.seconds_left):
         if watcher and not brief:
             watcher.view.say([line])
     return load(home)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from pathlib import Path
 
@@ -44,6 +45,13 @@ def test_the_report_is_written_and_said(copied: Path) -> None:
     assert line.startswith(f"Report: {copied / 'report.html'}. ")
     page = (copied / "report.html").read_text(encoding="utf-8")
     assert "4 sentences of the validation set" in page
+
+
+def test_a_budget_that_is_used_up_has_no_time_to_read_the_training_data(copied: Path) -> None:
+    page = copied / "report.html"
+    for left, is_read in ((math.inf, True), (60.0, True), (0.0, False)):
+        list(report_lines(config_of(copied), copied, left))
+        assert ("The training data is not compared here" not in page.read_text(encoding="utf-8")) is is_read
 
 
 def test_a_setting_turns_it_off(copied: Path) -> None:

@@ -158,8 +158,10 @@ def test_warm_up_is_a_tenth_of_a_run_where_it_is_not_set(updates: int, warmup: i
 @pytest.mark.parametrize("budget", [6, pytest.param(12, marks=pytest.mark.slow)])
 def test_a_budget_is_kept_with_all_that_a_run_does(task: Task, budget: int) -> None:
     start = time.perf_counter()
-    assert task.train(budget=f"{budget}s").reason == "done"
+    result = task.train(budget=f"{budget}s")
     taken = time.perf_counter() - start
+    assert result.reason == "done"
+    assert result.seconds_left == pytest.approx(budget - taken, abs=0.5)
     assert 0.75 * budget < taken < 1.1 * budget + task.longest_pause
     [finished] = task.told("finished")
     assert finished["seconds"] <= taken

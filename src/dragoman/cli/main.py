@@ -67,7 +67,7 @@ usage: dragoman VERB … [section.key=value …]
 
 Start here:
   dragoman new dates                                    a small task with generated data
-  dragoman train dates                                  trains it in about a minute
+  dragoman train dates                                  trains it in a few minutes
   dragoman run dates "le 3 mars 1987"                   prints 1987-03-03
 
 With your own two files, where line N of one corresponds to line N of the other:

@@ -2,11 +2,13 @@
 
 Both classes answer the same questions, given an update and a time on the run's clock: the position between 0
 and `updates`, which determines the learning rate; which update is expected to be the last; whether a regular
-validation and checkpoint are due, if no interval in updates is set; and whether the run is over.
+validation and checkpoint are due, if no interval in updates is set; whether the run is over; and how many
+seconds are left.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -50,6 +52,9 @@ class UpdateCount:
 
     def after_milestone(self, clock: float, cost: float) -> None:
         pass
+
+    def seconds_left(self, clock: float) -> float:
+        return math.inf
 
     def to_json(self) -> dict[str, Any]:
         return {"by": "updates", **asdict(self)}
@@ -109,6 +114,9 @@ class TimeBudget:
         """Extend the run by some seconds; a negative number shortens it."""
         self.until += seconds
         self.end = max(self.end + seconds, self.start + 1.0)
+
+    def seconds_left(self, clock: float) -> float:
+        return self.until - clock
 
     def to_json(self) -> dict[str, Any]:
         return {"by": "time", **asdict(self)}

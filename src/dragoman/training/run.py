@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 from collections.abc import Callable, Iterator
@@ -68,6 +69,7 @@ class RunResult:
     reason: str  # "done", "early", "asked" or "planned"
     step: int
     signal: int | None  # the signal that asked to stop
+    seconds_left: float = field(default=math.inf, compare=False)  # of the budget, if there is one
 
 
 @contextmanager
@@ -222,7 +224,8 @@ class Run:
                 loop.emit_start(progress, notes, data.pairs, self.out)
                 reason = "finish" if finish else loop.run(progress)
                 reason = ranks.from_first("the end", partial(self._end, data, loop, progress, stop, reason))
-                return RunResult(reason, progress.step, stop.signal)
+                left = loop.length.seconds_left(self.clock())
+                return RunResult(reason, progress.step, stop.signal, left)
         finally:
             events.close()
 

@@ -83,7 +83,7 @@ class Session:
 
     def _end(self, outcome: RunResult) -> int:
         if outcome.reason not in ("planned", "asked"):
-            for line in report_lines(self.config, self.out):
+            for line in report_lines(self.config, self.out, outcome.seconds_left):
                 self._say(line)
         if outcome.reason == "planned":
             self._say(f"The prepared data are kept in {self.out / 'store'}.")
