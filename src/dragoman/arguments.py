@@ -84,7 +84,8 @@ def texts_of(value: object) -> list[str]:
     """Return the texts of a list or tuple; a single text is an error."""
     if not isinstance(value, list | tuple):
         expected = "a str, or a list or iterator of them"
-        raise wrong_type("texts", value, expected, 'model(iter(texts)), or text.decode("utf-8")')
+        fix = 'text.decode("utf-8")' if isinstance(value, bytes) else 'model("a text"), or model(iter(texts))'
+        raise wrong_type("texts", value, expected, fix)
     return [text_of(text, f"texts[{index}]") for index, text in enumerate(value)]
 
 

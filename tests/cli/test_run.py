@@ -241,6 +241,28 @@ def test_an_argument_that_is_a_file_is_read_as_one(
     assert f"translated.\nTo translate its name: dragoman run {model} -- a b\n" in err
 
 
+def test_of_a_tsv_the_first_column_is_translated(
+    model: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "a.tsv"
+    file.write_text("c d\te\nf\n")
+    assert sources(model, capsys, tmp_path / "trace", str(file)) == ["c d", "f"]
+    assert main(["run", model, str(file)]) == 0
+    out, err = capsys.readouterr()
+    assert out.count("\n") == 2
+    assert "the first column of its lines is translated" in err
+
+
+def test_a_name_of_a_file_that_is_missing_is_text_and_said_to_be(
+    model: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    name = str(tmp_path / "nofile.en")
+    assert main(["run", model, name]) == 0
+    assert f"There is no file {name}: its name is the text.\n" in capsys.readouterr().err
+    assert main(["run", model, "a b.", "--", "nofile.en"]) == 0
+    assert "There is no file" not in capsys.readouterr().err
+
+
 def sources(model: str, capsys: pytest.CaptureFixture[str], trace: Path, *arguments: str) -> list[str]:
     """What a command line asks a model to translate."""
     assert main(["run", model, "--trace", str(trace), *arguments]) == 0

@@ -44,7 +44,7 @@ def test_terms_and_placeholders_are_counted(
     assert "%s" in out[0].split()
     assert {"n", "o"} & set(out[0].split())
     assert "p m" in out[1]
-    assert "Requested terms met: 3 of 3." in err
+    assert "Terms and placeholders met: 3 of 3." in err
 
 
 def test_what_is_not_met_is_named(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,7 +81,7 @@ def test_a_pattern_of_ones_own_is_kept(model: str, capsys: pytest.CaptureFixture
     out, err = lines(capsys, model, "a ACME-12 b", "c %s", "--keep-pattern", r"ACME-\d+")
     assert out[0].count("ACME-12") == 1
     assert out[1].count("%s") == 1
-    assert "Requested terms met: 2 of 2." in err
+    assert "Terms and placeholders met: 2 of 2." in err
 
 
 def test_a_pattern_that_is_none_is_named(model: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,7 +55,7 @@ def test_an_unfinished_training_says_how_to_go_on(tmp_path: Path) -> None:
     (tmp_path / "checkpoints" / "100").mkdir(parents=True)
     with pytest.raises(ModelError, match="not finished") as caught:
         find_model(tmp_path)
-    assert caught.value.hint == f"dragoman train … -o {tmp_path} resumes it."
+    assert caught.value.hint.startswith(f"dragoman train -o {tmp_path} resumes it; with --finish")
 
 
 def test_an_unfinished_project_says_its_own_command(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_an_unfinished_project_says_its_own_command(tmp_path: Path) -> None:
     (tmp_path / "dragoman.toml").write_text("")
     with pytest.raises(ModelError, match="not finished") as caught:
         find_model(tmp_path)
-    assert caught.value.hint == f"dragoman train {tmp_path} resumes it."
+    assert caught.value.hint.startswith(f"dragoman train {tmp_path} resumes it; with --finish")
 
 
 def test_a_project_that_was_never_trained_says_so(tmp_path: Path) -> None:

@@ -51,13 +51,13 @@ def _near(folder: Path) -> Path | None:
 
 def _no_model(folder: Path) -> ModelError:
     is_project = (folder / "dragoman.toml").is_file()
-    again = f"dragoman train {folder}" if is_project else f"dragoman train … -o {folder}"
+    again = f"dragoman train {folder}" if is_project else f"dragoman train -o {folder}"
     if _has_entries(folder / "checkpoints"):
         return ModelError(
             "The training of this model is not finished: there are checkpoints, but no model yet.",
             where=str(folder),
             expected=str(folder / "model" / WEIGHTS),
-            hint=f"{again} resumes it.",
+            hint=f"{again} resumes it; with --finish, it writes the model as it is now.",
         )
     if is_project:
         return ModelError(

@@ -17,14 +17,23 @@ CODES = (
     "nb nl nn pl pt ro ru sk sl sq sr sv sw ta te th tr uk ur uz vi zh"
 )
 KNOWN = frozenset(CODES.split())
+NAMES = (  # of CODES
+    "Arabic Bulgarian Bengali Catalan Czech Danish German Greek English Esperanto Spanish Estonian Basque "
+    "Persian Finnish French Irish Galician Hebrew Hindi Croatian Hungarian Armenian Indonesian Italian "
+    "Japanese Georgian Kazakh Korean Lithuanian Latvian Macedonian Marathi Malay Bokmål Dutch Nynorsk Polish "
+    "Portuguese Romanian Russian Slovak Slovenian Albanian Serbian Swedish Swahili Tamil Telugu Thai Turkish "
+    "Ukrainian Urdu Uzbek Vietnamese Chinese"
+)
+CODE_OF = dict(zip(NAMES.lower().split(), CODES.split(), strict=True))
 REGION = re.compile(r"[a-z]{2,3}-[a-z0-9]{2,8}")  # "pt-br"
 SOURCES = frozenset({"source", "src", "source text", "original"})
 TARGETS = frozenset({"target", "tgt", "trg", "target text", "translation"})
 
 
 def code(name: str) -> str:
-    """Normalise a language code for comparison: "en_US" becomes "en-us"."""
-    return name.strip().lower().replace("_", "-")
+    """Normalise a language for comparison: "en_US" becomes "en-us", and "English" "en"."""
+    name = name.strip().lower().replace("_", "-")
+    return CODE_OF.get(name, name)
 
 
 def matches_language(name: str, wanted: str) -> bool:
@@ -43,15 +52,24 @@ def index_of(names: tuple[str, ...], wanted: str) -> int | None:
 
 
 def is_heading(cells: Sequence[str], wanted: Languages | None) -> bool:
-    """Return whether a row is a heading: of the wanted names, of source and target, or of languages."""
+    """Return whether a row is a heading: of the wanted names, of source and target, or of languages.
+
+    Among more than two columns, others may be beside two languages.
+    """
     if wanted:
         return all(index_of(tuple(cells), name) is not None for name in wanted)
     names = [code(cell) for cell in cells]
     if SOURCES.intersection(names) and TARGETS.intersection(names):
         return True
-    if not len(set(names)) == len(names) >= 2:
-        return False
-    return all(name in KNOWN or REGION.fullmatch(name) is not None for name in names)
+    languages = languages_at(cells)
+    return len(set(names)) == len(names) >= 2 and len(languages) in (2, len(names))
+
+
+def languages_at(cells: Sequence[str]) -> list[int]:
+    """Return the indices of the cells that are languages. A first column "id" beside others is none."""
+    names = [code(cell) for cell in cells]
+    found = [n for n, name in enumerate(names) if name in KNOWN or REGION.fullmatch(name)]
+    return found[1:] if len(names) > 2 and names[0] == "id" else found
 
 
 def columns_of(file: Path, names: Sequence[str], wanted: Languages | None) -> tuple[int, int]:
@@ -60,6 +78,8 @@ def columns_of(file: Path, names: Sequence[str], wanted: Languages | None) -> tu
         places = [index_of(tuple(names), name) for name in wanted]
     elif len(names) == 2:
         places = [0, 1] if code(names[0]) not in TARGETS else [1, 0]
+    elif len(languages := languages_at(names)) == 2:
+        places = [*languages]
     else:
         known = [code(name) for name in names]
         places = [

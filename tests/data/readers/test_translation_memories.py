@@ -175,6 +175,17 @@ def test_a_heading_of_tsv_is_left_out_and_short_words_are_not(tmp_path: Path) ->
     assert read(file, "cat\tkat\nin\tat\n") == [("cat", "kat"), ("in", "at")]
 
 
+def test_headings_are_names_of_languages_among_other_columns(tmp_path: Path) -> None:
+    csv_, tsv = tmp_path / "a.csv", tmp_path / "a.tsv"
+    assert read(csv_, "English,German\na,b\n") == [("a", "b")]
+    assert read(csv_, "id,de,note,en\n1,a,x,b\n") == [("a", "b")]
+    assert read(tsv, "English\tGerman\tnote\na\tb\tx\n", ("de", "en")) == [("b", "a")]
+    for heading in ("en,de,fr,note", "en,note,remark"):
+        with pytest.raises(DataError) as error:
+            read(csv_, f"{heading}\na,b,c,d\n")
+        assert "--languages SOURCE TARGET" in error.value.hint
+
+
 def test_jsonl_with_any_two_names(tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     assert read(file, '{"source": "a", "target": "b", "id": 1}\n') == [("a", "b")]

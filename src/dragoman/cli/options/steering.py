@@ -81,7 +81,7 @@ class SteeringReport:
             return []
         more = len(self._misses) - SHOWN
         return [
-            f"Requested terms met: {self.met:,} of {self.requested:,}.",
+            f"Terms and placeholders met: {self.met:,} of {self.requested:,}.",
             *self._misses[:SHOWN],
             *([f"  and {more:,} more; --json lists them"] if more > 0 else []),
         ]

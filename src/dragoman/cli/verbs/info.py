@@ -94,7 +94,7 @@ def facts_of(path: str) -> dict[str, Any]:
     from dragoman.data.clean.sides import corpus_languages
     from dragoman.inference.find_model import find_model
     from dragoman.inference.verify import read_parts
-    from dragoman.models.folder import exports, open_folder
+    from dragoman.models.folder import exports, open_folder, packages
 
     folder = find_model(path)
     manifest = open_folder(folder)
@@ -108,7 +108,8 @@ def facts_of(path: str) -> dict[str, Any]:
     if names := corpus_languages(corpus.files, corpus.languages):
         facts["languages"] = " → ".join(names)
     facts |= {"data": data(config), **trained(Path(path)), **search(config)}
-    facts["exports"] = ", ".join(exports(folder)) or "none; dragoman export creates them"
+    written = [*exports(folder), *(["argos"] if packages(folder) else [])]
+    facts["exports"] = ", ".join(written) or "none; dragoman export creates them"
     facts["size"] = format_bytes(sum(fact.bytes for fact in manifest.files.values()))
     return facts | {"folder": str(folder)}
 

@@ -7,6 +7,7 @@ import contextlib
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from io import BufferedReader
@@ -24,6 +25,8 @@ from dragoman.cli.options import steering
 from dragoman.cli.options.overrides import add_languages, is_file, split_texts
 from dragoman.cli.terminal import LiveLine, give, talk
 from dragoman.errors import ConfigError, DataError, UsageError
+
+FILE_NAME = re.compile(r"[^\s.]\S*\.[A-Za-z]{2,5}")
 
 if TYPE_CHECKING:
     from dragoman.cli.input_lines import InputLine
@@ -202,9 +205,12 @@ def files_and_texts(arguments: Sequence[str], args: argparse.Namespace) -> list[
         return [*args.continued]
     found = [Path(one) if is_file(one) else one for one in arguments]
     for one in found:
+        if isinstance(one, str) and FILE_NAME.fullmatch(one):
+            talk(f"There is no file {one}: its name is the text.")
         if isinstance(one, Path) and not is_signal(one):
             talk(f"{one} is a {what_is_translated(one)}.")
-            talk(f"To translate its name: dragoman run {args.model} -- {one}")
+            if not args.output:  # somebody who names an output means the file
+                talk(f"To translate its name: dragoman run {args.model} -- {one}")
     return [*found, *args.literal]
 
 
@@ -221,8 +227,11 @@ def with_signals(model: TaskModel, given: Sequence[str | Path]) -> list[str | Pa
 
 
 def what_is_translated(file: Path) -> str:
+    from dragoman.data.readers.open_pairs import form
     from dragoman.documents.build import is_document
 
+    if form(file) == "tsv":
+        return "file: the first column of its lines is translated"
     if is_document(file):
         return "document: its missing translations are added"
     return "file: its lines are translated"
@@ -253,10 +262,16 @@ def lines_of(file: Path) -> Iterator[list[InputLine]]:
     from dragoman.cli.input_lines import read_batches
     from dragoman.data.readers.lines import refuse_other_formats
     from dragoman.data.readers.open_file import open_bytes
+    from dragoman.data.readers.open_pairs import form
 
     with open_bytes(file) as source:
         refuse_other_formats(file, source)
-        yield from read_batches(source, str(file))
+        for lines in read_batches(source, str(file)):
+            yield [first_column(line) for line in lines] if form(file) == "tsv" else lines
+
+
+def first_column(line: InputLine) -> InputLine:
+    return line._replace(text=line.text.partition("\t")[0])
 
 
 def typed(text: str) -> str:

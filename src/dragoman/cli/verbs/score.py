@@ -103,7 +103,9 @@ def run(args: argparse.Namespace) -> int:
     if args.against:
         others, other_runtime = outputs_of(args.against, test, overrides, args.runtime, args.device)
         if runtime and other_runtime and runtime != other_runtime:
-            talk(f"{model} is run by {runtime}, {args.against} by {other_runtime}: set --runtime for both.")
+            talk(
+                f"{model} is run by {runtime}, {args.against} by {other_runtime}; --runtime torch runs both."
+            )
     report = score(
         outputs,
         *test.all_references,

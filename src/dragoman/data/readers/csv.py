@@ -83,5 +83,6 @@ def wrong_width(file: Path, line: int, found: int, width: int) -> BadLine:
         expected="as many as the first row"
         if width != 2
         else "source and target, or a header row that names them",
-        hint="Quote cells that contain commas or line breaks.",
+        hint="Quote cells that contain commas or line breaks. If the first row names the columns: "
+        "--languages SOURCE TARGET, with two of its names",
     )

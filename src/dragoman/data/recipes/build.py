@@ -25,7 +25,9 @@ from dragoman.errors import UsageError
 
 RECIPES = {
     "dates": Recipe(
-        "dates", "dates written in ten languages → 1987-03-03: learned in one to three minutes on two cores", dates
+        "dates",
+        "dates written in ten languages → 1987-03-03: learned in one to three minutes on two cores",
+        dates,
     ),
     "reverse": Recipe(
         "reverse", "reverse the letters of a word: learned in seconds, for a first try", reverse
