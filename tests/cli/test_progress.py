@@ -467,6 +467,11 @@ def test_every_size_of_data_is_judged() -> None:
 
 def test_nothing_lost_is_nothing_said() -> None:
     assert left_out({"counts": {"too_long": 0}, "bad": 0, "first_bad": "", "passed": {}}) == []
+    counts = {"skipped": 1_133, "empty": 2}
+    assert left_out({"counts": counts, "bad": 0, "first_bad": "", "passed": {}}) == [
+        "1,133 held out, or with a side of a held-out pair",
+        "2 with an empty side",
+    ]
 
 
 def finished(tmp_path: Path, **facts: Any) -> Event:

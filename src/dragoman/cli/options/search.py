@@ -42,7 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MODEL",
         help="a language model with the same target vocabulary, fused into the search",
     )
-    add("--lm-weight", type=float, metavar="B", help="its weight (default: search.lm_weight)")
+    add(
+        "--lm-weight",
+        type=float,
+        metavar="B",
+        help="weight of that language model (default: search.lm_weight)",
+    )
     add("--trace", type=Path, metavar="FILE", help="write every candidate of the search to FILE, as JSON")
 
 

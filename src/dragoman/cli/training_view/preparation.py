@@ -75,6 +75,7 @@ def left_out(event: DataFacts) -> list[str]:
     """Describe the pairs left out, from the event that ends the preparation."""
     counts = event["counts"]
     reasons = {
+        "skipped": f"{counts.get('skipped', 0):,} held out, or with a side of a held-out pair",
         "too_long": f"{counts.get('too_long', 0):,} too long",
         "empty": f"{counts.get('empty', 0):,} with an empty side",
     }

@@ -123,7 +123,7 @@ def checked_languages(args: argparse.Namespace) -> list[str]:
         raise UsageError(
             "An Argos package needs two language codes.",
             where="the command line",
-            expected="--languages and two codes, and a version such as 1.0",
+            expected="two codes such as en de, and a version such as 1.0 if one is given",
             hint=f"dragoman export {args.model} --to argos --languages en de",
         )
     return codes
@@ -159,7 +159,7 @@ def proof_lines(proof: Proof) -> list[str]:
     of_run = proof.as_run.differences if proof.as_run else []
     for difference in [*proof.beam.differences, *of_run][:SHOWN]:
         found.append(f'          torch  {difference.our_score:.5f}  "{difference.ours}"')
-        found.append(f'          here   {difference.their_score:.5f}  "{difference.theirs}"')
+        found.append(f'          export {difference.their_score:.5f}  "{difference.theirs}"')
     return found
 
 
@@ -179,4 +179,4 @@ def size_of(path: Path) -> int:
 
 
 def agreement(found: Agreement) -> str:
-    return f"{found.same} of {found.sentences} outputs the same, scores within {found.worst:.1g}"
+    return f"{found.same} of {found.sentences} outputs the same, their scores within {found.worst:.1g}"
