@@ -82,8 +82,8 @@ class TrainingConfig(Section):
         default=DEFAULT_RATE,
         gt=0,
         description=(
-            "Peak learning rate, reached after `warmup`. If unset, it follows from the model: 0.5 / width for "
-            "a Transformer, at most 0.004; 0.002 for others, and 0.004 for a recurrent network under a "
+            "Peak learning rate, reached after `warmup`. If unset, it follows from the model: 0.5 / width "
+            "for a Transformer, at most 0.004; 0.002 for others, and 0.004 for a recurrent network under a "
             "budget of less than a core-hour. With `init_from`, half of that, or of 0.002."
         ),
     )
