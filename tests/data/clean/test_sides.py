@@ -56,6 +56,17 @@ def test_a_memory_names_its_languages(tmp_path: Path, capsys: pytest.CaptureFixt
     assert f"dragoman train {tmx} -o fr-en" in said.err
 
 
+def test_the_next_command_has_the_validation_files_in_order(
+    tmp_path: Path, lines: Lines, capsys: pytest.CaptureFixture[str]
+) -> None:
+    en, de = written(tmp_path, "train", lines, ("en", "de"))
+    val_en, val_de = written(tmp_path, "val", (lines[0][:9], lines[1][:9]), ("en", "de"))
+    assert main(["check", de, en, "--valid", val_en, val_de]) == 0
+    said = capsys.readouterr()
+    assert "valid is swapped" in said.out
+    assert f"dragoman train {de} {en} --valid {val_de} {val_en} -o de-en" in said.err
+
+
 def test_pairs_of_the_other_direction_are_found_and_counted(
     tmp_path: Path, lines: Lines, capsys: pytest.CaptureFixture[str]
 ) -> None:

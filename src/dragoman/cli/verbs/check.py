@@ -89,14 +89,16 @@ def run(args: argparse.Namespace) -> int:
 
 def find_corpora(args: argparse.Namespace) -> Corpora:
     """Return the corpora of the given files, or of the settings in the given folder."""
-    from dragoman.data.clean.sides import corpus_languages
+    from dragoman.data.clean.sides import are_swapped, corpus_languages
     from dragoman.data.examples import PAIRS
     from dragoman.data.readers.arrow import dataset_files
 
     parts = dataset_files(Path(args.files[0])) if len(args.files) == 1 else []
     if len(args.files) == 1 and os.path.isdir(args.files[0]) and not parts:
         return of_folder(Path(args.files[0]), args)
-    valid = f" --valid {' '.join(args.valid)}" if args.valid else ""
+    given = args.valid or []
+    in_order = given[::-1] if are_swapped(given, args.files) else given
+    valid = f" --valid {' '.join(in_order)}" if given else ""
     name = "-".join(corpus_languages(args.files, args.languages)) or "model"
     two = f" --languages {' '.join(args.languages)}" if args.languages else ""
     train = f"dragoman train {' '.join(args.files)}{valid}{two} -o {name}"
