@@ -7,7 +7,6 @@ import contextlib
 import json
 import math
 import os
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from io import BufferedReader
@@ -25,8 +24,6 @@ from dragoman.cli.options import steering
 from dragoman.cli.options.overrides import add_languages, is_file, split_texts
 from dragoman.cli.terminal import LiveLine, give, talk
 from dragoman.errors import ConfigError, DataError, UsageError
-
-FILE_NAME = re.compile(r"[^\s.]\S*\.[A-Za-z]{2,5}")
 
 if TYPE_CHECKING:
     from dragoman.cli.input_lines import InputLine
@@ -205,13 +202,19 @@ def files_and_texts(arguments: Sequence[str], args: argparse.Namespace) -> list[
         return [*args.continued]
     found = [Path(one) if is_file(one) else one for one in arguments]
     for one in found:
-        if isinstance(one, str) and FILE_NAME.fullmatch(one):
+        if isinstance(one, str) and looks_like_a_file(one):
             talk(f"There is no file {one}: its name is the text.")
         if isinstance(one, Path) and not is_signal(one):
             talk(f"{one} is a {what_is_translated(one)}.")
             if not args.output:  # somebody who names an output means the file
                 talk(f"To translate its name: dragoman run {args.model} -- {one}")
     return [*found, *args.literal]
+
+
+def looks_like_a_file(text: str) -> bool:
+    """Return whether a text is one word with an ending such as ".en" or ".txt"."""
+    before, _, ending = text.rpartition(".")
+    return len(text.split()) == 1 and bool(before) and 2 <= len(ending) <= 5 and ending.isalpha()
 
 
 def is_signal(one: str | Path) -> bool:
