@@ -24,11 +24,15 @@ def once_per_shapes(function: Callable[..., Any]) -> Callable[..., Any]:
     def check(*args: Any, **kwargs: Any) -> None:
         nonlocal checked
         kinds = (*map(kind, args), *kwargs, *map(kind, kwargs.values()))
-        if kinds in seen:
-            return
+        try:
+            if kinds in seen:
+                return
+        except TypeError:  # symbolic sizes, while a graph is exported, have no hash
+            kinds = ()
         checked = checked or beartype(function)  # not before it is needed: this takes time as well
         checked(*args, **kwargs)
-        seen.add(kinds)
+        if kinds:
+            seen.add(kinds)
 
     return check
 

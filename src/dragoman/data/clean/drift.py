@@ -51,16 +51,19 @@ class Climb:
         return self.peak >= ALARM
 
     def add(self, evidence: Floats, pairs: Sequence[Pair]) -> None:
+        height, peak, start, end = self.height, self.peak, self.start, self.end  # faster than attributes
         for value, pair in zip(evidence.tolist(), pairs, strict=True):
-            self.height += value
-            if self.height > self.peak:
-                self.peak, self.end = self.height, pair
-                self.start = self.start or pair
-            elif self.found and self.height < self.peak - ALARM:
-                self.over = True
-                return
-            elif self.height <= 0.0 and not self.found:
-                self.height, self.peak, self.start = 0.0, 0.0, None
+            height += value
+            if height > peak:
+                peak, end = height, pair
+                start = start or pair
+            elif peak >= ALARM:
+                if height < peak - ALARM:
+                    self.over = True
+                    break
+            elif height <= 0.0:
+                height, peak, start = 0.0, 0.0, None
+        self.height, self.peak, self.start, self.end = height, peak, start, end
 
     def drift(self) -> Drift | None:
         if self.start is None or self.end is None:

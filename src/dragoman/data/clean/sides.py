@@ -33,8 +33,12 @@ class Lengths:
     def add(self, pair: Pair) -> None:
         x, y = math.log(len(pair.src) + 1), math.log(len(pair.tgt) + 1)
         self._count += 1
-        for index, value in enumerate((x, y, x * x, y * y, x * y)):
-            self._sums[index] += value
+        sums = self._sums  # written out, as this runs for every pair
+        sums[0] += x
+        sums[1] += y
+        sums[2] += x * x
+        sums[3] += y * y
+        sums[4] += x * y
 
     @property
     def correlation(self) -> float | None:

@@ -129,8 +129,10 @@ class TranslationSurvey:
         for pair in block:
             self.ratio.add(pair)
             self.lengths.add(pair)
-            self.words.add(pair)
-            self.directions.add(pair)
+        if not self.words.are_enough:
+            for pair in block:
+                self.words.add(pair)
+                self.directions.add(pair)
         self.drift.add(block)
 
     def through(self, name: str, held: Iterable[Pair]) -> Iterator[Pair]:
