@@ -129,8 +129,11 @@ class TranslationSurvey:
         for pair in block:
             self.ratio.add(pair)
             self.lengths.add(pair)
+        texts = [pair for pair in block if pair.src or pair.tgt]
+        if not texts:  # nothing can be misaligned there
+            return
         if not self.words.are_enough:
-            for pair in block:
+            for pair in texts:
                 self.words.add(pair)
                 self.directions.add(pair)
         self.drift.add(block)
