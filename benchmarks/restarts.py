@@ -22,6 +22,7 @@ import functools
 import itertools
 import json
 import os
+import random
 import signal
 import statistics
 import subprocess
@@ -33,7 +34,6 @@ from pathlib import Path
 from typing import Any
 
 from emulated_nodes import Node, emulated_nodes, why_not
-from ranks import SETTINGS, write_data
 from same_bits import last_step, record
 
 PARTS = ["killed", "lost", "back", "cut"]
@@ -47,11 +47,34 @@ PORT = 29500
 REMOTE = "join_timeout=120,last_call_timeout=5"  # torchrun waits 30 s for more machines unless it is told
 BEGINNINGS = ('{"event": "start"', '{"event": "resume"')
 BUG = "This is a bug in Dragoman"  # what a lost rank must not be called
+PART = ["kind=transformer", "layers=1", "width=16", "heads=2", "ffn=16"]
+SETTINGS = [
+    *(f"model.{side}.{setting}" for side in ("encoder", "decoder") for setting in PART),
+    "text.kind=char",
+    "training.updates=12",
+    "training.batch_tokens=256",
+    "training.threads=1",
+    "training.precision=fp32",
+    "training.checkpoint_every=6",
+    "training.validate_every=6",
+    "training.valid_decode=2",
+    "training.average=1",
+    "search.max_length=8",
+]
 Row = dict[str, Any]
 
 
 class DidNotComeBack(Exception):
     pass
+
+
+def write_data(home: Path) -> None:
+    """Words, and the same words reversed."""
+    draw = random.Random(1)
+    for name, count in {"train": 400, "valid": 20}.items():
+        words = ["".join(draw.choices("abcdef", k=draw.randint(2, 9))) for _ in range(count)]
+        text = "".join(f"{word}\t{word[::-1]}\n" for word in words)
+        (home / f"{name}.tsv").write_text(text, encoding="utf-8")
 
 
 class Run:

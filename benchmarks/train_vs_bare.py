@@ -64,8 +64,8 @@ def ours(model: str, precision: str, folder: Path) -> Iterator[tuple[int, float]
 
     from dragoman.allocator import keep_freed_memory
     from dragoman.training.build import build_schedule
-    from dragoman.training.distributed.ranks import Ranks
     from dragoman.training.events import Events
+    from dragoman.training.parallel import Ranks
     from dragoman.training.run import Run
 
     keep_freed_memory()
@@ -102,8 +102,8 @@ def bare(model: str, precision: str, folder: Path) -> Iterator[tuple[int, float]
     from torch.nn import functional as F
 
     from dragoman.training.build import build_schedule
-    from dragoman.training.distributed.ranks import Ranks
     from dragoman.training.events import Events
+    from dragoman.training.parallel import Ranks
     from dragoman.training.run import Run
     from torch_baseline import MODELS
 

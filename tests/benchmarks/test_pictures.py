@@ -10,11 +10,10 @@ import pytest
 import bleu_against_length
 import compression
 import cost_against_length
-import scale_model
 import vanishing
 from results_page import PAGE, PICTURES, kept, marks, section, with_section
 
-SCRIPTS = {s.NAME: s for s in (bleu_against_length, cost_against_length, vanishing, compression, scale_model)}
+SCRIPTS = {s.NAME: s for s in (bleu_against_length, cost_against_length, vanishing, compression)}
 KEPT = [SCRIPTS[file.stem] for file in sorted(PICTURES.glob("*.json")) if file.stem in SCRIPTS]
 
 

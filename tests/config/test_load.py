@@ -15,7 +15,6 @@ from dragoman.config.load import load, validate, with_overrides
 from dragoman.config.presets import PRESETS
 from dragoman.config.search import SearchConfig
 from dragoman.config.text import TextConfig
-from dragoman.config.training import TrainingConfig
 from dragoman.errors import ConfigError
 
 DATA = {"data": {"train": ["a.en", "a.de"]}}
@@ -305,29 +304,13 @@ def test_bombs_on_the_command_line_are_refused(text: str) -> None:
     assert len(str(override(text))) < 2000
 
 
-@pytest.mark.parametrize(
-    ("batch_tokens", "ranks", "parts"),
-    [
-        (64, 1, 2),
-        (4096, 1, 2),
-        (4096, 2, 2),
-        (4096, 4, 4),
-        (8191, 1, 2),
-        (8192, 1, 4),
-        (25_000, 1, 8),
-        (10**6, 16, 16),
-    ],
-)
-def test_micro_batches_follow_the_size_of_a_batch(batch_tokens: int, ranks: int, parts: int) -> None:
-    assert TrainingConfig(batch_tokens=batch_tokens).parts(ranks) == parts
-    assert TrainingConfig(batch_tokens=batch_tokens, micro_batches=1).parts(ranks) == 1
-
-
-@pytest.mark.parametrize(
-    ("batch_tokens", "ranks", "parts"), [(64, 1, 1), (2048, 2, 2), (4096, 1, 2), (8192, 1, 4)]
-)
-def test_small_batches_are_whole_in_a_run_with_a_budget(batch_tokens: int, ranks: int, parts: int) -> None:
-    assert TrainingConfig(batch_tokens=batch_tokens, budget="5m").parts(ranks) == parts
+def test_settings_that_are_gone_are_passed_over_in_what_a_run_has_written(tmp_path: Path) -> None:
+    text = '[training]\nparallel = "exact"\nupdates = 7\n'
+    for name in ("settings.toml", "dragoman.toml"):
+        (tmp_path / name).write_text(f'[data]\ntrain = "a.tsv"\n{text}', encoding="utf-8")
+    assert load(tmp_path / "settings.toml").training.updates == 7
+    with pytest.raises(ConfigError, match=r"Unknown setting training\.parallel"):
+        load(tmp_path / "dragoman.toml")
 
 
 WRONG = [

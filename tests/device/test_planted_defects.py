@@ -55,9 +55,7 @@ DEFECTS = {
     "loss": Defect(
         "losses/fast/output.py", "nll -= log_p_y.sum()", "nll -= log_p_y.sum().item()", UPDATE, "value: "
     ),
-    "gradients": Defect(
-        "training/optim/flat_parameters.py", "part.copy_(p.grad)", "part.copy_(p.grad.cpu())", UPDATE
-    ),
+    "gradients": Defect("training/step.py", "skip = (~(norm", "skip = (~(norm.cpu()", UPDATE, MIXED),
     "candidates": Defect(
         "search/expand.py",
         "    parts = [x.to(log_p)",

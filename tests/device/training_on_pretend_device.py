@@ -18,6 +18,7 @@ from device.kinds import CPU, KINDS, LENGTHS, count_steps, crossed, few
 from dragoman import device as devices
 from dragoman.config.load import load
 from dragoman.config.model import ModelConfig
+from dragoman.config.training import TrainingConfig
 from dragoman.data import loader
 from dragoman.data.loader import GlobalBatch
 from dragoman.data.recipes.reverse.generate import splits
@@ -32,8 +33,7 @@ from dragoman.search import sample as sampling
 from dragoman.search.sample import SampleSearch
 from dragoman.text.tokenizers.char import Char
 from dragoman.training import plan, run
-from dragoman.training.distributed.ranks import Ranks
-from dragoman.training.distributed.recursive_halving import Partition
+from dragoman.training.build import build_optimizer
 from dragoman.training.events import Event, read_events
 from dragoman.training.objectives import model_tokens
 from dragoman.training.objectives import sampling_decay as decay
@@ -43,8 +43,6 @@ from dragoman.training.objectives.model_tokens import argmax, sampled
 from dragoman.training.objectives.scheduled_sampling import StepwiseObjective
 from dragoman.training.objectives.teacher_forcing import Objective, teacher_forcing
 from dragoman.training.objectives.two_pass import TwoPassSampling
-from dragoman.training.optim.adam import Adam
-from dragoman.training.optim.flat_parameters import FlatParameters
 from dragoman.training.step import Updater
 from support.pairs import PAIRS, V, batch_of, model_of, parts_of
 
@@ -55,9 +53,8 @@ def updater(
     for module in model.modules():
         if isinstance(module, Dropout):  # devices draw different numbers
             Dropout.__init__(module, rate)
-    flat = FlatParameters(model.to(device), torch.float32)
-    adam = Adam(flat, slice(0, len(flat)), betas=(0.9, 0.98), eps=1e-9, weight_decay=0.0, decoupled=True)
-    return Updater(model, flat, adam, Partition(Ranks(), flat.cuts(1)), seed=1, clip=1.0, objective=objective)
+    model.to(device)
+    return Updater(model, build_optimizer(TrainingConfig(), model), seed=1, clip=1.0, objective=objective)
 
 
 def training_batch() -> Batch:

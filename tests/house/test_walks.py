@@ -22,8 +22,8 @@ from dragoman.data.prepare import ListedLines, PairFilter, StoreJob, write_shard
 from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.inference.model import Model, load
 from dragoman.nn.dropout import noise
-from dragoman.training.distributed.ranks import Ranks
 from dragoman.training.events import Events
+from dragoman.training.parallel import Ranks
 from dragoman.training.run import Run
 
 PACKAGE = f"{Path(dragoman.__file__).parent}/"

@@ -90,8 +90,8 @@ def test_time_is_shortened(embedding: str, length: int):
 
 
 def test_bf16_reads_frames_of_float32():
-    model = built("transformer", "stride").to(torch.bfloat16)
-    assert model(collate(rows(13, 5))).loss.isfinite()
+    with torch.autocast("cpu"):
+        assert built("transformer", "stride")(collate(rows(13, 5))).loss.isfinite()
 
 
 def test_settings_that_do_not_fit_are_refused():

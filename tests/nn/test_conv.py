@@ -56,15 +56,6 @@ def test_one_product_of_windows_equals_the_convolution(
         assert float((u - v).norm() / u.norm()) <= backward
 
 
-def test_rows_that_fill_up_a_batch_see_nothing() -> None:
-    x = randn(8, 2, grad=True)  # two sentences of three tokens, and two rows more
-    seen = windows(x, (2, 3), 3, 1)
-    assert seen.shape == torch.Size([8, 6])
-    assert not seen[6:].any()
-    seen.sum().backward()
-    assert x.grad.tolist() == [[2.0] * 2, [3.0] * 2, [2.0] * 2] * 2 + [[0.0] * 2] * 2
-
-
 def test_weight_norm_equals_torch_and_starts_as_it_was_drawn() -> None:
     torch.manual_seed(2)
     ours = WeightNormed(6, 4).double()

@@ -43,12 +43,12 @@ def test_grouped_heads_have_fewer_weights() -> None:
 
 
 def test_a_sentence_skips_a_sublayer_as_a_whole() -> None:
-    depth, y = StochasticDepth(0.4), torch.randn(1000 * 3 + 8, 2)  # 8 rows fill up
+    depth, y = StochasticDepth(0.4), torch.randn(1000 * 3, 2)
     with noise(1):
         kept = depth(y, (1000, 3))
     with noise(1):
         assert torch.equal(kept, depth(y, (1000, 3)))
-    ratio = (kept / y)[:3000].view(1000, 6)
+    ratio = (kept / y).view(1000, 6)
     assert torch.allclose(ratio, ratio[:, :1].expand(-1, 6))
     assert float((ratio == 0).float().mean()) == pytest.approx(0.4, abs=0.05)
     assert float(ratio.mean()) == pytest.approx(1.0, abs=0.1)

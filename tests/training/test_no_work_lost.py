@@ -219,7 +219,7 @@ def test_a_run_that_stopped_early_resumes_to_the_same_weights(
 
 
 def test_the_best_weights_are_kept_wherever_they_are_validated(data: Path, tmp_path: Path) -> None:
-    config, told = settings(data, validate_every=2, checkpoint_every=100, lr=0.3, updates=21), list[Event]()
+    config, told = settings(data, validate_every=2, checkpoint_every=100, lr=2.0, updates=21), list[Event]()
     train(config, tmp_path, told.append)
     [finished] = [event for event in told if event["event"] == "finished"]
     best = min(event["loss"] for event in told if event["event"] == "valid")

@@ -1,54 +1,19 @@
-"""The parts of the engine, each against its definition."""
+"""Schedules by hand, and the file of events."""
 
 import json
 import math
 from pathlib import Path
 
-import numpy as np
 import pytest
-import torch
-from torch import nn
 
-from dragoman.training.distributed.tree_sum import tree_sum
 from dragoman.training.events import Events, rewind
-from dragoman.training.optim.adam import Adam
-from dragoman.training.optim.flat_parameters import FlatParameters
-from dragoman.training.optim.learning_rate import (
+from dragoman.training.schedule import (
     constant,
     cosine,
     inverse_sqrt,
     linear,
     warmup_stable_decay,
 )
-
-
-def parts_of(count: int) -> list[torch.Tensor]:
-    draw = np.random.default_rng(count)
-    return [
-        torch.from_numpy(draw.normal(size=100).astype(np.float32) * 10.0 ** draw.integers(-4, 4))
-        for _ in range(count)
-    ]
-
-
-@pytest.mark.parametrize("count", [1, 2, 4, 8, 16])
-@pytest.mark.parametrize("ranks", [1, 2, 4])
-def test_branches_on_ranks_sum_to_the_bits_of_the_whole_tree(count: int, ranks: int) -> None:
-    if ranks > count:
-        pytest.skip("a rank needs a part")
-    whole = tree_sum(iter(parts_of(count)))
-    share = count // ranks
-    branches = [tree_sum(iter(parts_of(count)[r * share : (r + 1) * share])) for r in range(ranks)]
-    while len(branches) > 1:  # what partners do, level by level
-        branches = [a + b for a, b in zip(branches[::2], branches[1::2], strict=True)]
-    assert torch.equal(branches[0], whole)
-
-
-def test_the_order_of_a_sum_does_matter() -> None:
-    """Else the test above would say nothing."""
-    plain = parts_of(16)[0].clone()
-    for part in parts_of(16)[1:]:
-        plain += part
-    assert not torch.equal(plain, tree_sum(iter(parts_of(16))))
 
 
 def test_schedules_by_hand() -> None:
@@ -65,59 +30,6 @@ def test_schedules_by_hand() -> None:
     assert warmup_stable_decay(2.0, 10, 110)(110.0) == 0.0
     assert constant(3.0, 4)(2.0) == 1.5
     assert constant(3.0, 0)(1.0) == 3.0
-
-
-def small_model() -> nn.Module:
-    torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 3))
-
-
-@pytest.mark.parametrize(("decoupled", "kind"), [(True, torch.optim.AdamW), (False, torch.optim.Adam)])
-def test_flat_adam_equals_torch_for_a_hundred_steps(
-    decoupled: bool, kind: type[torch.optim.Optimizer]
-) -> None:
-    ours, theirs = small_model(), small_model()
-    flat = FlatParameters(ours, torch.float32)
-    adam = Adam(flat, slice(0, len(flat)), betas=(0.9, 0.98), eps=1e-9, weight_decay=0.1, decoupled=decoupled)
-    matrices = [p for p in theirs.parameters() if p.ndim > 1]
-    vectors = [p for p in theirs.parameters() if p.ndim == 1]
-    groups = [{"params": matrices, "weight_decay": 0.1}, {"params": vectors, "weight_decay": 0.0}]
-    reference = kind(groups, lr=1e-2, betas=(0.9, 0.98), eps=1e-9)
-    for step in range(100):
-        x = torch.randn(4, 5, generator=torch.Generator().manual_seed(step))
-        for model in (ours, theirs):
-            model(x).square().sum().backward()
-        gradient = torch.empty(len(flat))
-        flat.take_gradient(gradient)
-        adam.step(gradient, 1e-2)
-        reference.step()
-        reference.zero_grad()
-    for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
-        assert torch.allclose(a, b, atol=1e-6)
-
-
-def test_bf16_model_computes_with_rounded_master_weights() -> None:
-    model = small_model()
-    before = {name: p.detach().clone() for name, p in model.named_parameters()}
-    flat = FlatParameters(model, torch.bfloat16)
-    for name, view in flat.views(flat.master).items():
-        assert torch.equal(view, before[name])
-    for name, p in model.named_parameters():
-        assert torch.equal(p, before[name].bfloat16())
-    flat.master += 1.0
-    flat.publish()
-    for name, p in model.named_parameters():
-        assert torch.equal(p, (before[name] + 1.0).bfloat16())
-
-
-def test_gradient_of_an_unused_parameter_is_zero() -> None:
-    model = small_model()
-    flat = FlatParameters(model, torch.float32)
-    model[0](torch.ones(1, 5)).sum().backward()
-    gradient = torch.full((len(flat),), math.nan)
-    flat.take_gradient(gradient)
-    assert bool((flat.views(gradient)["2.weight"] == 0).all())
-    assert bool((flat.views(gradient)["0.bias"] == 1).all())
 
 
 def test_events_after_the_checkpoint_are_forgotten(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A run that was interrupted anywhere gives the bits of one that was not; so does a run on two ranks."""
+"""A run that was interrupted anywhere gives the bits of one that was not."""
 
 import signal
 from pathlib import Path
@@ -8,11 +8,10 @@ import pytest
 
 from dragoman.config.load import load
 from dragoman.errors import UsageError
-from dragoman.training.distributed.ranks import Ranks
 from dragoman.training.run import Run
-from support.runs import RNN, SAMPLING, TRANSFORMER, WIDE, StopAt, record, settings, train
+from support.runs import RNN, SAMPLING, TRANSFORMER, StopAt, record, settings
 
-# All that is drawn in training beside dropout, and all that a bf16 copy of the weights has to share.
+# All that is drawn in training beside dropout.
 DEPTH = {**TRANSFORMER, "layers": 2, "layer_drop": 0.3, "stochastic_depth": 0.3, "positions": "relative"}
 
 
@@ -49,64 +48,6 @@ def test_a_damaged_checkpoint_is_passed_over(words: Path, tmp_path: Path) -> Non
     weights.write_bytes(weights.read_bytes()[:-8] + b"12345678")
     Run(config, tmp_path / "hurt", [], lambda _: True).train()
     assert record(tmp_path / "hurt") == record(tmp_path / "whole")
-
-
-@pytest.mark.parametrize(
-    ("part", "training"),
-    [
-        (WIDE, {}),
-        pytest.param(RNN, {}, marks=pytest.mark.slow),
-        pytest.param(RNN, {"objective": SAMPLING}, marks=pytest.mark.slow),
-    ],
-    ids=["transformer", "rnn", "scheduled sampling"],
-)
-def test_two_ranks_give_the_bits_of_one(
-    words: Path, tmp_path: Path, part: dict[str, Any], training: dict[str, Any]
-) -> None:
-    tables = settings(words, part, **training)
-    train(tables, tmp_path / "one")
-    train(tables, tmp_path / "two", ranks=2)
-    assert record(tmp_path / "two") == record(tmp_path / "one")
-
-
-def test_a_run_begun_on_one_rank_is_resumed_on_two(words: Path, tmp_path: Path) -> None:
-    tables = settings(words, RNN)
-    train(tables, tmp_path / "alone")
-    train(tables, tmp_path / "moved", stop=5)
-    train(tables, tmp_path / "moved", ranks=2)
-    assert record(tmp_path / "moved") == record(tmp_path / "alone")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("micro_batches", [None, 4])
-@pytest.mark.parametrize("part", [WIDE, RNN], ids=["transformer", "rnn"])
-def test_a_run_may_move_from_one_rank_to_two_to_one_to_four(
-    words: Path, tmp_path: Path, part: dict[str, Any], micro_batches: int | None
-) -> None:
-    """With two micro-batches, two of four ranks rest."""
-    tables = settings(words, part, micro_batches=micro_batches)
-    train(tables, tmp_path / "alone")
-    for ranks, stop in ((1, 3), (2, 7), (1, 9), (4, 0)):
-        train(tables, tmp_path / "moved", ranks, stop)
-    assert record(tmp_path / "moved") == record(tmp_path / "alone")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", [WIDE, RNN], ids=["transformer", "rnn"])
-def test_one_two_four_and_eight_ranks_give_the_same_bits(
-    words: Path, tmp_path: Path, part: dict[str, Any]
-) -> None:
-    tables = settings(words, part, micro_batches=8, batch_tokens=600)
-    for ranks in (1, 2, 4, 8):
-        train(tables, tmp_path / str(ranks), ranks)
-        assert record(tmp_path / str(ranks)) == record(tmp_path / "1")
-
-
-def test_more_ranks_than_micro_batches_are_refused_at_the_start(words: Path, tmp_path: Path) -> None:
-    run = Run(load(None, base=settings(words, RNN, micro_batches=1)), tmp_path, [], lambda _: True)
-    with pytest.raises(UsageError, match=r"more ranks \(2\) than micro-batches \(1\)") as caught:
-        run._with_micro_batches(Ranks(0, 2), None)
-    assert caught.value.hint == "training.micro_batches=2"
 
 
 @pytest.mark.parametrize(

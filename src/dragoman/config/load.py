@@ -35,7 +35,7 @@ from dragoman.config.section import Section
 from dragoman.config.task_defaults import TASK_DEFAULTS
 from dragoman.config.text import TextConfig
 from dragoman.config.training import TrainingConfig, seconds
-from dragoman.config.unused_settings import SEARCHES, refuse, refuse_unused
+from dragoman.config.unused_settings import SEARCHES, WRITTEN, refuse, refuse_unused
 from dragoman.cores import cores
 from dragoman.errors import ConfigError, ModelError
 from dragoman.manifest import Read
@@ -46,6 +46,8 @@ S = TypeVar("S", bound=Section)
 LARGEST_FILE = 100_000  # characters; no settings file is that long
 MOST_DOTS = 500  # per line; tomllib takes quadratic time for a.b.c…
 DEEPEST = 16  # nested tables
+# Settings that earlier versions have written, and that change nothing in how a trained model runs.
+GONE: tuple[KeyPath, ...] = (("training", "parallel"),)
 # Sections whose keys depend on their kind.
 PARTS = (
     "encoder",
@@ -241,6 +243,13 @@ def parse(text: str, file: Path) -> Table:
             hint="Fix that line.",
         ) from None
     refuse_deep(table, str(file))
+    return without(table, GONE) if file.name == WRITTEN else table
+
+
+def without(table: Table, paths: Sequence[KeyPath]) -> Table:
+    for section, name in paths:
+        if isinstance(inner := table.get(section), dict):
+            table = {**table, section: {key: value for key, value in inner.items() if key != name}}
     return table
 
 

@@ -13,10 +13,6 @@ from dragoman.config.section import Section
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
-# If micro_batches is unset: 2 to 8 micro-batches of at least 2048 tokens, or more, of at least 32768. With a
-# budget, at least 1: such a run does not have the same bits on two ranks anyway.
-FEWEST_PARTS, MOST_PARTS = 2, 8
-SMALLEST_PART, LARGEST_PART = 2048, 32768
 MOST_WARMUP = 400  # updates, if warmup is unset
 ValidMetric = Literal[
     "loss", "bleu", "chrf", "exact_match", "accuracy", "span_f1", "macro_f1", "intent", "cer", "wer"
@@ -68,11 +64,8 @@ class TrainingConfig(Section):
         ge=1,
         examples=[2],
         description=(
-            "Gradient accumulation: the number of parts in which each update is computed and summed in a "
-            "fixed order; a power of two, unless `parallel` is ddp. Up to this many ranks can "
-            "share the work with bit-identical results. If unset: 2 (1 for small batches and a `budget`), up "
-            "to 8 for large ones, more from 524,288 tokens on, and at least the number of ranks; a resumed "
-            "run keeps its number."
+            "Gradient accumulation: the number of parts in which each rank computes its share of an update. "
+            "If unset: 1, doubled until a part fits into the memory of a GPU; a resumed run keeps its number."
         ),
     )
     optimizer: Literal["adam", "adamw"] = Field(
@@ -110,13 +103,6 @@ class TrainingConfig(Section):
         default=0.1, ge=0, lt=1, description="Probability mass spread over all tokens."
     )
     objective: ObjectivePart = Field(default=TeacherForcingPart(), description="The training objective.")
-    parallel: Literal["exact", "ddp"] = Field(
-        default="exact",
-        description=(
-            "How ranks sum gradients: exact gives the same bits on 1, 2, 4 … ranks; ddp, PyTorch's own "
-            "engine, takes any number of ranks and sums gradients during the backward pass."
-        ),
-    )
     device: str = Field(
         default="auto",
         pattern=DEVICE,
@@ -140,7 +126,7 @@ class TrainingConfig(Section):
     timeout: float = Field(
         default=60.0,
         gt=0,
-        description="Seconds a rank waits for the others in an update before it reports which are missing.",
+        description="Seconds that a rank waits for the others during an update before it gives up.",
     )
     validate_every: int | None = Field(
         default=None, ge=1, examples=[500], description="Updates between validations."
@@ -186,17 +172,6 @@ class TrainingConfig(Section):
         """Return the warmup of a run of this many updates."""
         return min(MOST_WARMUP, updates // 10) if self.warmup is None else self.warmup
 
-    def parts(self, ranks: int = 1) -> int:
-        """Return the micro-batches per update: few enough that each outweighs its fixed cost."""
-        if self.micro_batches is not None:
-            return self.micro_batches
-        fewest = FEWEST_PARTS if self.budget is None else 1
-        filled = max(fewest, min(self.batch_tokens // SMALLEST_PART, MOST_PARTS))
-        filled = max(filled, self.batch_tokens // LARGEST_PART)
-        if self.parallel == "ddp":
-            return -(-filled // ranks) * ranks
-        return max(1 << (filled.bit_length() - 1), ranks)
-
     @field_validator("precision", mode="before")
     @classmethod
     def _no_fp16(cls, precision: object) -> object:
@@ -218,13 +193,4 @@ class TrainingConfig(Section):
     def _one_length(self) -> TrainingConfig:
         if self.updates is not None and self.budget is not None:
             raise ValueError("set either updates or budget, not both")
-        return self
-
-    @model_validator(mode="after")
-    def _is_a_tree(self) -> TrainingConfig:
-        if self.parallel == "exact" and self.micro_batches and self.micro_batches & (self.micro_batches - 1):
-            raise ValueError(
-                "micro_batches must be a power of two, so that gradients are summed in the same order on any "
-                "ranks; parallel=ddp takes any number"
-            )
         return self

@@ -68,7 +68,6 @@ class Loader:
         self.order = ExampleOrder([len(store) for store in stores], weights, seed)
         self.micro_batches = micro_batches
         self.seed = seed
-        # With more ranks than micro-batches, some ranks are idle.
         self.mine = range(rank * micro_batches // ranks, (rank + 1) * micro_batches // ranks)
         self.resegment = resegment
         self.window_size, self.per_window = self.sizes(batch_tokens / micro_batches)

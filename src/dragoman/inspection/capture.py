@@ -27,7 +27,6 @@ from dragoman.nn.conv.block import DecoderBlock, EncoderBlock
 from dragoman.nn.conv.gated import GatedConvolution
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.recurrent import residual
-from dragoman.nn.token_rows import from_rows
 from dragoman.nn.transformer.transformer_layer import DecoderLayer, EncoderLayer
 from dragoman.shapes import Float, Tensor
 
@@ -60,7 +59,7 @@ class LayerCall(NamedTuple):
     def steps(self, tensor: Tensor) -> Float[Tensor, "B T D"]:
         """Return a tensor of the form of x or y with its time axis."""
         if self.shape is not None:
-            return from_rows(tensor, self.shape)
+            return tensor.view(*self.shape, -1)
         return tensor if tensor.dim() == 3 else tensor.unsqueeze(1)
 
 

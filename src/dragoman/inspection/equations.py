@@ -29,7 +29,6 @@ from dragoman.nn.attention import scores
 from dragoman.nn.attention.multi_head import CrossAttention, split_heads
 from dragoman.nn.conv.attention import MultiStepAttention
 from dragoman.nn.conv.scaling import scaled_sum
-from dragoman.nn.token_rows import from_rows
 from dragoman.protocols import Batch
 from dragoman.shapes import Float, Tensor
 
@@ -164,7 +163,7 @@ def attended_in(module: nn.Module, given: tuple[Any, ...], row: int, head: int) 
             q, e, v = s[0], module.score.score(s, keys)[0], values[0]
         case MultiStepAttention():
             h, g, shape, (keys, values, bias, _) = given
-            d = from_rows(scaled_sum(module.W_d(h), g), shape)
+            d = scaled_sum(module.W_d(h), g).unflatten(0, shape)
             q, e, v = d[0], (d @ keys.transpose(1, 2))[0], values[0]
         case CrossAttention():
             x, shape, kv, bias = given

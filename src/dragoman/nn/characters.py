@@ -10,7 +10,6 @@ from torch import nn
 from torch.nn import functional as F
 
 from dragoman.nn.dropout import uniform
-from dragoman.nn.fp32_sums import embedding
 from dragoman.nn.module_list import TypedModuleList
 from dragoman.shapes import Float, Int, Tensor
 
@@ -84,7 +83,7 @@ class SpellingCNN(nn.Module):
 
     def read(self, spelt: Int[Tensor, "N A"], lengths: Int[Tensor, " N"]) -> Float[Tensor, "N E"]:
         """Return x. The rows may be longer than any word; each filter must fit into them."""
-        c = embedding(spelt, self.characters.weight, NONE)
+        c = F.embedding(spelt, self.characters.weight, NONE)
         z = torch.cat([filters(c, lengths) for filters in self.filters], dim=1)
         for highway in self.highways:
             z = highway(z)
@@ -115,7 +114,7 @@ class CharacterCNN(SpellingCNN):
         if not self.training:  # one row per token, so that its bits do not depend on the others
             return self.vectors(y.flatten()).view(*y.shape, -1)
         words, inverse = y.unique(return_inverse=True)
-        return embedding(inverse, self.vectors(words))
+        return F.embedding(inverse, self.vectors(words))
 
     def vectors(self, words: Int[Tensor, " N"]) -> Float[Tensor, "N E"]:
         return super().forward(self.spelling[words])
@@ -142,12 +141,12 @@ class SpelledWords(nn.Module):
         """Return the vectors of words, each given as the id of the word and the ids of its characters."""
         word, spelt = y[:, :, 0], y[:, :, 1:].flatten(0, 1)
         if not self.training:
-            return embedding(word, self.table) + self.spell(spelt).view(*word.shape, -1)
+            return F.embedding(word, self.table) + self.spell(spelt).view(*word.shape, -1)
         if self.word_dropout:
             is_dropped = uniform(word.numel(), word.device).view(word.shape) < self.word_dropout
             word = torch.where(is_dropped & (spelt.view(*word.shape, -1)[:, :, 0] > 0), self.unk, word)
         spellings, inverse = spelt.unique(dim=0, return_inverse=True)
-        return embedding(word, self.table) + embedding(inverse.view(word.shape), self.spell(spellings))
+        return F.embedding(word, self.table) + F.embedding(inverse.view(word.shape), self.spell(spellings))
 
     if TYPE_CHECKING:
         __call__ = forward

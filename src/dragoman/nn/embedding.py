@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from dragoman.nn.characters import CharacterCNN, SpelledWords
 from dragoman.nn.dropout import Dropout
-from dragoman.nn.fp32_sums import embedding
 from dragoman.nn.position import Learned, Sinusoidal
 from dragoman.shapes import Float, Shaped, Tensor
 
@@ -25,7 +25,7 @@ Matrix = nn.Parameter | CharacterCNN | SpelledWords | nn.Identity
 
 def rows(matrix: Matrix, y: Shaped[Tensor, "B T *f"]) -> Float[Tensor, "B T E"]:
     """Return the row of each token, stored or computed from its spelling."""
-    return embedding(y, matrix) if isinstance(matrix, nn.Parameter) else matrix(y)
+    return F.embedding(y, matrix) if isinstance(matrix, nn.Parameter) else matrix(y)
 
 
 def scaled_rows(matrix: Matrix, y: Shaped[Tensor, "B T *f"]) -> Float[Tensor, "B T E"]:

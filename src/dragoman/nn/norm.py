@@ -1,4 +1,8 @@
-"""Normalisation over the features of a token."""
+"""Normalisation over the features of a token, in fp32 also where the model computes in bf16.
+
+On a CPU, torch sums the gradients of the weight and the bias over all tokens in the dtype of the input. In
+bf16, which has 8 bits of precision, 256 + 1 is 256.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,17 @@ from typing import TYPE_CHECKING
 
 from torch import nn
 
-from dragoman.nn.fp32_sums import layer_norm
 from dragoman.shapes import Float, Tensor
 
 
 class LayerNorm(nn.LayerNorm):
-    """g ⊙ (x − mean) / √(variance + ε) + b   (Ba et al. 2016), with gradients summed in fp32."""
+    """g ⊙ (x − mean) / √(variance + ε) + b   (Ba et al. 2016)."""
 
     def __init__(self, size: int, eps: float = 1e-5) -> None:
         super().__init__(size, eps=eps)
 
     def forward(self, x: Float[Tensor, "*n D"]) -> Float[Tensor, "*n D"]:
-        return layer_norm(x, self.weight, self.bias, self.eps)
+        return super().forward(x.to(self.weight.dtype))
 
     if TYPE_CHECKING:
         __call__ = forward
@@ -31,3 +34,9 @@ class RMSNorm(nn.RMSNorm):
 
     def __init__(self, size: int, eps: float = 1e-5) -> None:
         super().__init__(size, eps=eps)
+
+    def forward(self, x: Float[Tensor, "*n D"]) -> Float[Tensor, "*n D"]:
+        return super().forward(x.to(self.weight.dtype))
+
+    if TYPE_CHECKING:
+        __call__ = forward

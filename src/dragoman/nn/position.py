@@ -7,8 +7,8 @@ from typing import Protocol, runtime_checkable
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
-from dragoman.nn.fp32_sums import embedding
 from dragoman.shapes import Float, Int, Tensor
 
 
@@ -108,7 +108,7 @@ class RelativeBias(nn.Module):
 
     def bias(self, queries: int, keys: int, first: int) -> Float[Tensor, "H T S"]:
         distance = distances(queries, keys, first, self.table.device)
-        return embedding(self._bucket(distance), self.table).permute(2, 0, 1)
+        return F.embedding(self._bucket(distance), self.table).permute(2, 0, 1)
 
     def _bucket(self, distance: Int[Tensor, "T S"]) -> Int[Tensor, "T S"]:
         buckets = len(self.table) // 2 if self.ahead else len(self.table)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import assert_never
+
+import torch
+from torch import nn
 
 from dragoman.config.objective import (
     AttentionTerms,
@@ -16,11 +18,7 @@ from dragoman.config.objective import (
 )
 from dragoman.config.training import TrainingConfig
 from dragoman.metrics.sentence_distance import DISTANCES
-from dragoman.protocols import Network
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.training.ddp import DdpUpdater
-from dragoman.training.distributed.ranks import Ranks
-from dragoman.training.distributed.recursive_halving import Partition
 from dragoman.training.objectives import sampling_decay as decay
 from dragoman.training.objectives.attention_losses import GuidedAlignmentLoss, coverage_loss
 from dragoman.training.objectives.minimum_risk import MinimumRisk
@@ -28,9 +26,7 @@ from dragoman.training.objectives.model_tokens import NextToken, argmax, sampled
 from dragoman.training.objectives.scheduled_sampling import StepwiseObjective, Term
 from dragoman.training.objectives.teacher_forcing import Objective, teacher_forcing
 from dragoman.training.objectives.two_pass import TwoPassSampling
-from dragoman.training.optim.adam import Adam
-from dragoman.training.optim.flat_parameters import FlatParameters
-from dragoman.training.optim.learning_rate import (
+from dragoman.training.schedule import (
     Schedule,
     constant,
     cosine,
@@ -38,7 +34,6 @@ from dragoman.training.optim.learning_rate import (
     linear,
     warmup_stable_decay,
 )
-from dragoman.training.step import Updater
 
 
 def build_schedule(config: TrainingConfig, updates: int) -> Schedule:
@@ -58,32 +53,16 @@ def build_schedule(config: TrainingConfig, updates: int) -> Schedule:
             assert_never(config.schedule)
 
 
-def build_adam(config: TrainingConfig, flat: FlatParameters, mine: slice) -> Adam:
-    return Adam(
-        flat,
-        mine,
-        betas=config.betas,
-        eps=config.eps,
-        weight_decay=config.weight_decay,
-        decoupled=config.optimizer == "adamw",
-    )
-
-
-def build_updater(
-    config: TrainingConfig,
-    model: Network,
-    flat: FlatParameters,
-    objective: Objective,
-    ranks: Ranks,
-    clock: Callable[[], float],
-) -> Updater:
-    if config.parallel == "ddp" and ranks.count > 1:
-        whole = Partition(Ranks(), [0, len(flat)])
-        adam = build_adam(config, flat, whole.mine)
-        return DdpUpdater(model, flat, adam, whole, config.seed, config.clip, objective, clock, ranks)
-    partition = Partition(ranks, flat.cuts(ranks.count))
-    adam = build_adam(config, flat, partition.mine)
-    return Updater(model, flat, adam, partition, config.seed, config.clip, objective, clock)
+def build_optimizer(config: TrainingConfig, model: nn.Module) -> torch.optim.Optimizer:
+    """Return Adam or AdamW. Matrices decay, vectors (biases, norms) do not; what is frozen is left out."""
+    kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
+    trained = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+    groups = [
+        {"params": [item for item in trained if item[1].ndim >= 2], "weight_decay": config.weight_decay},
+        {"params": [item for item in trained if item[1].ndim < 2], "weight_decay": 0.0},
+    ]
+    groups = [group for group in groups if group["params"]]
+    return kind(groups, lr=config.lr, betas=config.betas, eps=config.eps, fused=True)
 
 
 NEXT_TOKEN: dict[str, NextToken] = {"sample": sampled, "argmax": argmax}

@@ -62,10 +62,9 @@ class Loop(Milestones):
         ):
             return ""
         stop = self.read(progress, until=step) or stop
-        moments = self.stepper.gather_moments(step)
         reason, length = self.stepper.ranks.from_first(
             f"validation and saving after update {step:,}",
-            lambda: self.validate_and_save(progress, moments, stop=stop),
+            lambda: self.validate_and_save(progress, stop=stop),
         )
         self.length = from_json(length)
         self.last_read = time.perf_counter()

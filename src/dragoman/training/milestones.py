@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,10 @@ from typing import Any
 from dragoman.config.training import TrainingConfig
 from dragoman.data.loader import Loader
 from dragoman.errors import CheckpointError
-from dragoman.shapes import Tensor
 from dragoman.training.events import Events
 from dragoman.training.length import Length, TimeBudget
-from dragoman.training.optim.learning_rate import Schedule
 from dragoman.training.pace import Clock, PaceWatch
+from dragoman.training.schedule import Schedule
 from dragoman.training.signals import StopRequest
 from dragoman.training.state import checkpoint
 from dragoman.training.state.checkpoint import TrainingState
@@ -61,7 +59,7 @@ class Milestones:
                 "updates": length.forecast(progress.step, self.clock(), self.pace.seconds),
                 "first": length.start if isinstance(length, TimeBudget) else length.first,
                 "until": length.until if isinstance(length, TimeBudget) else None,
-                "parameters": len(self.stepper.flat),
+                "parameters": self.stepper.num_parameters,
                 "seconds": self.clock(),
                 "run": progress.run,
                 "notes": notes,
@@ -91,9 +89,7 @@ class Milestones:
         every = self.config.validate_every
         return step % every == 0 if every else self.is_checkpoint(step)
 
-    def validate_and_save(
-        self, progress: TrainingState, moments: Mapping[str, Tensor], *, stop: bool
-    ) -> tuple[str, dict[str, Any]]:
+    def validate_and_save(self, progress: TrainingState, *, stop: bool) -> tuple[str, dict[str, Any]]:
         """Validate and save if due, on the first rank. Return why the run ends, or "", and its length."""
         step, start = progress.step, self.clock()
         is_regular = self.is_checkpoint(step)
@@ -107,7 +103,7 @@ class Milestones:
         if is_regular:
             progress.regular = [*progress.regular, step][-self.kept :]
         if reason or is_regular or progress.best_step == step:
-            self.save(progress, moments)
+            self.save(progress)
         now = self.clock()
         if is_validated:
             self.costs = [*self.costs[-1:], now - start]
@@ -120,8 +116,7 @@ class Milestones:
         return max(self.config.keep, self.config.average)
 
     def validate(self, progress: TrainingState) -> None:
-        flat = self.stepper.flat
-        result = self.validator(flat.views(flat.master))
+        result = self.validator(self.stepper.weights())
         value = result.value(self.config.valid_metric)
         # NaN is never the best value, and any number is better than NaN
         best = not math.isnan(value) and (progress.best_value is None or not value <= progress.best_value)
@@ -144,12 +139,13 @@ class Milestones:
             }
         )
 
-    def save(self, progress: TrainingState, moments: Mapping[str, Tensor]) -> None:
+    def save(self, progress: TrainingState) -> None:
         start = time.perf_counter()
         progress.seconds, progress.length = self.clock(), self.length.to_json()
-        progress.adam_steps = self.stepper.adam.steps
         try:
-            folder = checkpoint.save(self.home, progress, self.stepper.flat, moments)
+            folder = checkpoint.save(
+                self.home, progress, self.stepper.weights(), self.stepper.optimizer_state()
+            )
         except CheckpointError as error:  # older checkpoints are intact, and the disk may have space later
             self.unsaved = error
             self.events.emit(

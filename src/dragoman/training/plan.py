@@ -69,12 +69,11 @@ class Timing:
 
 
 def time_updates(stepper: Updater, loader: Loader, budget: float | None) -> Timing:
-    """Time the first updates on real batches, then undo them.
+    """Time the first updates on real batches, with a learning rate of 0, then forget their moments.
 
     The clock of the first rank decides when to stop, and the decision is sent with the gradient: if each rank
     used its own clock, ranks would stop at different updates and wait for each other.
     """
-    before = stepper.flat.master.clone()
     taken: list[float] = []  # seconds
     tokens = 0
     batches = loader.batches(0, stepper.device)
@@ -92,9 +91,7 @@ def time_updates(stepper: Updater, loader: Loader, budget: float | None) -> Timi
         if updated.stop:
             break
     batches.close()
-    stepper.flat.master.copy_(before)
-    stepper.flat.publish()
-    stepper.adam.forget()
+    stepper.optimizer.state.clear()
     done = len(taken) - 1
     return Timing(statistics.mean(taken[1:]), spread(taken[1:]), tokens / done, loader.rows_per_batch, done)
 
@@ -122,16 +119,16 @@ def make_plan(
     pairs: int,
     stepper: Updater,
 ) -> Plan:
-    updates, flat = length.updates, stepper.flat
+    updates = length.updates
     return Plan(
-        parameters=len(flat),
+        parameters=stepper.num_parameters,
         pairs=pairs,
         updates=updates,
         epochs=updates * timing.rows_per_update / pairs,
         seconds_per_update=timing.seconds_per_update,
         tokens_per_second=timing.tokens_per_update / timing.seconds_per_update,
         memory=peak_memory(stepper.device),
-        precision=str(flat.working.dtype).removeprefix("torch."),
+        precision=str(stepper.precision).removeprefix("torch."),
         timed_updates=timing.updates,
         spread=timing.spread,
         budget=length.until if isinstance(length, TimeBudget) else None,

@@ -25,21 +25,20 @@ from dragoman.data.loader import Loader
 from dragoman.data.prepare import Done
 from dragoman.device import choose_device
 from dragoman.durable import make_parents, recover, remove_folder, sweep, write_file
-from dragoman.errors import CheckpointError, UsageError
+from dragoman.errors import CheckpointError
 from dragoman.models.builders.network import new_model
 from dragoman.tasks.collate import build_collate
 from dragoman.tasks.examples import build_examples
-from dragoman.training.build import build_objective, build_schedule, build_updater
-from dragoman.training.distributed.ranks import Ranks, connect
+from dragoman.training.build import build_objective, build_optimizer, build_schedule
 from dragoman.training.events import Events, Listener, prepare_event, rewind, unsaved
 from dragoman.training.init_from import initial_vocabulary, initial_weights, load_initial_weights
 from dragoman.training.length import from_json
 from dragoman.training.loop import Loop
 from dragoman.training.objectives.attention_losses import Aligner, GuidedAlignmentLoss
 from dragoman.training.objectives.word_alignment import load_or_train_aligners
-from dragoman.training.optim.flat_parameters import FlatParameters
 from dragoman.training.out_of_memory import DoesNotFit, halved, out_of_memory
 from dragoman.training.pace import Clock, PaceWatch
+from dragoman.training.parallel import Ranks, connect, disconnect
 from dragoman.training.plan import Plan, Timing, make_plan, planned_length, time_updates
 from dragoman.training.precision import resolve
 from dragoman.training.select_model import select_and_save
@@ -108,23 +107,18 @@ class Run:
     def train(self, *, force: bool = False, more: str | None = None, finish: bool = False) -> RunResult:
         """Train. `more` extends a finished run; `finish` saves a model of what was learned so far."""
         with flush_denormals(), use_threads(threads(self.config.training.threads)):
-            ranks = connect(
-                timeout=self.config.training.timeout,
-                again=self._resume_command(),
-                exact=self.config.training.parallel == "exact",
-            )
+            ranks = connect(self.device, timeout=self.config.training.timeout, again=self._resume_command())
             try:
-                with self._folder(ranks):
-                    begun = None if force else find(self.out / "checkpoints", ranks)
-                    if ranks.is_first and not force:
-                        refuse_request(self.out, begun, self.config.training, more, finish)
-                    run = self._with_micro_batches(ranks, begun)
-                    outcome = run._fitting(ranks, begun, force, more, finish)
-            except BaseException as error:
-                ranks.leave(error)
-                raise
-            ranks.leave()
-            return outcome
+                return ranks.recorded(self._train_in_folder)(ranks, force, more, finish)
+            finally:
+                disconnect()
+
+    def _train_in_folder(self, ranks: Ranks, force: bool, more: str | None, finish: bool) -> RunResult:
+        with self._folder(ranks):
+            begun = None if force else find(self.out / "checkpoints", ranks)
+            if ranks.is_first and not force:
+                refuse_request(self.out, begun, self.config.training, more, finish)
+            return self._with_micro_batches(begun)._fitting(ranks, begun, force, more, finish)
 
     def _resume_command(self) -> str:
         """Return the command that resumes this run on as many ranks."""
@@ -153,22 +147,12 @@ class Run:
             finally:
                 (self.out / FINISH).unlink(missing_ok=True)
 
-    def _with_micro_batches(self, ranks: Ranks, begun: UnfinishedRun | None) -> Run:
+    def _with_micro_batches(self, begun: UnfinishedRun | None) -> Run:
         """Return the run with the number of micro-batches it was started with, unless another one is set."""
         training = self.config.training
-        parts = training.parts(ranks.count)
-        if begun and training.micro_batches is None:
-            parts = int(begun.progress.run["settings"]["training.micro_batches"])
-        if parts < ranks.count and (not begun or training.parallel == "ddp"):
-            raise UsageError(
-                f"There are more ranks ({ranks.count}) than micro-batches ({parts}).",
-                where="training.micro_batches",
-                expected="at least as many micro-batches as ranks",
-                hint=f"torchrun --nproc-per-node {parts} …"
-                if begun
-                else f"training.micro_batches={ranks.count}",
-            )
-        training = training.model_copy(update={"micro_batches": parts})
+        if training.micro_batches is None:
+            parts = begun.progress.run["settings"]["training.micro_batches"] if begun else 1
+            training = training.model_copy(update={"micro_batches": parts})
         return replace(self, config=self.config.model_copy(update={"training": training}))
 
     def _fitting(
@@ -182,10 +166,11 @@ class Run:
             except DoesNotFit:
                 pass  # the exception refers to tensors, whose memory is free after this block
             except torch.OutOfMemoryError as error:
-                raise out_of_memory(run.config.training, ranks.count) from error
-            smaller = halved(run.config.training, ranks.count)
-            parts = smaller.parts(ranks.count)
-            Events(None, self.listeners).emit({"event": "out_of_memory", "micro_batches": parts})
+                raise out_of_memory(run.config.training) from error
+            smaller = halved(run.config.training)
+            if ranks.is_first:
+                parts = smaller.micro_batches or 1
+                Events(None, self.listeners).emit({"event": "out_of_memory", "micro_batches": parts})
             run = replace(run, config=run.config.model_copy(update={"training": smaller}))
 
     def _train(
@@ -200,7 +185,6 @@ class Run:
         if begun:
             progress, notes = resume(begun, self.config, stepper, data.identity)
             self.clock.add(progress.seconds)
-        ranks.join(self.device)
         pace = None
         if begun and more:
             clock = ranks.from_first("the clock", self.clock)
@@ -219,7 +203,6 @@ class Run:
             self._write_settings(events)
         try:
             with stop_on_signals(self.out / FINISH if ranks.is_first else None) as stop:
-                ranks.heed(stop)
                 loop = self._loop(data, stepper, loader, progress, events, stop, pace)
                 loop.emit_start(progress, notes, data.pairs, self.out)
                 reason = "finish" if finish else loop.run(progress)
@@ -321,7 +304,7 @@ class Run:
             if began:
                 refuse_other_data(config, self.out / "store", began, examples)
             if begun:
-                refuse_other_settings(begun, self.config, ranks)
+                refuse_other_settings(begun, self.config)
             return build_data(
                 config,
                 self.config.text,
@@ -344,11 +327,20 @@ class Run:
         model = new_model(self.config, data.text)
         if not is_begun:
             load_initial_weights(model, config)
-        flat = FlatParameters(model.to(self.device), resolve(config.precision, self.device))
+        model.to(self.device)
         objective = build_objective(
             config.objective, data.text.tgt, self.config.search.max_length, self.alignment_loss(data, ranks)
         )
-        return build_updater(config, model, flat, objective, ranks, self.clock)
+        return Updater(
+            model,
+            build_optimizer(config, model),
+            seed=config.seed,
+            clip=config.clip,
+            objective=objective,
+            precision=resolve(config.precision, self.device),
+            ranks=ranks,
+            clock=self.clock,
+        )
 
     def alignment_loss(self, data: TrainingData, ranks: Ranks) -> GuidedAlignmentLoss | None:
         """Return the guided alignment loss, or None if word alignments do not guide the attention."""
@@ -365,7 +357,7 @@ class Run:
             data.stores,
             data.weights,
             batch_tokens=config.batch_tokens,
-            micro_batches=config.parts(ranks.count),
+            micro_batches=(config.micro_batches or 1) * ranks.count,
             seed=config.seed,
             rank=ranks.rank,
             ranks=ranks.count,

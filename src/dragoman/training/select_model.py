@@ -49,7 +49,7 @@ def select_and_save(
         "seconds": loop.clock(),
         "folder": str(out / "model"),
     }
-    card = model_card(config, {**facts, **data.facts(), "parameters": len(loop.stepper.flat)})
+    card = model_card(config, {**facts, **data.facts(), "parameters": loop.stepper.num_parameters})
     save_bundle(out / "model", config, data.text, chosen.weights, card, calibration)
     try:
         write_outputs(out, loop.validator.decoded, chosen.result.outputs)
@@ -81,8 +81,7 @@ def candidates_of(
 
     They always include the best and the last weights.
     """
-    flat = loop.stepper.flat
-    last = {name: view.to("cpu", copy=True) for name, view in flat.views(flat.master).items()}
+    last = {name: weight.to("cpu", copy=True) for name, weight in loop.stepper.weights().items()}
     before = [checkpoint.folder_of(loop.home, step) for step in progress.regular if step < progress.step]
     before = [folder for folder in before if verify_folder(folder) is None]
     before = before[max(0, len(before) + 1 - config.training.average) :]

@@ -33,8 +33,6 @@ from dragoman.training.objectives.scheduled_sampling import (
 )
 from dragoman.training.objectives.teacher_forcing import Objective, teacher_forcing
 from dragoman.training.objectives.word_alignment import load_or_train_aligners
-from dragoman.training.optim.adam import Adam
-from dragoman.training.optim.flat_parameters import FlatParameters
 from support.pairs import EOS, TRANSFORMER, V, batch_of, model_of
 from support.stores import write_store
 
@@ -46,13 +44,11 @@ def objective_of(**weights: float) -> Objective:
 
 
 def train(objective: Objective, model: Seq2Seq, updates: int) -> None:
-    flat = FlatParameters(model, torch.float32)
-    adam = Adam(flat, slice(0, len(flat)), betas=(0.9, 0.98), eps=1e-9, weight_decay=0.0, decoupled=True)
-    gradient = torch.empty(len(flat))
+    adam = torch.optim.AdamW(model.parameters(), 0.02, betas=(0.9, 0.98), eps=1e-9, weight_decay=0.0)
     for step in range(updates):
         objective(model, BATCH, step).loss.backward()
-        flat.take_gradient(gradient)
-        adam.step(gradient, 0.02)
+        adam.step()
+        adam.zero_grad()
 
 
 def measured(term: Term, model: Seq2Seq) -> float:

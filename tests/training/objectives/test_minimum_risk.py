@@ -20,8 +20,6 @@ from dragoman.text.specials import EOS, PAD
 from dragoman.text.tokenizers.char import Char
 from dragoman.training.objectives.minimum_risk import MinimumRisk, log_probability
 from dragoman.training.objectives.teacher_forcing import Objective, teacher_forcing
-from dragoman.training.optim.adam import Adam
-from dragoman.training.optim.flat_parameters import FlatParameters
 
 TEXT = Char.learn([LETTERS], 30)
 PAIRS = [(TEXT.encode(src), TEXT.encode(tgt)) for src, tgt in splits()["train"][:64]]
@@ -112,16 +110,14 @@ def test_teacher_forcing_comes_first() -> None:
 
 
 def train(objective: Objective, model: Seq2Seq, *, updates: int, lr: float) -> None:
-    flat = FlatParameters(model, torch.float32)
-    adam = Adam(flat, slice(0, len(flat)), betas=(0.9, 0.98), eps=1e-9, weight_decay=0.0, decoupled=True)
-    gradient = torch.empty(len(flat))
+    adam = torch.optim.AdamW(model.parameters(), lr, betas=(0.9, 0.98), eps=1e-9, weight_decay=0.0)
     batch = collate(PAIRS)
     for step in range(1, updates + 1):
         with noise(1, step):
             sums = objective(model, batch, step)
         (sums.loss / int(batch.tgt_keep.sum())).backward()
-        flat.take_gradient(gradient)
-        adam.step(gradient, lr)
+        adam.step()
+        adam.zero_grad()
 
 
 def expected_edits(model: Seq2Seq) -> float:

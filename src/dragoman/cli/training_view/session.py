@@ -19,9 +19,9 @@ from dragoman.cli.terminal import can_answer, countdown, give, typed
 from dragoman.cli.training_view.finished_report import report_lines
 from dragoman.cli.training_view.watcher import Watcher
 from dragoman.config.root import Config
-from dragoman.training.distributed.ranks import Ranks
 from dragoman.training.events import Listener, line_of
 from dragoman.training.pace import Clock
+from dragoman.training.parallel import Ranks
 from dragoman.training.plan import Plan
 from dragoman.training.run import Run, RunResult
 from dragoman.training.signals import FINISH

@@ -104,7 +104,11 @@ def output_loss(
     smoothing: float,
 ) -> LossSum:
     if torch.is_grad_enabled():
-        return LossSum(*_OutputLoss.apply(h, W, b, y, smoothing))  # type: ignore[no-untyped-call]
+        kind = h.device.type
+        dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else h.dtype
+        with torch.autocast(kind, enabled=False):
+            given = (x.to(dtype) for x in (h, W, b))
+            return LossSum(*_OutputLoss.apply(*given, y, smoothing))  # type: ignore[no-untyped-call]
     with torch.no_grad():
         parts = [
             cross_entropy(torch.log_softmax(F.linear(h[rows], W, b).float(), dim=1), y[rows], smoothing)

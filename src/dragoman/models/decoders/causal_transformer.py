@@ -12,7 +12,6 @@ from dragoman.nn.attention.multi_head import KeyValue
 from dragoman.nn.embedding import PositionedEmbedding, ScaledEmbedding
 from dragoman.nn.fast.decode_step import rows_of_heads
 from dragoman.nn.module_list import TypedModuleList
-from dragoman.nn.token_rows import from_rows, to_rows
 from dragoman.nn.transformer.residual import LayerDrop
 from dragoman.nn.transformer.transformer_layer import CausalLayer
 from dragoman.protocols import Memory, State
@@ -36,11 +35,11 @@ class CausalTransformer(nn.Module):
     def forward(self, memory: Memory, tgt: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
         # Padding comes after the real tokens, so the causal mask already hides it.
         shape = (tgt.shape[0], tgt.shape[1])
-        x = to_rows(self.embed(tgt))
+        x = self.embed(tgt).flatten(0, 1)
         causal = self.layers[0].attention.hide_future(x, tgt.shape[1])
         for layer in self.layer_drop(self.layers):
             x = layer(x, shape, causal)
-        return from_rows(self.norm(x), shape)
+        return self.norm(x).unflatten(0, shape)
 
     def start(self, memory: Memory, width: int) -> State:
         attention = self.layers[0].attention

@@ -16,7 +16,6 @@ from dragoman.nn.conv.scaling import scale_gradient, scaled_sum
 from dragoman.nn.conv.weight_norm import WeightNormed
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.module_list import TypedModuleList
-from dragoman.nn.token_rows import from_rows, to_rows
 from dragoman.protocols import Memory, State
 from dragoman.shapes import Float, Int, Tensor
 
@@ -62,11 +61,11 @@ class ConvDecoder(nn.Module):
     def forward(self, memory: Memory, tgt: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
         # Padding comes after the real tokens, whose causal windows do not reach it.
         shape = (tgt.shape[0], tgt.shape[1])
-        source, g = self.look_at(memory), to_rows(self.embed(tgt))
+        source, g = self.look_at(memory), self.embed(tgt).flatten(0, 1)
         x = self.enter(g)
         for block in self.blocks:
             x = block(x, g, shape, source)
-        return from_rows(self.dropout(self.leave(x)), shape)
+        return self.dropout(self.leave(x)).unflatten(0, shape)
 
     def start(self, memory: Memory, width: int) -> State:
         rows = memory.keep.shape[0] * width

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torch import nn
 
-from dragoman.nn.attention.attend import padding_bias
+from dragoman.nn.attention.attend import has_no_padding, padding_bias
 from dragoman.nn.attention.multi_head import KeyValue
 from dragoman.nn.embedding import PositionedEmbedding, ScaledEmbedding
 from dragoman.nn.fast.decode_step import rows_of_heads
 from dragoman.nn.module_list import TypedModuleList
-from dragoman.nn.token_rows import from_rows, has_no_padding, to_rows
 from dragoman.nn.transformer.residual import LayerDrop
 from dragoman.nn.transformer.transformer_layer import DecoderLayer
 from dragoman.protocols import Memory, State
@@ -56,7 +55,7 @@ class TransformerDecoder(nn.Module):
         bias = None if has_no_padding(memory.keep) else padding_bias(memory.keep, x.dtype)
         for layer in self.layer_drop(self.layers):
             x = layer(x, shape, causal, layer.cross.project_memory(m, source), bias)
-        return from_rows(self.norm(x), shape)
+        return self.norm(x).unflatten(0, shape)
 
     def forward_with_attention(
         self, memory: Memory, tgt: Int[Tensor, "B T"]
@@ -69,21 +68,21 @@ class TransformerDecoder(nn.Module):
             x = layer(x, shape, causal, layer.cross.project_memory(m, source), bias)
         kv = last.cross.project_memory(m, source)
         x, alpha = last.forward_with_weights(x, shape, causal, kv, self.bias_of_heads(bias))
-        return from_rows(self.norm(x), shape), alpha.mean(dim=1)
+        return self.norm(x).unflatten(0, shape), alpha.mean(dim=1)
 
     def enter(
         self, memory: Memory, tgt: Int[Tensor, "B T"]
     ) -> tuple[Float[Tensor, "N D"], Float[Tensor, "M E"], Float[Tensor, "1 T T"] | None]:
         """Return the rows of the target and of the memory, and the bias that hides later steps."""
-        x = to_rows(self.embed(tgt))
-        return x, to_rows(memory.states), self.layers[0].attention.hide_future(x, tgt.shape[1])
+        x = self.embed(tgt).flatten(0, 1)
+        return x, memory.states.flatten(0, 1), self.layers[0].attention.hide_future(x, tgt.shape[1])
 
     def bias_of_heads(self, bias: Float[Tensor, "B 1 S"]) -> Float[Tensor, "B H 1 S"]:
         return bias.unsqueeze(1).expand(-1, self.layers[0].cross.heads, -1, -1).contiguous()
 
     def start(self, memory: Memory, width: int) -> State:
         source = (memory.keep.shape[0], memory.keep.shape[1])
-        m = to_rows(memory.states)
+        m = memory.states.flatten(0, 1)
         kv = [layer.cross.project_memory(m, source) for layer in self.layers]
         bias = self.bias_of_heads(padding_bias(memory.keep, memory.states.dtype))  # once, not at each step
         rows, heads, features = memory.keep.shape[0] * width, kv[0].k.shape[1], kv[0].k.shape[3]

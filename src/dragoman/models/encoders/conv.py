@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from torch import nn
 
 from dragoman.models.encoders.transformer import mean
+from dragoman.nn.attention.attend import has_no_padding
 from dragoman.nn.conv.block import EncoderBlock
 from dragoman.nn.conv.embedding import PositionalEmbedding
 from dragoman.nn.conv.weight_norm import WeightNormed
 from dragoman.nn.module_list import TypedModuleList
-from dragoman.nn.token_rows import from_rows, has_no_padding, to_rows
 from dragoman.protocols import Memory
 from dragoman.shapes import Bool, Shaped, Tensor
 
@@ -40,11 +40,11 @@ class ConvEncoder(nn.Module):
         """Return the memory. Padding counts as zero, at the cost of one multiplication per block."""
         shape = (src.shape[0], src.shape[1])
         e = self.embed(src)
-        x = self.enter(to_rows(e))
-        real = to_rows(keep.unsqueeze(2).to(x.dtype)) if is_padded else None
+        x = self.enter(e.flatten(0, 1))
+        real = keep.reshape(-1, 1).to(x.dtype) if is_padded else None
         for block in self.blocks:
             x = block(x, shape, real)
-        z = from_rows(self.leave(x), shape)
+        z = self.leave(x).unflatten(0, shape)
         return Memory(z, keep, mean(z, keep), embedded=e)
 
     if TYPE_CHECKING:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from torch import nn
 
-from dragoman.nn.attention.attend import padding_bias
+from dragoman.nn.attention.attend import has_no_padding, padding_bias
 from dragoman.nn.embedding import PositionedEmbedding, ScaledEmbedding
 from dragoman.nn.module_list import TypedModuleList
-from dragoman.nn.token_rows import from_rows, has_no_padding, to_rows
 from dragoman.nn.transformer.residual import LayerDrop
 from dragoman.nn.transformer.transformer_layer import EncoderLayer
 from dragoman.protocols import Memory
@@ -39,12 +38,12 @@ class TransformerEncoder(nn.Module):
         shape = (src.shape[0], src.shape[1])
         # </s> is last, so masking it is the same as omitting it.
         keep = keep if self.reads_end else keep & (src.view(*keep.shape, -1)[:, :, 0] != EOS)
-        x = to_rows(self.embed(src))
+        x = self.embed(src).flatten(0, 1)
         # Only training may omit the mask: an output must not depend on the padding of others in the batch.
         bias = None if self.training and has_no_padding(keep) else padding_bias(keep, x.dtype)
         for layer in self.layer_drop(self.layers):
             x = layer(x, shape, bias)
-        states = from_rows(self.norm(x), shape)
+        states = self.norm(x).unflatten(0, shape)
         return Memory(states, keep, mean(states, keep))
 
     if TYPE_CHECKING:

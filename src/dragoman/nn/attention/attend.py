@@ -17,6 +17,15 @@ def padding_bias(keep: Bool[Tensor, "B S"], dtype: torch.dtype) -> Float[Tensor,
     )
 
 
+def has_no_padding(keep: Bool[Tensor, "B S"]) -> bool:
+    """Return whether all tokens are known to be real.
+
+    On other devices than a CPU this is False: the answer would make the host wait for the device, which costs
+    more than to handle padding where there is none.
+    """
+    return keep.device.type == "cpu" and bool(keep.all())
+
+
 def causal_bias(size: int, dtype: torch.dtype, device: torch.device) -> Float[Tensor, "1 T T"]:
     """Return −∞ above the diagonal, so that step t sees steps ≤ t."""
     return torch.full((size, size), -torch.inf, dtype=dtype, device=device).triu_(1).unsqueeze(0)

@@ -15,7 +15,6 @@ from dragoman.nn.dropout import Dropout
 from dragoman.nn.fast.attention import sdpa, sdpa_is_faster
 from dragoman.nn.fast.decode_step import append_step, cross_step, self_step
 from dragoman.nn.position import NoRelativePositions, RelativePositions
-from dragoman.nn.token_rows import from_rows, to_rows
 from dragoman.shapes import Float, Int, Tensor
 
 Shape = tuple[int, int]  # B sentences, T tokens each
@@ -40,7 +39,7 @@ class KeyValue(NamedTuple):
 
 def split_heads(x: Float[Tensor, "N D"], shape: Shape, parts: int, heads: int) -> Float[Tensor, "P B H T K"]:
     """Split concatenated projections into parts and heads, with one copy that makes each head contiguous."""
-    return from_rows(x, shape).unflatten(2, (parts, heads, -1)).permute(2, 0, 3, 1, 4).contiguous()
+    return x.view(*shape, parts, heads, -1).permute(2, 0, 3, 1, 4).contiguous()
 
 
 def split_unequal(x: Float[Tensor, "N D"], shape: Shape, heads: Sequence[int]) -> list[Tensor]:
@@ -51,7 +50,7 @@ def split_unequal(x: Float[Tensor, "N D"], shape: Shape, heads: Sequence[int]) -
 
 
 def merge_heads(x: Float[Tensor, "B H T K"]) -> Float[Tensor, "N D"]:
-    return to_rows(x.transpose(1, 2).flatten(2))
+    return x.transpose(1, 2).flatten(2).flatten(0, 1)
 
 
 def combine_biases(
@@ -125,9 +124,7 @@ class SelfAttention(nn.Module):
         seen = past.append(now)
         keys = seen.k.shape[2]
         added = combine_biases(None, self.relation.bias(1, keys, keys - 1))
-        # In bf16, `merge_heads` pads the rows.
-        c = merge_heads(attend_heads(q, seen, added, self.dropout))[: len(x)]
-        return self.W_o(c), seen
+        return self.W_o(merge_heads(attend_heads(q, seen, added, self.dropout))), seen
 
     @property
     def is_plain(self) -> bool:
@@ -182,12 +179,11 @@ class CrossAttention(nn.Module):
         self, x: Float[Tensor, "N D"], shape: Shape, kv: KeyValue, bias: Float[Tensor, "B H 1 S"]
     ) -> tuple[Float[Tensor, "N D"], Float[Tensor, "B H T S"]]:
         """Return the output and the attention weights of each head; the bias is expanded to all heads."""
-        is_padded = len(x) != shape[0] * shape[1]  # in bf16
-        if self.kv_heads == self.heads and not self.dropout.active and not is_padded:
+        if self.kv_heads == self.heads and not self.dropout.active:
             return cross_step(self.W_q, self.W_o, x, kv.k, kv.v, bias)
         (q,) = split_heads(self.W_q(x), shape, 1, self.heads)
         c, alpha = scaled_dot(q, kv.k, kv.v, bias, self.dropout)
-        return self.W_o(merge_heads(c)[: len(x)]), alpha
+        return self.W_o(merge_heads(c)), alpha
 
     if TYPE_CHECKING:
         __call__ = forward

@@ -12,7 +12,6 @@ from torch import nn
 from dragoman.nn.attention.attend import attend
 from dragoman.nn.conv.scaling import scaled_sum
 from dragoman.nn.conv.weight_norm import WeightNormed
-from dragoman.nn.token_rows import from_rows, to_rows
 from dragoman.shapes import Float, Tensor
 
 
@@ -36,10 +35,9 @@ class MultiStepAttention(nn.Module):
     def forward(
         self, h: Float[Tensor, "N D"], g: Float[Tensor, "N E"], shape: tuple[int, int], source: Source
     ) -> tuple[Float[Tensor, "N D"], Float[Tensor, "B T S"]]:
-        d = from_rows(scaled_sum(self.W_d(h), g), shape)
+        d = scaled_sum(self.W_d(h), g).unflatten(0, shape)
         c, a = attend(d @ source.keys.transpose(1, 2) + source.bias, source.values)
-        # `to_rows` may pad the rows, but the h of a single step is not padded.
-        return scaled_sum(self.W_c(to_rows(c * source.root)[: h.shape[0]]), h), a
+        return scaled_sum(self.W_c((c * source.root).flatten(0, 1)), h), a
 
     if TYPE_CHECKING:
         __call__ = forward

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.embedding import Matrix, rows
-from dragoman.nn.fp32_sums import embedding
 from dragoman.shapes import Float, Int, Shaped, Tensor
 
 STD = 0.1  # standard deviation of every embedding at initialisation (section 3.5)
@@ -27,7 +27,7 @@ class PositionalEmbedding(nn.Module):
 
     def at(self, y: Int[Tensor, " N"], place: Int[Tensor, " N"]) -> Float[Tensor, "N E"]:
         """Return the embeddings of single tokens at the given positions."""
-        return self.dropout(rows(self.matrix, y.unsqueeze(1)).squeeze(1) + embedding(place, self.places))
+        return self.dropout(rows(self.matrix, y.unsqueeze(1)).squeeze(1) + F.embedding(place, self.places))
 
     if TYPE_CHECKING:
         __call__ = forward

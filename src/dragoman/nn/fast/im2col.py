@@ -1,8 +1,7 @@
 """im2col: the k inputs of each output of a convolution, concatenated, so that one product computes it.
 
 The fast equivalent of `conv.convolve`. torch's conv1d expects features before time and, on a CPU, compiles a
-kernel for every new batch shape; here the rows are flat and their number is rounded, as in
-`nn/token_rows.py`.
+kernel for every new batch shape.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from typing import Any
 
 import torch
 
-from dragoman.nn.token_rows import from_rows
 from dragoman.shapes import Float, Tensor
 
 
@@ -26,16 +24,16 @@ class _Windows(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, shape: tuple[int, int], kernel: int, left: int) -> Tensor:
         ctx.shape, ctx.kernel, ctx.left = shape, kernel, left
         seen = x.new_zeros(x.shape[0], kernel * x.shape[1])
-        tokens, columns = from_rows(x, shape), from_rows(seen, shape).unflatten(2, (kernel, -1))
+        tokens, columns = x.view(*shape, -1), seen.view(*shape, kernel, -1)
         for j, here, there in overlaps(shape[1], kernel, left):
             columns[:, here, j] = tokens[:, there]
         return seen
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        columns = from_rows(grad, ctx.shape).unflatten(2, (ctx.kernel, -1))
+        columns = grad.reshape(*ctx.shape, ctx.kernel, -1)
         total = grad.new_zeros(grad.shape[0], columns.shape[3])
-        tokens = from_rows(total, ctx.shape)
+        tokens = total.view(*ctx.shape, -1)
         for j, here, there in overlaps(ctx.shape[1], ctx.kernel, ctx.left):
             tokens[:, there] += columns[:, here, j]
         return total, None, None, None

@@ -184,5 +184,6 @@ def sweep(
         case PeepholeLSTMCell():
             gates, p = PeepholeGates(), cell.p
     a = F.linear(x.transpose(0, 1), cell.W_x, cell.b)
-    hs, cs = _Sweep.apply(gates, a, cell.W_h, p, state.h, state.c)  # type: ignore[no-untyped-call]
+    given = (x.to(a.dtype) for x in (cell.W_h, p, state.h, state.c))  # in bf16 under autocast
+    hs, cs = _Sweep.apply(gates, a, *given)  # type: ignore[no-untyped-call]
     return hs.transpose(0, 1), cs.transpose(0, 1)

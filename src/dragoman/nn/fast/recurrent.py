@@ -1,7 +1,7 @@
 """A cell over a whole sequence: fast equivalents of `cells.unroll`, with the same parameters.
 
 torch has fused kernels for the Elman cell, the LSTM and the GRU. `sweep` computes the variants of the LSTM,
-and the LSTM in bf16 on a CPU. For the reset-first GRU, W_x x + b is one product.
+and the LSTM under autocast on a CPU. For the reset-first GRU, W_x x + b is one product.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import torch
 from torch.nn import functional as F
 
+from dragoman.nn.attention.attend import has_no_padding
 from dragoman.nn.cells.cell import Cell, CellState
 from dragoman.nn.cells.coupled import CoupledLSTMCell
 from dragoman.nn.cells.elman import ElmanCell
@@ -17,7 +18,6 @@ from dragoman.nn.cells.lstm import LSTMCell
 from dragoman.nn.cells.peephole import PeepholeLSTMCell
 from dragoman.nn.cells.unroll import last
 from dragoman.nn.fast.lstm_scan import sweep
-from dragoman.nn.token_rows import has_no_padding
 from dragoman.shapes import Bool, Float, Tensor
 
 _SATURATED = 1e4  # σ(−10⁴) is 0 and σ(10⁴) is 1 in every floating-point format
@@ -58,11 +58,11 @@ def run_to_ends(
 
 
 def has_fast_kernel(x: Float[Tensor, "*N X"]) -> bool:
-    """Return False for bf16 on a CPU.
+    """Return False under autocast on a CPU.
 
     There, oneDNN's LSTM takes 1.3 to 3 times as long as `sweep` on batches of irregular sizes.
     """
-    return x.device.type != "cpu" or x.dtype != torch.bfloat16
+    return x.device.type != "cpu" or not torch.is_autocast_enabled("cpu")
 
 
 def _unrolled(cell: Cell, x: Float[Tensor, "B T X"], state: CellState) -> list[CellState]:

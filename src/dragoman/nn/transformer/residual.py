@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from torch import nn
-from torch.nn import functional as F
 
 from dragoman.nn.dropout import Dropout, chance
 from dragoman.shapes import Float, Tensor
@@ -79,7 +78,7 @@ class StochasticDepth(nn.Module):
         if not self.dropout.active:
             return y
         m = self.dropout.mask(y[: shape[0], 0]).repeat_interleave(shape[1])
-        return y * F.pad(m, (0, len(y) - len(m))).unsqueeze(1)
+        return y * m.unsqueeze(1)
 
     if TYPE_CHECKING:
         __call__ = forward

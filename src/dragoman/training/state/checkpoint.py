@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,10 @@ from dragoman.config.training import TrainingConfig
 from dragoman.durable import new_folder, remove_folder
 from dragoman.errors import CheckpointError
 from dragoman.shapes import Tensor
-from dragoman.training.optim.adam import Adam
-from dragoman.training.optim.flat_parameters import FlatParameters
 
-WEIGHTS, MOMENTS, STATE = "weights.safetensors", "adam.safetensors", "state.json"
+WEIGHTS, OPTIMIZER, STATE = "weights.safetensors", "optimizer.safetensors", "state.json"
+
+FORMAT = 4  # of the state and the files beside it
 
 
 @dataclass
@@ -27,7 +27,6 @@ class TrainingState:
     """The state of a run, except for its tensors."""
 
     step: int = 0  # also the number of the loader's next batch
-    adam_steps: int = 0
     seconds: float = 0.0  # over all sessions
     best_step: int = 0
     best_value: float | None = None  # of valid_metric, larger is better
@@ -38,21 +37,16 @@ class TrainingState:
     run: dict[str, Any] = field(default_factory=dict)  # what must not change on resume
 
 
-def save(home: Path, progress: TrainingState, flat: FlatParameters, moments: Mapping[str, Tensor]) -> Path:
-    """Save the run. `moments` are those of Adam, of all parameters."""
+def save(
+    home: Path, progress: TrainingState, weights: Mapping[str, Tensor], optimizer: Mapping[str, Tensor]
+) -> Path:
+    """Save the run: its weights and the state of the optimizer, each by name."""
     folder = folder_of(home, progress.step)
-
-    with new_folder(folder, size=sum(x.nbytes for x in (flat.master, *moments.values()))) as new:
-        save_file(copies(flat.views(flat.master)), new / WEIGHTS)
-        named = {f"{kind}.{name}": t for kind, m in moments.items() for name, t in flat.views(m).items()}
-        save_file(copies(named), new / MOMENTS)
+    with new_folder(folder, size=sum(x.nbytes for x in (*weights.values(), *optimizer.values()))) as new:
+        save_file({name: tensor.cpu() for name, tensor in weights.items()}, new / WEIGHTS)
+        save_file({name: tensor.cpu() for name, tensor in optimizer.items()}, new / OPTIMIZER)
         (new / STATE).write_text(json.dumps(asdict(progress), indent=1) + "\n", encoding="utf-8")
     return folder
-
-
-def copies(views: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Return copies on the CPU, since safetensors writes storages, and views share one."""
-    return {name: view.to("cpu", copy=True) for name, view in views.items()}
 
 
 def checkpoints_of(home: Path) -> list[Path]:
@@ -63,27 +57,19 @@ def checkpoints_of(home: Path) -> list[Path]:
 
 def read_state(folder: Path) -> TrainingState:
     body = json.loads((folder / STATE).read_text(encoding="utf-8"))
-    body.pop("position", None)  # of format 2: since format 3, an update is one batch of the loader
-    unknown = body.keys() - {known.name for known in fields(TrainingState)}
-    if unknown:
+    if body["run"]["format"] != FORMAT:
         raise CheckpointError(
-            f"{STATE} has fields that this version of Dragoman does not know: {', '.join(sorted(unknown))}.",
-            where=str(folder / STATE),
-            expected="a checkpoint of this version or an older one",
-            hint="pip install --upgrade dragoman",
+            "Another version of Dragoman started this run "
+            f"({body['run'].get('dragoman', 'unknown')}, format {body['run']['format']}, not {FORMAT}).",
+            where=str(folder),
+            expected="a run of this version",
+            hint="Resume it with the version that started it, or start over with --force.",
         )
     return TrainingState(**body)
 
 
-def load(folder: Path, progress: TrainingState, flat: FlatParameters, adam: Adam) -> None:
-    weights, moments = load_file(folder / WEIGHTS), load_file(folder / MOMENTS)
-    for name, view in flat.views(flat.master).items():
-        view.copy_(weights[name])
-    for kind, moment in adam.moments.items():
-        whole = torch.cat([moments[f"{kind}.{name}"].flatten() for name in flat.parameters])
-        moment.copy_(whole[adam.mine])
-    adam.steps = progress.adam_steps
-    flat.publish()
+def optimizer_of(folder: Path) -> dict[str, torch.Tensor]:
+    return load_file(folder / OPTIMIZER)
 
 
 def weights_of(folder: Path) -> dict[str, torch.Tensor]:

@@ -19,16 +19,15 @@ from dragoman.config.training import TrainingConfig, seconds
 from dragoman.data.identity import Identity, from_json
 from dragoman.durable import verify_folder
 from dragoman.errors import CheckpointError, UsageError
-from dragoman.training.distributed.ranks import Ranks
 from dragoman.training.init_from import other_initial_weights
 from dragoman.training.length import Length, TimeBudget, UpdateCount
 from dragoman.training.length import from_json as from_length
 from dragoman.training.milestones import is_out_of_patience
+from dragoman.training.parallel import Ranks
 from dragoman.training.state import checkpoint
 from dragoman.training.state.checkpoint import TrainingState
 from dragoman.training.step import Updater
 
-FORMAT = 3  # of the facts; format 1 has no facts about the data, format 2 another order of the data
 # Settings that may change on resume: they determine what is saved and measured, not what is learned.
 MAY_CHANGE_ON_RESUME = {
     "init_from",  # the path; see `other_initial_weights`
@@ -42,9 +41,8 @@ MAY_CHANGE_ON_RESUME = {
     "report",
     "threads",
     "timeout",
-    "parallel",
 }
-VERSIONS = ("threads", "parallel", "torch", "dragoman")  # a change may affect rounding, nothing else
+VERSIONS = ("threads", "torch", "dragoman")  # a change may affect rounding, nothing else
 
 Facts = dict[str, Any]
 
@@ -52,22 +50,21 @@ Facts = dict[str, Any]
 def facts(config: Config, ranks: Ranks, updates: int, data: Identity) -> Facts:
     """Return what determines every bit of the result of a run."""
     return {
-        "format": FORMAT,
+        "format": checkpoint.FORMAT,
         "updates": updates,
         "budget": config.training.budget,
         "threads": torch.get_num_threads(),
-        "parallel": config.training.parallel,
+        "ranks": ranks.count,
         "torch": torch.__version__,
         "dragoman": version("dragoman"),
-        "settings": settings(config, ranks),
+        "settings": settings(config),
         "best_by": best_by(config),
         "data": data.to_json(),
     }
 
 
-def settings(config: Config, ranks: Ranks) -> Facts:
+def settings(config: Config) -> Facts:
     training = config.training.model_dump(mode="json", exclude={*MAY_CHANGE_ON_RESUME, "updates", "budget"})
-    training["micro_batches"] = config.training.parts(ranks.count)
     data: Facts = {
         "max_length": config.longest_side,
         "clean": config.data.clean,
@@ -120,10 +117,9 @@ class UnfinishedRun:
     notes: list[str]
 
     @property
-    def data(self) -> Identity | None:
-        """The data it was started with; None if an older version of Dragoman started it."""
-        known = self.progress.run.get("data")
-        return from_json(known) if known else None
+    def data(self) -> Identity:
+        """The data it was started with."""
+        return from_json(self.progress.run["data"])
 
 
 def find(home: Path, ranks: Ranks) -> UnfinishedRun | None:
@@ -132,9 +128,7 @@ def find(home: Path, ranks: Ranks) -> UnfinishedRun | None:
     if result is None:
         return None
     folder = home / result[0]
-    progress = checkpoint.read_state(folder)
-    refuse_newer(progress, folder)
-    return UnfinishedRun(folder, progress, result[1:])
+    return UnfinishedRun(folder, checkpoint.read_state(folder), result[1:])
 
 
 def newest(home: Path) -> list[str] | None:
@@ -155,22 +149,10 @@ def newest(home: Path) -> list[str] | None:
     return None
 
 
-def refuse_newer(progress: TrainingState, folder: Path) -> None:
-    if progress.run["format"] > FORMAT:
-        raise CheckpointError(
-            f"A newer version of Dragoman started this run ({progress.run.get('dragoman', 'unknown')}).",
-            where=str(folder),
-            expected=f"format {FORMAT} or older, not {progress.run['format']}",
-            hint="pip install --upgrade dragoman",
-        )
-
-
-def refuse_other_settings(begun: UnfinishedRun, config: Config, ranks: Ranks) -> None:
+def refuse_other_settings(begun: UnfinishedRun, config: Config) -> None:
     was, usual = begun.progress.run, defaults(config)
     changed = []
-    for name, value in settings(config, ranks).items():
-        if name.startswith("data.") and not begun.data:
-            continue  # format 1
+    for name, value in settings(config).items():
         before = was["settings"].get(name, usual.get(name))  # the default if the setting is newer
         if before != value:
             changed.append(f"{name} was {before!r}, is {value!r}")
@@ -193,7 +175,7 @@ def resume(
 ) -> tuple[TrainingState, list[str]]:
     """Load the checkpoint. Return its state, and notes on changes that are allowed."""
     try:
-        checkpoint.load(begun.folder, begun.progress, stepper.flat, stepper.adam)
+        stepper.load(checkpoint.weights_of(begun.folder), checkpoint.optimizer_of(begun.folder))
     except (KeyError, RuntimeError) as error:
         raise CheckpointError(
             f"The checkpoint does not fit the model: {error}.",
@@ -208,8 +190,6 @@ def resume(
     progress, notes = replace(begun.progress, run=now), [*begun.notes, *changes(was, now)]
     if (budget := config.training.budget) and budget != was.get("budget", budget):
         notes.append(rebudget(progress, budget))
-    if (parts := config.training.parts()) < stepper.ranks.count:
-        notes.append(f"Updates of this run have {parts} micro-batches: additional ranks have no work.")
     if other := other_measures(was, now, config):
         progress = replace(progress, best_step=0, best_value=None, since_best=0)
         notes.append(f"{', '.join(other)}: the selection of the best weights starts over.")
@@ -226,10 +206,9 @@ def other_measures(was: Facts, now: Facts, config: Config) -> list[str]:
 def changes(was: Facts, now: Facts) -> list[str]:
     """Return notes on what has changed and is not refused."""
     notes = []
-    if "data" not in was:
-        notes.append("An older Dragoman started this run: whether its data has changed is unknown.")
-    if was["format"] < FORMAT:
-        notes.append("An older Dragoman started this run: from here on, the data is read in another order.")
+    if was["ranks"] != now["ranks"]:
+        change = f"ranks {was['ranks']} → {now['ranks']}"
+        notes.append(f"{change}: from here on, the data are read in another order, and rounding differs.")
     versions = [
         f"{name} {was[name]} → {now[name]}" for name in VERSIONS if was.get(name, now[name]) != now[name]
     ]

@@ -13,7 +13,7 @@ PROGRAM = """
 import json, os, sys
 from pathlib import Path
 import torch
-from dragoman.training.distributed.ranks import connect
+from dragoman.training.parallel import connect, disconnect
 
 def listening():
     fds = Path("/proc/self/fd")
@@ -22,12 +22,11 @@ def listening():
     rows = [line.split() for line in lines]
     return {row[1].partition(":")[0] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in mine}
 
-ranks = connect(timeout=60.0, again="")
 before = listening()
-ranks.join(torch.device("cpu"))
+ranks = connect(torch.device("cpu"), timeout=60.0, again="")
 found = [os.environ["GLOO_SOCKET_IFNAME"], *sorted(listening() - before)]
 (Path(sys.argv[1]) / f"rank{ranks.rank}.json").write_text(json.dumps(found))
-ranks.leave()
+disconnect()
 """
 
 
