@@ -6,6 +6,7 @@ import re
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from dragoman.config.load import load as load_config
 from dragoman.config.root import Config
 from dragoman.config.training import IN_UPDATES
 from dragoman.data.readers.open_pairs import open_pairs
+from dragoman.device import is_gpu
 from dragoman.errors import DragomanError, UsageError
 from dragoman.inference.model import Model
 from dragoman.inference.model import load as load_translation
@@ -70,7 +72,10 @@ def train(
     with in_python():
         base, resumed = merge(base, tree(settings)), None if force else home
         is_new = force or not is_begun(home)
-        chosen = load_config(file, base=base, elsewhere="dragoman.train", run=resumed, is_new=is_new)
+        load = partial(load_config, file, base=base, elsewhere="dragoman.train", run=resumed, is_new=is_new)
+        chosen = load()
+        if is_gpu(chosen.training.device, "training.device"):
+            chosen = load(gpu=True)
     return trained(chosen, home, listener, progress, force=force)
 
 

@@ -42,6 +42,10 @@ def choose_device(name: str, where: str) -> torch.device:
     return torch.device(device.type, index)
 
 
+def is_gpu(name: str, where: str) -> bool:
+    return choose_device(name, where).type != "cpu"
+
+
 def count(kind: str) -> int:
     """Return the number of devices of a kind that torch can use."""
     if kind == "mps":

@@ -233,3 +233,26 @@ def test_a_short_budget_has_a_small_model(tmp_path: Path) -> None:
         "with 2 hours or more, model.preset=transformer-small is better"
     )
     assert config(pairs, "text.kind=char")[1] == 8000  # an alphabet has the size it has
+
+
+@pytest.mark.parametrize(
+    ("pairs", "preset", "tokens"),
+    [
+        (3_000, "transformer-tiny", 1_200),
+        (500_000, "transformer-small", 25_000),
+        (10**7, "transformer-base", 25_000),
+    ],
+)
+def test_with_a_gpu_the_data_alone_decide(pairs: int, preset: str, tokens: int) -> None:
+    assert choose(pairs, 2, gpu=True).preset == preset
+    assert default_batch_tokens(pairs, gpu=True) == tokens
+
+
+def test_with_a_gpu_a_budget_changes_no_default(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("a b\tc d\n" * 3_000, encoding="utf-8")
+    base = {"data": {"train": str(tmp_path / "a.tsv")}}
+    short = base | {"training": {"budget": "1m"}}
+    with_gpu = load(None, base=short, gpu=True)
+    assert with_gpu.model.preset == load(None, base=base, gpu=True).model.preset == "transformer-tiny"
+    assert with_gpu.training.batch_tokens == 1_200
+    assert load(None, base=short).model.preset == "transformer-micro"

@@ -127,3 +127,26 @@ def test_preparation_may_take_longer_than_the_timeout(words: Path, tmp_path: Pat
     tables = tables_of(words, "transformer", timeout=3)
     done = start(tables, tmp_path / "run", ranks=2, first=SLOW_PREPARATION)
     assert done.returncode == 0, done.stderr
+
+
+NO_MEMORY_ON_RANK_1 = """
+import os, torch
+from dragoman.training.step import ForwardPass
+
+usual = ForwardPass.forward
+
+def forward(self, micro, *more):
+    if os.environ["RANK"] == "1" and len(micro.src) > 8:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+    return usual(self, micro, *more)
+
+ForwardPass.forward = forward
+"""
+
+
+@pytest.mark.slow
+def test_all_ranks_take_smaller_parts_if_one_is_out_of_memory(words: Path, tmp_path: Path) -> None:
+    done = start(tables_of(words, "transformer"), tmp_path / "run", ranks=2, first=NO_MEMORY_ON_RANK_1)
+    assert done.returncode == 0, done.stderr
+    settings = (tmp_path / "run" / "settings.toml").read_text(encoding="utf-8")
+    assert int(re.search(r"micro_batches = (\d+)", settings)[1]) > 1

@@ -1,6 +1,6 @@
 """Defaults that depend on data and time: `model.preset = "auto"`, vocabulary, batch size, learning rate.
 
-Time is the budget in core-seconds: seconds times cores.
+Time is the budget in core-seconds: seconds times cores. With a GPU it is infinite: data alone decide.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ LEARNED = ("bpe", "unigram")
 SMALLEST, LARGEST = 500, 8_000  # sub-words
 DEFAULT_RATE, LARGEST_RATE = 2e-3, 4e-3
 SMALLEST_BATCH, LARGEST_BATCH = 512, 4096  # tokens
+GPU_BATCH = 25_000  # tokens, as in Vaswani et al. (2017)
 BATCH_PER_PAIR = 0.4  # batch tokens per training pair: about fifty updates per epoch
 TOKEN_SECONDS = 4e-4  # of one core for a token of transformer-tiny, roughly
 ENOUGH_UPDATES = 2000  # smaller batches are better than fewer updates,
@@ -39,10 +40,10 @@ class AutoPreset(NamedTuple):
     parts: Mapping[str, Any] = {}  # values of the encoder and the decoder instead of those of the preset
 
 
-def choose(pairs: int, cores: int, time: float = math.inf) -> AutoPreset:
+def choose(pairs: int, cores: int, time: float = math.inf, *, gpu: bool = False) -> AutoPreset:
     """Return a preset by the amount of data, the cores and the time.
 
-    More data justify a larger model, which needs a faster machine or more time. GPUs are not used yet.
+    More data justify a larger model, which needs a faster machine or more time.
     """
     if not pairs:  # unknown
         return AutoPreset("transformer-small", "")
@@ -69,6 +70,8 @@ def choose(pairs: int, cores: int, time: float = math.inf) -> AutoPreset:
         return AutoPreset(
             "transformer-small", f"{shown} suit a model of this size; model.preset=transformer-base is larger"
         )
+    if gpu:
+        return AutoPreset("transformer-base", f"{shown} are enough data for it")
     if cores >= CORES:
         return AutoPreset(
             "transformer-base", f"{shown} are enough data for it, and {cores} cores are fast enough"
@@ -86,10 +89,12 @@ def default_vocabulary_size(pairs: int, time: float = math.inf) -> int:
     return round(min(LARGEST, max(SMALLEST, min(by_data, by_time))) / 100) * 100
 
 
-def default_batch_tokens(pairs: int, time: float = math.inf) -> int:
-    """Return a batch size, a power of two: with little data or time, more and smaller updates are better
-    (Sennrich & Zhang 2019)."""
-    by_data = BATCH_PER_PAIR * pairs if pairs else LARGEST_BATCH
+def default_batch_tokens(pairs: int, time: float = math.inf, *, gpu: bool = False) -> int:
+    """Return a batch size, on a CPU a power of two: with little data or time, more and smaller updates are
+    better (Sennrich & Zhang 2019)."""
+    by_data = BATCH_PER_PAIR * pairs if pairs else math.inf
+    if gpu:
+        return round(min(GPU_BATCH, max(SMALLEST_BATCH, by_data)))
     by_time = max(SMALLEST_FAST_BATCH, time / TOKEN_SECONDS / ENOUGH_UPDATES)
     return 1 << round(math.log2(min(LARGEST_BATCH, max(SMALLEST_BATCH, min(by_data, by_time)))))
 

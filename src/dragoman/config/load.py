@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from dragoman.config.auto_preset import (
     AUTO,
     LEARNED,
+    AutoPreset,
     choose,
     corpora_of,
     default_batch_tokens,
@@ -70,12 +71,14 @@ def load(
     read_bytes: Read = Path.read_bytes,
     run: Path | None = None,
     is_new: bool = False,
+    gpu: bool = False,
 ) -> Config:
     """Load the settings: the preset, overridden by the file, by `base` and by `overrides`, in this order.
 
-    `elsewhere` names the origin of `base` in error messages. If a run has begun in `run`, defaults that
-    depend on data, machine and time are as it chose them. With `is_new`, a run begins, with the settings of
-    the model that it starts from, if it does; settings that a run has written contain them.
+    `elsewhere` names the origin of `base` in error messages. Defaults that depend on data, machine and time
+    are as a run that has begun in `run` chose them; with a `gpu`, data alone decide. With `is_new`, a run
+    begins, with the settings of the model that it starts from, if it does; settings that a run has written
+    contain them.
     """
     text = read(file, read_bytes) if file else ""
     table = merge(from_here(parse(text, file), file.parent) if file else {}, base or {})
@@ -83,7 +86,7 @@ def load(
     whole, places = merge(table, over), Places(file, text, given, elsewhere)
     if is_new:
         whole = with_initial_model(whole, places)
-    config = validate(whole, places, choices_of(run) if run else {})
+    config = validate(whole, places, choices_of(run) if run else {}, gpu=gpu)
     refuse_unused(config, over or table, places)  # an override may disable a setting of the file
     return config
 
@@ -111,13 +114,16 @@ def load_written(file: Path, read_bytes: Read) -> Config:
         ) from error
 
 
-def validate(table: Table, places: Places | None = None, chosen: Table | None = None) -> Config:
+def validate(
+    table: Table, places: Places | None = None, chosen: Table | None = None, *, gpu: bool = False
+) -> Config:
     """`chosen` are values of an earlier run, for defaults that depend on data, machine and time."""
     places, chosen = places or Places(), chosen or {}
     table = with_source_defaults(with_task_defaults(table))
     pairs = guess_pairs(corpora_of(table.get("data")))
-    time = cores() * budget_of(table.get("training"))
-    table = with_data_defaults(with_preset(table, pairs, time, chosen, places), pairs, time, chosen)
+    time = math.inf if gpu else cores() * budget_of(table.get("training"))
+    by_data = choose(pairs, cores(), time, gpu=gpu)
+    table = with_data_defaults(with_preset(table, by_data, chosen, places), pairs, time, chosen, gpu)
     return checked(Config, with_objective(table), places)
 
 
@@ -311,13 +317,12 @@ def with_source_defaults(table: Table) -> Table:
     return merge({"model": {"src_embedding": {"kind": part}, "tied": "target"}}, table)
 
 
-def with_preset(table: Table, pairs: int, time: float, chosen: Table, places: Places) -> Table:
+def with_preset(table: Table, by_data: AutoPreset, chosen: Table, places: Places) -> Table:
     model = table.get("model", {})
     if not isinstance(model, dict):
         return table
     name, parts = model.get("preset", ModelConfig.model_fields["preset"].default), {}
     if name == AUTO:
-        by_data = choose(pairs, cores(), time)
         name, why = chosen.get("preset", by_data.preset), chosen.get("why", by_data.why)
         model, parts = {**model, "preset": name, "why": why}, chosen.get("parts", by_data.parts)
     if not isinstance(name, str) or name not in PRESETS:
@@ -339,7 +344,7 @@ def budget_of(training: Any) -> float:
         return math.inf
 
 
-def with_data_defaults(table: Table, pairs: int, time: float, chosen: Table) -> Table:
+def with_data_defaults(table: Table, pairs: int, time: float, chosen: Table, gpu: bool) -> Table:
     """Set what is unset: vocabulary, batch size and schedule by data and time, learning rate by the model."""
     text, training = table.get("text", {}), table.get("training", {})
     if isinstance(text, dict) and not {"size", "file", "src", "tgt"} & text.keys():
@@ -349,7 +354,7 @@ def with_data_defaults(table: Table, pairs: int, time: float, chosen: Table) -> 
     model = table.get("model")
     if isinstance(training, dict) and isinstance(model, dict):
         lr = default_learning_rate(model.get("encoder"), time)
-        defaults: Table = {"batch_tokens": default_batch_tokens(pairs, time), "lr": lr}
+        defaults: Table = {"batch_tokens": default_batch_tokens(pairs, time, gpu=gpu), "lr": lr}
         if training.get("init_from"):
             defaults["lr"] = FINE_TUNING_SHARE * lr
         else:

@@ -189,7 +189,7 @@ def load(
     reverse: str | Path | None = None,
     lm: str | Path | None = None,
     workers: int = 1,
-    device: str = "cpu",
+    device: str = "auto",
     same_bits: bool = False,
 ) -> Model:
     """Load the model in a run folder, its model/ or a project folder.
@@ -197,8 +197,8 @@ def load(
     The default `runtime` is CTranslate2 or ONNX Runtime if the folder has an export for it, else PyTorch.
     `ensemble` lists further models, whose predictions are combined with the model's; `reverse` is a model
     trained in the opposite direction, which reranks the outputs; `lm` is a language model that is fused into
-    the search. With several `workers`, PyTorch decodes in that many processes. `device` is cpu, cuda, cuda:1
-    …, or auto for a GPU if there is one (nothing was ever run on a real GPU). `same_bits` requests MKL's
+    the search. With several `workers`, PyTorch decodes in that many processes. `device` is auto (a GPU
+    if there is one), cpu, cuda, cuda:1 … (nothing was ever run on a real GPU). `same_bits` requests MKL's
     strict mode (MKL_CBWR) for PyTorch, in the whole process.
     """
     folder = find_model(path_of(path, "path"))
@@ -280,7 +280,7 @@ def open_torch(
     open_folder(folder)  # report a broken folder before importing torch, which is slow
     translator: TorchRuntime
     if workers > 1:
-        if device != "cpu":
+        if device not in ("auto", "cpu"):
             raise no_workers(f"Several processes cannot share {device}.", workers)
         translator = import_module("dragoman.inference.runtimes.workers").load_pool(workers, folder, *more)
     else:

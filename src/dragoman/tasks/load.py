@@ -85,7 +85,7 @@ def load(
     reverse: str | Path | None = None,
     lm: str | Path | None = None,
     workers: int = 1,
-    device: str = "cpu",
+    device: str = "auto",
     same_bits: bool = False,
 ) -> Model | TaskModel:
     """Load the model in a run folder, its model/ or a project folder.
@@ -94,9 +94,9 @@ def load(
     export for it, else PyTorch. `ensemble` lists further models, whose predictions are combined with the
     model's; `reverse` is a model trained in the opposite direction, which reranks the outputs, `lm` a
     language model that is fused into the search (shallow fusion, with search.lm_weight). With several
-    `workers`, PyTorch decodes in that many processes. `device` is cpu, cuda, cuda:1 …, or auto for a GPU if
-    there is one (nothing was ever run on a real GPU). `same_bits` requests MKL's strict mode (MKL_CBWR) for
-    PyTorch, in the whole process.
+    `workers`, PyTorch decodes in that many processes. `device` is auto (a GPU
+    if there is one), cpu, cuda, cuda:1 … (nothing was ever run on a real GPU). `same_bits` requests MKL's
+    strict mode (MKL_CBWR) for PyTorch, in the whole process.
     """
     folder = find_model(path_of(path, "path"))
     config = settings_of(folder)

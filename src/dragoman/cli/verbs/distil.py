@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="distil only: texts for the teacher to translate (default: its training data)",
     )
     parser.add_argument(
-        "--device", default="cpu", metavar="NAME", help="distil only: of the teacher: cpu (default), cuda …"
+        "--device", default="auto", metavar="NAME", help="distil only: of the teacher: auto (default), cpu …"
     )
     parser.add_argument(
         "--real", action="store_true", help="distil only: also learn from the teacher's own training pairs"

@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--batch", type=int, metavar="N", help="sentences decoded together")
     add("--json", action="store_true", help="one object per line: text, score, truncated, flags, confidence")
     add("--runtime", choices=RUNTIMES, help="inference engine (default: ct2 if the folder has it)")
-    add("--device", default="cpu", metavar="NAME", help="cpu (default), cuda, cuda:1 … or auto")
+    add("--device", default="auto", metavar="NAME", help="auto (default), cpu, cuda, cuda:1 …")
     add("--workers", type=int, default=1, metavar="N", help="processes that decode in torch, one core each")
     add("--details", action="store_true", help="with --json: token probabilities and the alignment")
     parser.set_defaults(literal=())  # the arguments after "--"
@@ -163,7 +163,7 @@ def search_of(model: Model, args: argparse.Namespace, overrides: Sequence[str]) 
         raise
 
 
-def load_model(path: str, runtime: RuntimeName | None = None, device: str = "cpu") -> Model:
+def load_model(path: str, runtime: RuntimeName | None = None, device: str = "auto") -> Model:
     """Load a model that translates."""
     from dragoman.inference.model import Model
 
@@ -178,7 +178,7 @@ def load_model(path: str, runtime: RuntimeName | None = None, device: str = "cpu
 
 
 def open_model(
-    path: str, runtime: RuntimeName | None = None, device: str = "cpu", **more: Any
+    path: str, runtime: RuntimeName | None = None, device: str = "auto", **more: Any
 ) -> Model | TaskModel:
     from dragoman.tasks.load import load
 

@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "use a development set, not the test set",
     )
     add("--runtime", choices=RUNTIMES, help="inference engine (default: ct2 if the folder has it)")
-    add("--device", default="cpu", metavar="NAME", help="cpu (default), cuda, cuda:1 … or auto")
+    add("--device", default="auto", metavar="NAME", help="auto (default), cpu, cuda, cuda:1 …")
     add("--context", type=int, metavar="N", help="of a language model: tokens of a window (default: trained)")
     add("--stride", type=int, metavar="N", help="of a language model: tokens between windows (default: half)")
     add("--save", type=Path, metavar="FILE", help="write the outputs to FILE, one per line")
@@ -234,7 +234,7 @@ def outputs_of(
     test: TestSet,
     overrides: Sequence[str],
     runtime: RuntimeName | None = None,
-    device: str = "cpu",
+    device: str = "auto",
 ) -> tuple[list[str], RuntimeName | None]:
     """Return the outputs of a model and its runtime; or the lines of a file and None."""
     from dragoman.config.load import with_overrides

@@ -44,9 +44,13 @@ def run(args: argparse.Namespace) -> int:
     sources = resolve_inputs(args)
     resumed = None if args.force else sources.out
     is_new = args.force or not is_begun(sources.out)
-    config = load(sources.settings, sources.overrides, sources.implied, run=resumed, is_new=is_new)
+    given = sources.settings, sources.overrides, sources.implied
+    config = load(*given, run=resumed, is_new=is_new)
     if sources.settings == sources.out / "settings.toml":
         refuse_moved(config, sources.settings, sources.out)
     with needs_extra("Training needs PyTorch, which is not installed.", "train"):
         from dragoman.cli.training_view.session import Session
+        from dragoman.device import is_gpu
+    if is_gpu(config.training.device, "training.device"):
+        config = load(*given, run=resumed, is_new=is_new, gpu=True)
     return Session(args, config, sources.out).run()
