@@ -48,7 +48,7 @@ LARGEST_FILE = 100_000  # characters; no settings file is that long
 MOST_DOTS = 500  # per line; tomllib takes quadratic time for a.b.c…
 DEEPEST = 16  # nested tables
 # Settings that earlier versions have written, and that change nothing in how a trained model runs.
-GONE: tuple[KeyPath, ...] = (("training", "parallel"),)
+GONE = [("training", name) for name in ("parallel", "optimizer", "keep")]
 # Sections whose keys depend on their kind.
 PARTS = (
     "encoder",

@@ -68,9 +68,6 @@ class TrainingConfig(Section):
             "If unset: 1, doubled until a part fits into the memory of a GPU; a resumed run keeps its number."
         ),
     )
-    optimizer: Literal["adam", "adamw"] = Field(
-        default="adamw", description="Adam, or Adam with decoupled weight decay."
-    )
     lr: float = Field(
         default=DEFAULT_RATE,
         gt=0,
@@ -97,7 +94,9 @@ class TrainingConfig(Section):
     )
     betas: tuple[float, float] = Field(default=(0.9, 0.98), description="Adam's β₁ and β₂.")
     eps: float = Field(default=1e-9, gt=0, description="Adam's ε.")
-    weight_decay: float = Field(default=0.0, ge=0, description="Weight decay, applied to matrices.")
+    weight_decay: float = Field(
+        default=0.0, ge=0, description="AdamW's decoupled weight decay, applied to matrices."
+    )
     clip: float = Field(default=1.0, ge=0, description="Maximum gradient norm; 0 disables clipping.")
     label_smoothing: float = Field(
         default=0.1, ge=0, lt=1, description="Probability mass spread over all tokens."
@@ -133,9 +132,6 @@ class TrainingConfig(Section):
     )
     checkpoint_every: int | None = Field(
         default=None, ge=1, examples=[500], description="Updates between checkpoints."
-    )
-    keep: int = Field(
-        default=2, ge=2, description="Newest checkpoints to keep, in addition to those for averaging."
     )
     average: int = Field(
         default=5,

@@ -54,15 +54,14 @@ def build_schedule(config: TrainingConfig, updates: int) -> Schedule:
 
 
 def build_optimizer(config: TrainingConfig, model: nn.Module) -> torch.optim.Optimizer:
-    """Return Adam or AdamW. Matrices decay, vectors (biases, norms) do not; what is frozen is left out."""
-    kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
+    """Return AdamW. Matrices decay, vectors (biases, norms) do not; what is frozen is left out."""
     trained = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
     groups = [
         {"params": [item for item in trained if item[1].ndim >= 2], "weight_decay": config.weight_decay},
         {"params": [item for item in trained if item[1].ndim < 2], "weight_decay": 0.0},
     ]
     groups = [group for group in groups if group["params"]]
-    return kind(groups, lr=config.lr, betas=config.betas, eps=config.eps, fused=True)
+    return torch.optim.AdamW(groups, lr=config.lr, betas=config.betas, eps=config.eps, fused=True)
 
 
 NEXT_TOKEN: dict[str, NextToken] = {"sample": sampled, "argmax": argmax}

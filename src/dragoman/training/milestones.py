@@ -17,7 +17,7 @@ from dragoman.training.pace import Clock, PaceWatch
 from dragoman.training.schedule import Schedule
 from dragoman.training.signals import StopRequest
 from dragoman.training.state import checkpoint
-from dragoman.training.state.checkpoint import TrainingState
+from dragoman.training.state.checkpoint import FEWEST_KEPT, TrainingState
 from dragoman.training.step import Updater
 from dragoman.training.validate import ValidationResult, Validator
 
@@ -113,7 +113,7 @@ class Milestones:
     @property
     def kept(self) -> int:
         """The number of regular checkpoints to keep."""
-        return max(self.config.keep, self.config.average)
+        return max(FEWEST_KEPT, self.config.average)
 
     def validate(self, progress: TrainingState) -> None:
         result = self.validator(self.stepper.weights())

@@ -20,6 +20,7 @@ from dragoman.shapes import Tensor
 WEIGHTS, OPTIMIZER, STATE = "weights.safetensors", "optimizer.safetensors", "state.json"
 
 FORMAT = 4  # of the state and the files beside it
+FEWEST_KEPT = 2  # regular checkpoints: the newest may be damaged
 
 
 @dataclass
@@ -96,7 +97,7 @@ def step_of(folder: Path) -> int:
 def largest(parameters: int, config: TrainingConfig) -> int:
     """Return the bytes of the checkpoints that `prune` keeps, the one being written, and the model."""
     others = 3  # the best one, the newest one if it is not regular, and the next one
-    return parameters * 4 * (3 * (max(config.keep, config.average) + others) + 1)
+    return parameters * 4 * (3 * (max(FEWEST_KEPT, config.average) + others) + 1)
 
 
 def prune(home: Path, kept: set[int]) -> None:

@@ -31,7 +31,6 @@ from dragoman.training.step import Updater
 # Settings that may change on resume: they determine what is saved and measured, not what is learned.
 MAY_CHANGE_ON_RESUME = {
     "init_from",  # the path; see `other_initial_weights`
-    "keep",
     "average",
     "patience",
     "validate_every",
