@@ -1,12 +1,13 @@
-"""A real benchmark: Multi30k, test2016, averaged weights, beam 5 and greedy.
+"""A real benchmark: Multi30k, test2016, averaged weights, greedy and beam 5.
 
-    python benchmarks/multi30k.py OUT [NAME …] [--to en] [--cased]
+    python benchmarks/multi30k.py OUT [NAME …] [--to en] [--cased] [--seed 2] [--set section.key=value …]
 
 Trains each settings file of benchmarks/multi30k into a folder of its own below OUT (an unfinished run is gone
 on with, a finished one is only scored), then prints BLEU and chrF, lower-cased and cased, with minutes and
 the learning curve, and at the end one table. `--to` gives the language that is written, `--cased` trains on
 the text as it is instead of lower-cased text. Minutes stand by the clock, and in brackets as all updates
-would take at their median time.
+would take at their median time. What was found is kept in OUT/RUN.json: figures, target tokens, command,
+commit, date and machine.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from results_page import rows, stamp
 from run_log import RunLog
 
 HERE = Path(__file__).resolve().parent
@@ -34,10 +36,16 @@ class Run:
     cased: bool
     home: Path
     threads: int = 0
+    seed: int = 1
+    settings: tuple[str, ...] = ()
 
     @property
     def out(self) -> Path:
-        return self.home / f"{self.name}{'' if self.tgt == 'de' else '-' + self.tgt}{'-cased' * self.cased}"
+        seed = "" if self.seed == 1 else f"-seed{self.seed}"
+        return (
+            self.home
+            / f"{self.name}{'' if self.tgt == 'de' else '-' + self.tgt}{'-cased' * self.cased}{seed}"
+        )
 
     def files(self, part: str) -> list[str]:
         src = "en" if self.tgt == "de" else "de"
@@ -49,8 +57,8 @@ class Run:
         settings = str(HERE / "multi30k" / f"{self.name}.toml")
         command = [*DRAGOMAN, "train", *self.files("train"), "--valid", *self.files("val"), "-c", settings]
         case = ["text.lowercase=false"] if self.cased else []
-        threads = f"training.threads={self.threads}"
-        subprocess.run([*command, "-o", str(self.out), "--yes", threads, *case], check=True)
+        more = [f"training.threads={self.threads}", f"training.seed={self.seed}", *case, *self.settings]
+        subprocess.run([*command, "-o", str(self.out), "--yes", *more], check=True)
 
     def score(self, *options: str) -> dict[str, Any]:
         command = [*DRAGOMAN, "score", str(self.out), *self.files("test2016"), "--json", *options]
@@ -64,17 +72,23 @@ class Run:
 
     @property
     def curve(self) -> list[tuple[int, float, float]]:
-        """Update, held-out loss and BLEU of each validation."""
-        return [(e["step"], round(e["loss"], 3), round(e["bleu"], 1)) for e in self.log.events("valid")]
+        """Target tokens so far, held-out loss and BLEU of each validation."""
+        tokens, curve = 0, []
+        for event in self.log.events("step", "valid"):
+            if event["event"] == "step":
+                tokens += event["tokens"]
+            else:
+                curve.append((tokens, round(event["loss"], 3), round(event["bleu"], 1)))
+        return curve
 
 
 def measure(run: Run) -> dict[str, Any]:
     run.train()
     beam = ("search.kind=beam", "search.size=5")
     scores = {
+        "greedy": run.score("search.kind=greedy", "--lowercase"),
         "lower": run.score(*beam, "--lowercase"),
         "cased": run.score(*beam),
-        "greedy": run.score("search.kind=greedy", "--lowercase"),
     }
     log = run.log
     print(f"{run.out.name}: {log.minutes:.0f} minutes of training, {log.tokens_per_second:,.0f} tokens/s")
@@ -82,22 +96,37 @@ def measure(run: Run) -> dict[str, Any]:
         low, high = report["intervals"]["bleu"]
         print(f"  {label:<8} BLEU {report['bleu']:.2f} [{low:.2f}, {high:.2f}]   chrF {report['chrf']:.2f}")
     print(f"  {scores['lower']['signature']['bleu']}")
-    print("  update, dev loss, dev BLEU (200 pairs): " + "  ".join(map(str, run.curve)))
+    print("  target tokens, dev loss, dev BLEU (200 pairs): " + "  ".join(map(str, run.curve)))
+    command = " ".join(["python benchmarks/multi30k.py OUT", *sys.argv[2:]])
     facts = {
         "name": run.out.name,
+        "measured": stamp(command),
+        "settings": (HERE / "multi30k" / f"{run.name}.toml").read_text(encoding="utf-8"),
+        "seed": run.seed,
+        "tokens": log.tokens,
         "minutes": log.minutes,
         "minutes_undisturbed": log.minutes_undisturbed,
         "tokens_per_second": log.tokens_per_second,
         "parameters": log.parameters,
+        "curve": run.curve,
+        **scores,
     }
-    return facts | scores
+    text = json.dumps(facts, indent=1, ensure_ascii=False)
+    (run.home / f"{run.out.name}.json").write_text(text + "\n", encoding="utf-8")
+    return facts
 
 
-def row(found: dict[str, Any]) -> str:
+def cells(found: dict[str, Any]) -> list[str]:
     minutes = f"{found['minutes']:.0f} ({found['minutes_undisturbed']:.0f})"
-    figures = f"{minutes} | {found['parameters'] / 1e6:.1f} M | {found['tokens_per_second']:,.0f}"
-    scores = f"{found['greedy']['bleu']:.2f} | {found['lower']['bleu']:.2f} | {found['lower']['chrf']:.2f}"
-    return f"| {found['name']} | {figures} | {scores} | {found['cased']['bleu']:.2f} |"
+    sizes = [f"{found['tokens'] / 1e6:.1f} M", minutes, f"{found['parameters'] / 1e6:.1f} M"]
+    greedy, beam, cased = found["greedy"], found["lower"], found["cased"]
+    scores = [greedy["bleu"], beam["bleu"], greedy["chrf"], cased["bleu"]]
+    return [
+        found["name"],
+        *sizes,
+        f"{found['tokens_per_second']:,.0f}",
+        *(f"{score:.2f}" for score in scores),
+    ]
 
 
 def main() -> None:
@@ -109,15 +138,17 @@ def main() -> None:
     parser.add_argument("--to", choices=["de", "en"], default="de")
     parser.add_argument("--cased", action="store_true")
     parser.add_argument("--threads", type=int, default=0, help="of each training; 0 takes all")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--set", nargs="+", default=[], help="more settings of each training")
     args = parser.parse_args()
-    runs = [Run(name, args.to, args.cased, args.out, args.threads) for name in args.names]
+    more = (args.threads, args.seed, tuple(args.set))
+    runs = [Run(name, args.to, args.cased, args.out, *more) for name in args.names]
     found = [measure(run) for run in runs]
     for run, facts in zip(runs, found, strict=True):
         text = "cased" if run.cased else "lower-cased"
         print(json.dumps({"benchmark": "multi30k", "to": run.tgt, "trained_on": text, **facts}))
-    print("| model | minutes | parameters | tokens/s | greedy BLEU | beam 5 BLEU | chrF | cased BLEU |")
-    print("|---|---|---|---|---|---|---|---|")
-    print("\n".join(map(row, found)))
+    columns = ["model", "target tokens", "minutes", "parameters", "tokens/s", "BLEU, greedy", "BLEU, beam 5"]
+    print(rows([*columns, "chrF, greedy", "cased BLEU, beam 5"], [cells(facts) for facts in found]))
 
 
 if __name__ == "__main__":

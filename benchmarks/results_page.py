@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +30,23 @@ def stamp(command: str) -> Facts:
     """When, on what and how this was measured; the load is that of the machine as it begins."""
     return {
         "command": command,
+        "commit": commit(),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "processor": processor(),
         "cores": os.cpu_count(),
         "torch": torch.__version__,
         "load": round(os.getloadavg()[0], 1),
     }
+
+
+def commit() -> str:
+    """The revision of this tree, with a + if something in it was changed since."""
+    git = ["git", "-C", str(DOCS.parent)]
+    revision = subprocess.run(
+        [*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
+    )
+    status = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True, check=True)
+    return revision.stdout.strip() + "+" * bool(status.stdout)
 
 
 def processor() -> str:

@@ -13,13 +13,18 @@ from typing import Any
 class RunLog:
     folder: Path
 
-    def events(self, event: str) -> list[dict[str, Any]]:
+    def events(self, *kinds: str) -> list[dict[str, Any]]:
         lines = (self.folder / "events.jsonl").read_text(encoding="utf-8").split("\n")
-        return [found for found in map(json.loads, filter(None, lines)) if found["event"] == event]
+        return [found for found in map(json.loads, filter(None, lines)) if found["event"] in kinds]
 
     @property
     def minutes(self) -> float:
         return float(self.events("finished")[-1]["seconds"]) / 60
+
+    @property
+    def tokens(self) -> int:
+        """Target tokens of all updates."""
+        return sum(int(e["tokens"]) for e in self.events("step"))
 
     @property
     def tokens_per_second(self) -> float:

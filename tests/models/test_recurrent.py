@@ -10,7 +10,9 @@ from dragoman.config.model import ModelConfig
 from dragoman.config.presets import PRESETS
 from dragoman.config.search import SearchConfig
 from dragoman.models.build import build_model
+from dragoman.models.builders import recurrent
 from dragoman.models.decoders.luong import InputFeedingDecoder
+from dragoman.models.heads.token import TokenHead
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.nn.cells.cell import Cell
 from dragoman.nn.dropout import noise
@@ -188,3 +190,61 @@ def test_gates_see_the_tokens_from_the_start(preset: str) -> None:
         assert isinstance(embed.matrix, torch.nn.Parameter)
         seen = embed.matrix @ cell.W_x[:, : embed.matrix.shape[1]].T
         assert 0.2 < seen.std().item() < 1.2
+
+
+@pytest.mark.parametrize("preset", PAPERS)
+def test_logits_of_a_new_network_differ(preset: str) -> None:
+    """A deep network whose logits have an rms of 0.01 learns slowly; one of more than 2 is too sure."""
+    table = PRESETS[preset]()
+    for part in (table["encoder"], table["decoder"]):
+        part |= {"width": 128, "embedding": 128}
+    model = build_model(ModelConfig.model_validate(table), 300, 300, smoothing=0.0, seed=1).eval()
+    assert isinstance(model.head, TokenHead)
+    with torch.no_grad(), torch.random.fork_rng():
+        torch.manual_seed(1)
+        src, tgt = torch.randint(4, 300, (2, 8, 12))
+        h = model.decoder(model.encoder(src, src != 0), tgt)
+        rms = (h @ model.head.W.T).square().mean().sqrt().item()
+    assert 0.1 < rms < 2
+
+
+TRANSFORMER = {"kind": "transformer", "width": 16, "heads": 4, "ffn": 32, "layers": 1}
+SHARED = {**RNN, "form": "sutskever", "share_cells": True}
+
+
+@pytest.mark.parametrize(
+    ("encoder", "decoder", "enlarged"),
+    [
+        (RNN, {**RNN, "form": "luong"}, {"none", "target", "all"}),
+        (RNN, {**RNN, "form": "joined", "layers": 2}, {"none", "target", "all"}),
+        ({**ONE_WAY, "reversed_source": True}, {**RNN, "form": "sutskever"}, {"none", "target", "all"}),
+        (RNN, {**RNN, "form": "gnmt", "layers": 2}, {"none", "target", "all"}),
+        (RNN, {**RNN, "form": "gnmt", "layers": 2, "residual": True}, set()),
+        (RNN, {**RNN, "form": "luong", "norm": True}, set()),
+        (RNN, {**RNN, "form": "bahdanau"}, set()),
+        (RNN, {**RNN, "form": "cho"}, set()),
+        (RNN, {**RNN, "form": "sutskever", "cell": "elman"}, set()),
+        (TRANSFORMER, {**RNN, "form": "luong"}, {"none", "target"}),
+        (ONE_WAY, SHARED, {"none", "all"}),
+    ],
+)
+@pytest.mark.parametrize("tied", ["none", "target", "all"])
+def test_larger_rows_of_the_output_change_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+    encoder: dict[str, Any],
+    decoder: dict[str, Any],
+    enlarged: set[str],
+    tied: str,
+) -> None:
+    config = ModelConfig.model_validate({"encoder": encoder, "decoder": decoder, "tied": tied})
+    with monkeypatch.context() as patch:
+        patch.setattr(recurrent, "has_small_logits", lambda config: False)
+        before = build_model(config, 23, 23, smoothing=0.1, seed=3).double().eval()
+    after = build_model(config, 23, 23, smoothing=0.1, seed=3).double().eval()
+    root = 16**0.5 if tied in enlarged else 1.0
+    assert isinstance(before.head, TokenHead)
+    assert isinstance(after.head, TokenHead)
+    assert torch.allclose(after.head.W, root * before.head.W, rtol=1e-12, atol=0.0)
+    target = torch.tensor([[2, 5, 6, 7], [2, 7, 8, 0]])
+    expected, found = (model.decoder(model.encoder(SRC, KEEP), target) for model in (before, after))
+    assert torch.allclose(found, expected, rtol=0.0, atol=1e-6)

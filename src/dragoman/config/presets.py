@@ -101,7 +101,7 @@ def luong2015() -> Table:
 
 def gnmt2016() -> Table:
     """Wu et al. 2016: 8 + 8 layers of 1024. Residual connections start where widths agree: at the third
-    layer of the encoder, as in the paper, and at the second of the decoder.
+    layer of the encoder, as in the paper, and at the first of the decoder, whose embedding is as wide.
     """
     part = {"kind": "rnn", "cell": "lstm", "layers": 8, "width": 1024, "embedding": 1024, "dropout": 0.2}
     encoder = {**part, "residual": True, "bidirectional": "bottom"}

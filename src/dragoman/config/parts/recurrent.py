@@ -152,6 +152,12 @@ class RNNDecoderPart(RNNPart):
         return self.embedding
 
     @property
+    def begins_small(self) -> bool:
+        """Whether the features of a new network are small: states of gated cells, or made of nothing else."""
+        gated = self.cell != "elman" and self.form not in ("cho", "bahdanau")
+        return gated and not (self.residual or self.norm)
+
+    @property
     def query_features(self) -> int:
         """The size of the attention query: the state of the top layer, or of the bottom one in GNMT."""
         return self.widths[0 if self.form == "gnmt" else -1]

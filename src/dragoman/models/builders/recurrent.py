@@ -6,6 +6,7 @@ from typing import assert_never
 
 from torch import nn
 
+from dragoman.config.model import ModelConfig
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart, RNNPart
 from dragoman.models.decoders.attention import DecoderAttention
 from dragoman.models.decoders.bahdanau import BahdanauDecoder
@@ -16,6 +17,7 @@ from dragoman.models.decoders.output_attention import OutputAttentionDecoder
 from dragoman.models.decoders.recurrent_stack import RecurrentStack
 from dragoman.models.decoders.sutskever import SutskeverDecoder
 from dragoman.models.encoders.rnn import FinalStatesRNNEncoder, ReversedEncoder, RNNEncoder
+from dragoman.models.heads.token import TokenHead
 from dragoman.nn.attention.scores import Additive, Concat, Cosine, Dot, Multiplicative, ScaledDot, Score
 from dragoman.nn.bridge import LastStateBridge, ProjectedBridge, ZeroBridge
 from dragoman.nn.cells.cell import Cell
@@ -33,7 +35,7 @@ from dragoman.nn.recurrent.dropout import VariationalDropout
 from dragoman.nn.recurrent.layer import RecurrentLayer
 from dragoman.nn.recurrent.maxout import MaxoutOutput
 from dragoman.nn.recurrent.residual import Plain, Residual
-from dragoman.protocols import Decoder, Encoder
+from dragoman.protocols import Decoder, Encoder, Head
 
 GatedCell = LSTMCell | PeepholeLSTMCell | CoupledLSTMCell | GRUCell | ResetFirstGRUCell
 CELLS: dict[str, type[ElmanCell | GatedCell]] = {
@@ -142,6 +144,38 @@ def scale_to_embedding(matrix: Matrix, layer: nn.Module, size: int) -> None:
     if isinstance(matrix, nn.Parameter):
         for cell in (module for module in layer.modules() if isinstance(module, Cell)):
             cell.W_x.data[:, :size] *= size**0.5
+
+
+def has_small_logits(config: ModelConfig) -> bool:
+    """Return whether a new network needs larger rows in its output matrix, and only cells read them, too."""
+    decoder = config.decoder
+    if not isinstance(decoder, RNNDecoderPart) or not decoder.begins_small:
+        return False
+    # A Transformer needs rows of norm 1, and shared cells the same norm on both sides.
+    others = config.tied == "all" and not isinstance(config.encoder, RNNEncoderPart)
+    return not others and not (config.tied == "target" and decoder.share_cells)
+
+
+def enlarge_logits(encoder: Encoder, decoder: Decoder, head: Head) -> None:
+    """Multiply the rows of the output matrix by √size: they have that norm then, as in torch's nn.Embedding.
+
+    Rows of norm 1 and small features make logits that are nearly the same for all words, and learning is slow
+    (decision 36). Cells that read these rows as embeddings have their weights divided, so they see the same.
+    """
+    if not isinstance(head, TokenHead):
+        return
+    W, size = head.W, head.W.shape[1]
+    assert isinstance(encoder, nn.Module)
+    assert isinstance(decoder, nn.Module)
+    stacks = [
+        module
+        for module in (*encoder.modules(), *decoder.modules())
+        if isinstance(module, RNNEncoder | FinalStatesRNNEncoder | RecurrentStack)
+    ]
+    first = [layer for stack in stacks if stack.embed.matrix is W for layer in stack.layers[:1]]
+    W.data *= size**0.5
+    for cell in {module for layer in first for module in layer.modules() if isinstance(module, Cell)}:
+        cell.W_x.data[:, :size] /= size**0.5
 
 
 def bridge(part: RNNDecoderPart, summary: int) -> LastStateBridge | ProjectedBridge | ZeroBridge:
