@@ -213,19 +213,19 @@ SHARED = {**RNN, "form": "sutskever", "share_cells": True}
 
 
 @pytest.mark.parametrize(
-    ("encoder", "decoder", "enlarged"),
+    ("encoder", "decoder", "norm", "enlarged"),
     [
-        (RNN, {**RNN, "form": "luong"}, {"none", "target", "all"}),
-        (RNN, {**RNN, "form": "joined", "layers": 2}, {"none", "target", "all"}),
-        ({**ONE_WAY, "reversed_source": True}, {**RNN, "form": "sutskever"}, {"none", "target", "all"}),
-        (RNN, {**RNN, "form": "gnmt", "layers": 2}, {"none", "target", "all"}),
-        (RNN, {**RNN, "form": "gnmt", "layers": 2, "residual": True}, set()),
-        (RNN, {**RNN, "form": "luong", "norm": True}, set()),
-        (RNN, {**RNN, "form": "bahdanau"}, set()),
-        (RNN, {**RNN, "form": "cho"}, set()),
-        (RNN, {**RNN, "form": "sutskever", "cell": "elman"}, set()),
-        (TRANSFORMER, {**RNN, "form": "luong"}, {"none", "target"}),
-        (ONE_WAY, SHARED, {"none", "all"}),
+        (RNN, {**RNN, "form": "luong"}, 4.0, {"none", "target", "all"}),
+        (RNN, {**RNN, "form": "joined", "layers": 2}, 4.0, {"none", "target", "all"}),
+        ({**ONE_WAY, "reversed_source": True}, {**RNN, "form": "sutskever"}, 4.0, {"none", "target", "all"}),
+        (RNN, {**RNN, "form": "gnmt", "layers": 2}, 4.0, {"none", "target", "all"}),
+        (RNN, {**RNN, "form": "gnmt", "layers": 2, "residual": True}, 2.0, {"none", "target", "all"}),
+        (RNN, {**RNN, "form": "luong", "norm": True}, 1.0, set()),
+        (RNN, {**RNN, "form": "bahdanau"}, 1.0, set()),
+        (RNN, {**RNN, "form": "cho"}, 1.0, set()),
+        (RNN, {**RNN, "form": "sutskever", "cell": "elman"}, 1.0, set()),
+        (TRANSFORMER, {**RNN, "form": "luong"}, 4.0, {"none", "target"}),
+        (ONE_WAY, SHARED, 4.0, {"none", "all"}),
     ],
 )
 @pytest.mark.parametrize("tied", ["none", "target", "all"])
@@ -233,18 +233,19 @@ def test_larger_rows_of_the_output_change_nothing_else(
     monkeypatch: pytest.MonkeyPatch,
     encoder: dict[str, Any],
     decoder: dict[str, Any],
+    norm: float,
     enlarged: set[str],
     tied: str,
 ) -> None:
     config = ModelConfig.model_validate({"encoder": encoder, "decoder": decoder, "tied": tied})
     with monkeypatch.context() as patch:
-        patch.setattr(recurrent, "has_small_logits", lambda config: False)
+        patch.setattr(recurrent, "may_enlarge_rows", lambda config: False)
         before = build_model(config, 23, 23, smoothing=0.1, seed=3).double().eval()
     after = build_model(config, 23, 23, smoothing=0.1, seed=3).double().eval()
-    root = 16**0.5 if tied in enlarged else 1.0
     assert isinstance(before.head, TokenHead)
     assert isinstance(after.head, TokenHead)
-    assert torch.allclose(after.head.W, root * before.head.W, rtol=1e-12, atol=0.0)
+    factor = norm if tied in enlarged else 1.0
+    assert torch.allclose(after.head.W, factor * before.head.W, rtol=1e-12, atol=0.0)
     target = torch.tensor([[2, 5, 6, 7], [2, 7, 8, 0]])
     expected, found = (model.decoder(model.encoder(SRC, KEEP), target) for model in (before, after))
     assert torch.allclose(found, expected, rtol=0.0, atol=1e-6)

@@ -57,8 +57,8 @@ def build_model(
         if isinstance(config.decoder, RNNDecoderPart) and config.decoder.share_cells:
             recurrent.share_cells(encoder, decoder)
         head = build_head(config, tgt_size, tgt_matrix, smoothing)
-        if recurrent.has_small_logits(config):
-            recurrent.enlarge_logits(encoder, decoder, head)
+        if isinstance(config.decoder, RNNDecoderPart) and recurrent.may_enlarge_rows(config):
+            recurrent.enlarge_rows(encoder, decoder, head, config.decoder.row_norm)
         if isinstance(config.head, JointHeadPart):
             ctc = CTCHead(config.encoder.memory_features, tgt_size, config.head.split)
             return JointCTC(encoder, decoder, head, ctc, config.head.weight)

@@ -152,10 +152,12 @@ class RNNDecoderPart(RNNPart):
         return self.embedding
 
     @property
-    def begins_small(self) -> bool:
-        """Whether the features of a new network are small: states of gated cells, or made of nothing else."""
-        gated = self.cell != "elman" and self.form not in ("cho", "bahdanau")
-        return gated and not (self.residual or self.norm)
+    def row_norm(self) -> float:
+        """The norm of the rows of the output matrix in a new network: larger where its features are small."""
+        if self.cell == "elman" or self.form in ("cho", "bahdanau") or self.norm:
+            return 1.0
+        # Residual connections add up the layers, and they may add the embedding, whose rows are the same.
+        return 2.0 if self.residual else self.embedding**0.5
 
     @property
     def query_features(self) -> int:

@@ -146,36 +146,33 @@ def scale_to_embedding(matrix: Matrix, layer: nn.Module, size: int) -> None:
             cell.W_x.data[:, :size] *= size**0.5
 
 
-def has_small_logits(config: ModelConfig) -> bool:
-    """Return whether a new network needs larger rows in its output matrix, and only cells read them, too."""
-    decoder = config.decoder
-    if not isinstance(decoder, RNNDecoderPart) or not decoder.begins_small:
-        return False
-    # A Transformer needs rows of norm 1, and shared cells the same norm on both sides.
-    others = config.tied == "all" and not isinstance(config.encoder, RNNEncoderPart)
-    return not others and not (config.tied == "target" and decoder.share_cells)
+def may_enlarge_rows(config: ModelConfig) -> bool:
+    """Return whether nothing but cells reads the output matrix as embeddings, and both sides the same."""
+    read_by_others = config.tied == "all" and not isinstance(config.encoder, RNNEncoderPart)
+    shares_cells = isinstance(config.decoder, RNNDecoderPart) and config.decoder.share_cells
+    return not read_by_others and not (config.tied == "target" and shares_cells)
 
 
-def enlarge_logits(encoder: Encoder, decoder: Decoder, head: Head) -> None:
-    """Multiply the rows of the output matrix by √size: they have that norm then, as in torch's nn.Embedding.
+def enlarge_rows(encoder: Encoder, decoder: Decoder, head: Head, norm: float) -> None:
+    """Multiply the rows of the output matrix by `norm`, and divide the weights of cells that read them.
 
-    Rows of norm 1 and small features make logits that are nearly the same for all words, and learning is slow
-    (decision 36). Cells that read these rows as embeddings have their weights divided, so they see the same.
+    Rows of norm 1 and features that start small make logits that are nearly the same for all words, and
+    learning is slow (decision 36).
     """
     if not isinstance(head, TokenHead):
         return
-    W, size = head.W, head.W.shape[1]
     assert isinstance(encoder, nn.Module)
     assert isinstance(decoder, nn.Module)
+    W, size = head.W, head.W.shape[1]
     stacks = [
         module
         for module in (*encoder.modules(), *decoder.modules())
         if isinstance(module, RNNEncoder | FinalStatesRNNEncoder | RecurrentStack)
     ]
-    first = [layer for stack in stacks if stack.embed.matrix is W for layer in stack.layers[:1]]
-    W.data *= size**0.5
+    first = [stack.layers[0] for stack in stacks if stack.embed.matrix is W]
+    W.data *= norm
     for cell in {module for layer in first for module in layer.modules() if isinstance(module, Cell)}:
-        cell.W_x.data[:, :size] /= size**0.5
+        cell.W_x.data[:, :size] /= norm
 
 
 def bridge(part: RNNDecoderPart, summary: int) -> LastStateBridge | ProjectedBridge | ZeroBridge:
