@@ -199,12 +199,25 @@ def test_an_unfinished_run_keeps_what_it_chose(tmp_path: Path) -> None:
 
 def test_an_unfinished_recurrent_run_keeps_its_learning_rate(tmp_path: Path) -> None:
     (tmp_path / "pairs.tsv").write_text("a b\tc d\n" * 300)
-    tables = {"data": {"train": [str(tmp_path / "pairs.tsv")]}, "model": {"preset": "rnn-small"}}
+    tables = {"data": {"train": [str(tmp_path / "pairs.tsv")]}, "model": {"preset": "gru-small"}}
     short, week = load(None, ["training.budget=1m"], tables), ["training.budget=168h"]
     (tmp_path / "checkpoints" / "step-00000100").mkdir(parents=True)
     (tmp_path / "settings.toml").write_text(to_toml(short), encoding="utf-8")
     assert load(None, week, tables, run=tmp_path).training.lr == short.training.lr == 4e-3
     assert load(None, week, tables).training.lr == 2e-3
+
+
+def test_recurrent_presets_have_learning_rates_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("a b\tc d\n" * 300)
+    data = {"train": [str(tmp_path / "pairs.tsv")]}
+
+    def rate(preset: str, *overrides: str) -> float:
+        return load(None, [f"model.preset={preset}", *overrides], {"data": data}).training.lr
+
+    assert {rate(preset) for preset in ("rnn-small", "luong2015", "gnmt2016")} == {4e-3}
+    assert {rate(preset) for preset in ("gru-small", "bahdanau2015", "cho2014", "elman")} == {2e-3}
+    assert rate("rnn-small", "training.lr=1e-3") == 1e-3
+    assert rate("rnn-small", "task=lm", "model.tied=target") == 2e-3
 
 
 def config(pairs: Path, *overrides: str) -> tuple[str, int, float, int]:
@@ -218,7 +231,7 @@ def test_what_is_not_set_follows_from_the_data_and_what_is_set_stays(tmp_path: P
     assert config(pairs) == ("transformer-tiny", 600, 0.5 / 128, 512)
     assert config(pairs, "text.size=77", "training.lr=0.1") == ("transformer-tiny", 77, 0.1, 512)
     assert config(pairs, "model.preset=transformer-base") == ("transformer-base", 600, 0.5 / 512, 512)
-    assert config(pairs, "model.preset=rnn-small") == ("rnn-small", 600, 2e-3, 512)
+    assert config(pairs, "model.preset=rnn-small") == ("rnn-small", 600, 4e-3, 512)
     assert config(pairs, "model.preset=rnn-small", "training.budget=3m")[2] == 4e-3
     assert config(pairs, "training.batch_tokens=99")[3] == 99
 

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dragoman.config.presets import LEARNING_RATES
+
 AUTO = "auto"
 SAMPLED_BYTES = 1 << 18  # read from the beginning of a file
 MOST_UNPACKED = 1 << 24
@@ -99,13 +101,16 @@ def default_batch_tokens(pairs: int, time: float = math.inf, *, gpu: bool = Fals
     return 1 << round(math.log2(min(LARGEST_BATCH, max(SMALLEST_BATCH, min(by_data, by_time)))))
 
 
-def default_learning_rate(encoder: Any, time: float = math.inf) -> float:
+def default_learning_rate(encoder: Any, time: float = math.inf, preset: object = None) -> float:
     """Return a learning rate. That of a Transformer is inversely proportional to its width (Yang et al.
-    2021); that of a recurrent network is larger if there is little time."""
+    2021); that of a recurrent network follows from the preset, and is larger if there is little time."""
     kind, width = (encoder.get(key) if isinstance(encoder, Mapping) else None for key in ("kind", "width"))
     if kind == "transformer" and isinstance(width, int) and width > 0:
         return min(LARGEST_RATE, 0.5 / width)
-    return LARGEST_RATE if kind == "rnn" and time < SHORT_BUDGET else DEFAULT_RATE
+    if kind != "rnn":
+        return DEFAULT_RATE
+    by_preset = LEARNING_RATES.get(preset, DEFAULT_RATE) if isinstance(preset, str) else DEFAULT_RATE
+    return LARGEST_RATE if time < SHORT_BUDGET else by_preset
 
 
 def default_decay(time: float) -> str:

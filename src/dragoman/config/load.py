@@ -353,7 +353,8 @@ def with_data_defaults(table: Table, pairs: int, time: float, chosen: Table, gpu
         table = {**table, "text": {**text, "size": size}} if size else table
     model = table.get("model")
     if isinstance(training, dict) and isinstance(model, dict):
-        lr = default_learning_rate(model.get("encoder"), time)
+        translates = table.get("task", Config.model_fields["task"].default) == "translate"
+        lr = default_learning_rate(model.get("encoder"), time, model.get("preset") if translates else None)
         defaults: Table = {"batch_tokens": default_batch_tokens(pairs, time, gpu=gpu), "lr": lr}
         if training.get("init_from"):
             defaults["lr"] = FINE_TUNING_SHARE * lr

@@ -73,8 +73,9 @@ class TrainingConfig(Section):
         gt=0,
         description=(
             "Peak learning rate, reached after `warmup`. If unset, it follows from the model: 0.5 / width "
-            "for a Transformer, at most 0.004; 0.002 for others, and 0.004 for a recurrent network under a "
-            "budget of less than a core-hour. With `init_from`, half of that, or of 0.002."
+            "for a Transformer, at most 0.004; 0.002 for others, and 0.004 for rnn-small, luong2015 and "
+            "gnmt2016 if they translate, and for recurrent networks under a budget of less than a core-hour. "
+            "With `init_from`, half of that, or of 0.002."
         ),
     )
     schedule: Literal["inverse_sqrt", "cosine", "linear", "warmup_stable_decay", "constant"] = Field(
