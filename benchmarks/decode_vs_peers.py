@@ -9,8 +9,8 @@ turns each system decodes all of test2016 on 2 cores: fp32, greedy and beam 5, 3
 longest first. Ours runs in torch, once with 2 workers of a thread each, once in one process with 2 threads as
 the peers do; and in the engine of its export, if the model folder holds one. Each stops a beam by its own
 default, which is the same rule in ours and in Hugging Face. A peer gets and gives ids; ours gets and gives
-text, so that it also cuts, joins and judges. The factors are those of one process of ours to one of a peer's; how
-many outputs are ours token by token is printed, too.
+text, so that it also cuts, joins and judges. The factors are those of one process of ours to one of a peer's;
+how many outputs are ours token by token is printed, too.
 """
 
 from __future__ import annotations

@@ -224,6 +224,7 @@ SHARED = {**RNN, "form": "sutskever", "share_cells": True}
         (RNN, {**RNN, "form": "bahdanau"}, 1.0, set()),
         (RNN, {**RNN, "form": "cho"}, 1.0, set()),
         (RNN, {**RNN, "form": "sutskever", "cell": "elman"}, 1.0, set()),
+        (RNN, {**RNN, "form": "luong", "cell": "gru"}, 1.0, set()),
         (TRANSFORMER, {**RNN, "form": "luong"}, 4.0, {"none", "target"}),
         (ONE_WAY, SHARED, 4.0, {"none", "all"}),
     ],

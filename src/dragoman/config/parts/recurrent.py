@@ -154,7 +154,8 @@ class RNNDecoderPart(RNNPart):
     @property
     def row_norm(self) -> float:
         """The norm of the rows of the output matrix in a new network: larger where its features are small."""
-        if self.cell == "elman" or self.form in ("cho", "bahdanau") or self.norm:
+        is_lstm = self.cell in ("lstm", "peephole-lstm", "coupled-lstm")
+        if not is_lstm or self.form in ("cho", "bahdanau") or self.norm:
             return 1.0
         # Residual connections add up the layers, and they may add the embedding, whose rows are the same.
         return 2.0 if self.residual else self.embedding**0.5
