@@ -26,7 +26,6 @@ from hostile.verbs import drive
 from support.foreign_models import (
     LINES,
     MARIAN_HEAD,
-    eole,
     marian,
     marian_weights,
     vocabulary,
@@ -55,7 +54,6 @@ def ours(bundle: Bundle, src: str, tgt: str) -> NDArray[np.float32]:
 def agree(bundle: Bundle, names: list[str], theirs: NDArray[np.float64], found: NDArray[np.float32]) -> None:
     """Each entry of theirs has a column in ours, and what is only ours has no probability."""
     columns = {bundle.text.tgt.piece(id): id for id in range(bundle.text.tgt.size)}
-    columns |= {"<blank>": 0}
     kept = [columns[name] for name in names]
     assert found[:, kept] == pytest.approx(theirs, abs=2e-5)
     alone = [id for id in range(bundle.text.tgt.size) if id not in kept]
@@ -65,7 +63,7 @@ def agree(bundle: Bundle, names: list[str], theirs: NDArray[np.float64], found: 
 @pytest.mark.parametrize("activation", ["swish", "relu"])
 @pytest.mark.parametrize("line", [0, 1, 2])
 def test_marian_log_p_is_that_of_an_independent_forward_pass(line: int, activation: str) -> None:
-    names, weights = written("marian", Path("opus"), **{"transformer-ffn-activation": activation})
+    names, weights = written(Path("opus"), **{"transformer-ffn-activation": activation})
     import_model(Path("opus"), Path("model"))
     bundle = load_bundle(Path("model"))
     src, tgt = LINES["source"][line], LINES["target"][line]
@@ -74,20 +72,9 @@ def test_marian_log_p_is_that_of_an_independent_forward_pass(line: int, activati
     agree(bundle, names, marian(weights, cut[0], cut[1], activation), ours(bundle, src, tgt))
 
 
-@pytest.mark.parametrize("bias", [True, False])
-def test_eole_log_p_is_that_of_an_independent_forward_pass(bias: bool) -> None:
-    names, weights = written("eole", Path("eole"), bias=bias)
-    import_model(Path("eole"), Path("model"))
-    bundle = load_bundle(Path("model"))
-    src, tgt = LINES["source"][0], LINES["target"][0]
-    ids = {name: id for id, name in enumerate(names)}
-    cut = [[ids[t.piece(id)] for id in t.encode(text)] for t, text in sides(bundle, src, tgt)]
-    agree(bundle, names, eole(weights, cut[0], cut[1]), ours(bundle, src, tgt))
-
-
 def test_an_imported_model_runs_is_checked_and_goes_on_to_ctranslate2() -> None:
     pytest.importorskip("ctranslate2")
-    written("marian", Path("opus"))
+    written(Path("opus"))
     done = drive("import", "opus", "-o", "model")
     assert done.code == 0, done.err
     assert b"from a Marian model" in done.out
@@ -98,7 +85,7 @@ def test_an_imported_model_runs_is_checked_and_goes_on_to_ctranslate2() -> None:
 
 
 def test_a_label_is_one_entry_and_text_gives_no_special() -> None:
-    written("marian", Path("opus"))
+    written(Path("opus"))
     import_model(Path("opus"), Path("model"))
     src = load_bundle(Path("model")).text.src
     label, *rest = src.encode(">>deu<< the dog")
@@ -120,19 +107,10 @@ REFUSED: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_expressed_is_refused_by_name(name: str) -> None:
-    written("marian", Path("opus"), **{name: REFUSED[name]})
+    written(Path("opus"), **{name: REFUSED[name]})
     with pytest.raises(ModelError, match=f"cannot be imported: {name}: "):
         import_model(Path("opus"), Path("model"))
     assert not Path("model").exists()
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("mlp_activation_fn", "gated-gelu"), ("num_experts", 4), ("heads", None)]
-)
-def test_of_eole_too(name: str, value: Any) -> None:
-    written("eole", Path("eole"), **{name: value})
-    with pytest.raises(ModelError, match=name):
-        import_model(Path("eole"), Path("model"))
 
 
 def test_weights_that_are_left_over_or_missing_are_named() -> None:
@@ -160,7 +138,7 @@ def audit() -> Audit:
 
 
 def hostile(folder: Path, kind: str) -> None:
-    written("marian", folder)
+    written(folder)
     file = folder / "opus.npz"
     match kind:
         case "object":
@@ -180,7 +158,7 @@ def hostile(folder: Path, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["object", "settings", "pickle", "torch", "zeros", "cut"])
 def test_a_hostile_file_is_refused_and_nothing_of_it_runs(kind: str) -> None:
-    written("marian", Path("good"))
+    written(Path("good"))
     assert drive("import", "good", "-o", "first").code == 0  # so that all it needs is imported
     hostile(Path("opus"), kind)
     with audit().listening() as seen:

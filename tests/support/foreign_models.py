@@ -1,4 +1,4 @@
-"""Small models as Marian and Eole would write them, and what they say: forward passes in numpy."""
+"""A small model as Marian would write it, and what it says: a forward pass in numpy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import save_file
 from sentencepiece import SentencePieceTrainer
 
 from dragoman.text.tokenizers.external_sentencepiece import ExternalSentencePiece
@@ -19,7 +18,7 @@ from dragoman.text.tokenizers.external_sentencepiece import ExternalSentencePiec
 Array = NDArray[np.float64]
 Arrays = dict[str, Array]
 
-MARIAN_HEAD, EOLE_HEAD = ["</s>", "<unk>"], ["<unk>", "<blank>", "<s>", "</s>"]
+MARIAN_HEAD = ["</s>", "<unk>"]
 D, HEADS, FFN, ENCODER, DECODER = 8, 2, 12, 2, 1
 LINES = {
     "source": ["the old man walks home", "a young dog walks", "the dog and the man"],
@@ -137,86 +136,6 @@ def marian(W: Arrays, src: list[int], tgt: list[int], act: str = "swish") -> Arr
     return np.log(softmax(y @ W["Wemb"].T + W["decoder_ff_logit_out_b"]))
 
 
-EOLE: dict[str, Any] = {
-    "architecture": "transformer", "hidden_size": D, "heads": HEADS, "transformer_ff": FFN, "layers": 1,
-    "encoder": {"encoder_type": "transformer", "layers": ENCODER},
-    "decoder": {"decoder_type": "transformer", "layers": DECODER},
-    "mlp_activation_fn": "relu", "norm_eps": 1e-6, "layer_norm": "standard",
-    "embeddings": {"position_encoding_type": "SinusoidalInterleaved"},
-}  # fmt: skip
-
-
-def eole_weights(entries: int, *, bias: bool) -> Arrays:
-    shapes: dict[str, tuple[int, ...]] = {"generator.weight": (entries, D), "generator.bias": (entries,)}
-    shapes |= {f"{side}_emb.embeddings.weight": (entries, D) for side in ("src", "tgt")}
-    for side, depth, parts in (("encoder", ENCODER, ["self"]), ("decoder", DECODER, ["self", "context"])):
-        norms = [f"{side}.layer_norm"]
-        for layer in (f"{side}.transformer_layers.{number}" for number in range(depth)):
-            for m in ("linear_query", "linear_keys", "linear_values", "final_linear"):
-                shapes |= {f"{layer}.{part}_attn.{m}.weight": (D, D) for part in parts}
-                shapes |= {f"{layer}.{part}_attn.{m}.bias": (D,) for part in parts if bias}
-            shapes |= {
-                f"{layer}.mlp.gate_up_proj.weight": (FFN, D),
-                f"{layer}.mlp.down_proj.weight": (D, FFN),
-            }
-            shapes |= {f"{layer}.mlp.gate_up_proj.bias": (FFN,), f"{layer}.mlp.down_proj.bias": (D,)}
-            norms += [f"{layer}.input_layernorm", f"{layer}.post_attention_layernorm"]
-            norms += [f"{layer}.precontext_layernorm"] * (side == "decoder")
-        shapes |= {f"{norm}.{m}": (D,) for norm in norms for m in ("weight", "bias")}
-    return random_weights(shapes)
-
-
-def write_eole(folder: Path, names: list[str], weights: Mapping[str, Any], **changes: Any) -> None:
-    folder.mkdir()
-    specials = dict(zip(("unk_token", "pad_token", "bos_token", "eos_token"), names, strict=False))
-    vocab = {"src": names, "tgt": names, "specials": specials, "decoder_start_token": names[2]}
-    (folder / "vocab.json").write_text(json.dumps(vocab), encoding="utf-8")
-    transforms = {"sentencepiece": {"src_subword_model": "/x/s.model", "tgt_subword_model": "/x/t.model"}}
-    config = {"model": EOLE | changes, "transforms_configs": transforms}
-    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    arrays = {name: np.asarray(array, np.float32) for name, array in weights.items()}
-    save_file(arrays, folder / "model.00.safetensors")
-    for side, name in (("source", "s"), ("target", "t")):
-        (folder / f"{name}.model").write_bytes(pieces(side))
-
-
-def eole(W: Arrays, src: list[int], tgt: list[int]) -> Array:
-    """log p of each target step: pre-norm, no </s> behind the source, ids are Eole's."""
-    rates = 10000.0 ** (-2 * np.arange(D // 2) / D)
-
-    def placed(x: Array) -> Array:
-        halves = waves(len(x), rates)
-        table = np.stack([halves[:, : D // 2], halves[:, D // 2 :]], axis=2).reshape(len(x), D)
-        return np.sqrt(D) * x + table
-
-    def to(p: str, x: Array) -> Array:
-        return x @ W[f"{p}.weight"].T + W.get(f"{p}.bias", np.zeros(len(W[f"{p}.weight"])))
-
-    def norm(p: str, x: Array) -> Array:
-        return normed(x, W[f"{p}.weight"], W[f"{p}.bias"])
-
-    def look(p: str, x: Array, memory: Array, *, causal: bool = False) -> Array:
-        k, v = to(f"{p}.linear_keys", memory), to(f"{p}.linear_values", memory)
-        return to(f"{p}.final_linear", attended(to(f"{p}.linear_query", x), k, v, causal=causal))
-
-    def feed(p: str, x: Array) -> Array:
-        z = np.maximum(to(f"{p}.mlp.gate_up_proj", norm(f"{p}.post_attention_layernorm", x)), 0)
-        return x + to(f"{p}.mlp.down_proj", z)
-
-    x = placed(W["src_emb.embeddings.weight"][src])
-    for p in (f"encoder.transformer_layers.{n}" for n in range(ENCODER)):
-        z = norm(f"{p}.input_layernorm", x)
-        x = feed(p, x + look(f"{p}.self_attn", z, z))
-    x = norm("encoder.layer_norm", x)
-    y = placed(W["tgt_emb.embeddings.weight"][[2, *tgt]])
-    for p in (f"decoder.transformer_layers.{n}" for n in range(DECODER)):
-        z = norm(f"{p}.input_layernorm", y)
-        y = y + look(f"{p}.self_attn", z, z, causal=True)
-        y = feed(p, y + look(f"{p}.context_attn", norm(f"{p}.precontext_layernorm", y), x))
-    y = norm("decoder.layer_norm", y)
-    return np.log(softmax(to("generator", y)))
-
-
 @cache
 def vocabulary() -> tuple[str, ...]:
     """One for both sides, as OPUS-MT has it, with the label of a language and signs that YAML must quote."""
@@ -224,13 +143,8 @@ def vocabulary() -> tuple[str, ...]:
     return tuple(dict.fromkeys([*found[0], ">>deu<<", ": ", 'say "\\"', "<pad>", *found[1]]))
 
 
-def written(maker: str, folder: Path, **changes: Any) -> tuple[list[str], Arrays]:
-    if maker == "marian":
-        names = [*MARIAN_HEAD, *vocabulary()]
-        weights = marian_weights(len(names))
-        write_marian(folder, names, weights, **changes)
-    else:
-        names = [*EOLE_HEAD, *vocabulary()]
-        weights = eole_weights(len(names), bias=bool(changes.pop("bias", True)))
-        write_eole(folder, names, weights, **changes)
+def written(folder: Path, **changes: Any) -> tuple[list[str], Arrays]:
+    names = [*MARIAN_HEAD, *vocabulary()]
+    weights = marian_weights(len(names))
+    write_marian(folder, names, weights, **changes)
     return names, weights

@@ -30,7 +30,7 @@ VERBS = {
     "score": "measure a model, or compare two",
     "show": "draw what happens inside a model: attention, beam tree, saliency, gates",
     "export": "write a model for another engine and verify its outputs",
-    "import": "convert a Marian or Eole model to a model folder",
+    "import": "convert a Marian (OPUS-MT) model to a model folder",
     "trim": "remove the sub-words that a model does not need",
     "new": "create a folder with an example task",
     "info": "describe a model; list settings and presets",

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from dragoman.config.load import validate
 from dragoman.config.root import Config
 from dragoman.errors import ConfigError, ModelError, UsageError
-from dragoman.importing.eole import read_eole
 from dragoman.importing.files import refusal
 from dragoman.importing.foreign_model import UNKNOWN_DATA, ForeignModel
 from dragoman.importing.marian import read_marian
@@ -68,16 +67,12 @@ def read(path: Path) -> ForeignModel:
         raise ModelError(
             "There is no such model.",
             where=str(path),
-            expected="a folder with a Marian or Eole model, or an .npz file",
+            expected="a folder with a Marian model, or an .npz file",
             hint="Check the spelling of the path.",
         )
     if path.suffix == ".npz" or (path.is_dir() and any(path.glob("*.npz"))):
         return read_marian(path)
-    if path.is_dir() and (path / "vocab.json").is_file() and any(path.glob("*.safetensors")):
-        return read_eole(path)
     programs = [f for f in ([path] if path.is_file() else sorted(path.iterdir())) if f.suffix in PROGRAMS]
     if programs:
         raise refusal([f"{programs[0].name} is a pickle, which can run code and is never loaded"], str(path))
-    raise refusal(
-        ["it has neither an .npz of Marian nor config.json, vocab.json and .safetensors of Eole"], str(path)
-    )
+    raise refusal(["it has no .npz of Marian"], str(path))

@@ -1,4 +1,4 @@
-"""`dragoman import`: convert a Marian or Eole model to a model folder."""
+"""`dragoman import`: convert a Marian model to a model folder."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from dragoman.cli.terminal import say, talk
 from dragoman.errors import needs_extra
 
 HELP = """\
-Convert a Marian (OPUS-MT) or Eole Transformer, with its SentencePiece models, to a model folder.
+Convert a Marian (OPUS-MT) Transformer, with its SentencePiece models, to a model folder.
 No code in it is ever run; features that Dragoman does not support are refused by name.
 
-  dragoman import opus-mt-en-de -o en-de       a folder with an .npz, *vocab.yml and *.spm
-  dragoman import eole-en-de -o en-de          one with config.json, vocab.json, .safetensors and *.model"""
+  dragoman import opus-mt-en-de -o en-de       a folder with an .npz, *vocab.yml and *.spm"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
