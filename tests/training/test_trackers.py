@@ -1,7 +1,8 @@
-"""MLflow and Weights & Biases as they are installed, and a tracker that fails."""
+"""TensorBoard and Weights & Biases as they are installed, and a tracker that fails."""
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from dragoman.errors import MissingExtra, UsageError
 from dragoman.training.trackers.build import open_tracker
 from dragoman.training.trackers.tracker import Tracker, settings
 
-CONFIG = load(None, ["training.lr=0.25", "data.train=secret.tsv"])
+SECRETS = ["data.train=secret.tsv", "training.init_from=secret/model"]
+CONFIG = load(None, ["training.lr=0.25", *SECRETS])
 
 
 def step(number: int) -> dict[str, Any]:
@@ -33,38 +35,42 @@ def silent(line: str) -> None:
     raise AssertionError(line)
 
 
-@pytest.mark.filterwarnings("ignore")  # of MLflow's own
-def test_mlflow_has_one_run_of_two_sittings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tracking = pytest.importorskip("mlflow.tracking")
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", (tmp_path / "mlruns").as_uri())
-    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
-    told(open_tracker("mlflow", tmp_path, CONFIG, silent), 1, 70)  # more than wait for one call
-    told(open_tracker("mlflow", tmp_path, CONFIG, silent), 71, 80)
-    client = tracking.MlflowClient()
-    [run] = client.search_runs([client.get_experiment_by_name("dragoman").experiment_id])
-    losses = client.get_metric_history(run.info.run_id, "train/loss")
-    assert sorted(one.step for one in losses) == list(range(1, 81))
-    assert run.data.metrics["valid/chrf"] == 40.0
-    assert run.data.metrics["train/tokens_per_second"] == 200.0
-    assert run.data.params["training.lr"] == "0.25"
-    assert run.info.status == "FINISHED"
+def test_tensorboard_has_one_curve_of_two_sittings(tmp_path: Path) -> None:
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    told(open_tracker("tensorboard", tmp_path, CONFIG, silent), 1, 7)
+    told(open_tracker("tensorboard", tmp_path, CONFIG, silent), 6, 9)  # it was killed after a checkpoint at 5
+    found = accumulator.EventAccumulator(str(tmp_path / "tensorboard")).Reload()
+    assert sorted(one.step for one in found.Scalars("train/loss")) == list(range(1, 10))
+    assert found.Scalars("valid/chrf")[-1].value == 40.0
 
 
-def test_weights_and_biases_keeps_a_run_in_its_folder(
+def test_weights_and_biases_keeps_a_run_in_its_folder_and_nothing_of_the_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wandb = pytest.importorskip("wandb")
     monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setattr("socket.gethostname", lambda: "host-of-mine")
+    monkeypatch.chdir(tmp_path)
+    git = ["git", "-c", "user.name=me", "-c", "user.email=me@example.org"]
+    subprocess.run([*git, "init", "--quiet"], check=True)
+    subprocess.run([*git, "commit", "--quiet", "--allow-empty", "-m", "first"], check=True)
+    subprocess.run([*git, "remote", "add", "origin", "https://example.org/repository.git"], check=True)
     told(open_tracker("wandb", tmp_path, CONFIG, silent), 1, 3)
+    told(open_tracker("wandb", tmp_path, CONFIG, silent), 4, 5)
     wandb.teardown()  # its own process writes the file, and may not be done
-    [file] = (tmp_path / "wandb").glob("offline-run-*/*.wandb")
-    written = file.read_bytes()
+    first, second = sorted(
+        (tmp_path / "wandb").glob("offline-run-*/*.wandb"), key=lambda file: file.stat().st_mtime
+    )
+    assert first.name == second.name  # the ID of the run, by which its server joins them
+    written = first.read_bytes()
     assert b"valid/chrf" in written
     assert b"training.lr" in written
-    assert b"secret.tsv" not in written
+    for private in ("secret", "host-of-mine", "repository", str(tmp_path), "memory_percent", "numpy"):
+        assert private.encode() not in written
+    assert not list((tmp_path / "wandb").rglob("requirements.txt"))
 
 
-def test_what_the_data_is_called_is_not_told() -> None:
+def test_what_the_files_are_called_is_not_told() -> None:
     found = settings(CONFIG)
     assert found["training.lr"] == 0.25
     assert not any(name.startswith("data.") or "secret" in str(value) for name, value in found.items())
@@ -85,7 +91,7 @@ def test_a_tracker_that_fails_says_so_once_and_the_run_goes_on(tmp_path: Path) -
     assert said == ["Failing is disabled for the rest of this run: no route to host"]
 
 
-@pytest.mark.parametrize(("name", "module"), [("mlflow", "mlflow.tracking"), ("wandb", "wandb")])
+@pytest.mark.parametrize(("name", "module"), [("tensorboard", "torch.utils.tensorboard"), ("wandb", "wandb")])
 def test_what_is_missing_is_named(
     name: str, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,12 +102,13 @@ def test_what_is_missing_is_named(
     assert caught.value.hint == f'pip install "dragoman[{name}]"'
 
 
-@pytest.mark.filterwarnings("ignore")  # of MLflow's own
 def test_a_tracker_that_cannot_be_set_up_is_refused_before_training(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("mlflow.tracking")
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", "nosuch://server")
-    with pytest.raises(UsageError, match=r"MLflow cannot be used: .*nosuch") as caught:
-        open_tracker("mlflow", tmp_path, CONFIG, silent)
-    assert caught.value.hint.endswith("or leave --mlflow out.")
+    def fail(*_: object) -> None:
+        raise ValueError("no such server: nosuch")
+
+    monkeypatch.setattr("dragoman.training.trackers.tensorboard.TensorBoard.__init__", fail)
+    with pytest.raises(UsageError, match="TensorBoard cannot be used: no such server: nosuch") as caught:
+        open_tracker("tensorboard", tmp_path, CONFIG, silent)
+    assert caught.value.hint.endswith("or leave --tensorboard out.")

@@ -30,7 +30,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--plan", action="store_true", help="show the plan and stop")
     add("--force", action="store_true", help="discard an existing run and start over")
     add("--tensorboard", action="store_true", help="also write DIR/tensorboard")
-    add("--mlflow", action="store_true", help="also log to MLflow, set up by MLFLOW_TRACKING_URI")
     add("--wandb", action="store_true", help="also log to Weights & Biases, set up by WANDB_… variables")
     add("--json", action="store_true", help="write the events to stdout, one JSON object per line")
 

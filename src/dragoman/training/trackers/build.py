@@ -10,7 +10,7 @@ from dragoman.errors import MissingExtra, UsageError
 from dragoman.training.trackers.tracker import Say, Tracker, first_line
 
 # Options of `dragoman train`, extras of the package and modules next to this one; each needs its own package.
-TRACKERS = {"tensorboard": "TensorBoard", "mlflow": "MLflow", "wandb": "WeightsAndBiases"}
+TRACKERS = {"tensorboard": "TensorBoard", "wandb": "WeightsAndBiases"}
 
 
 def open_tracker(name: str, out: Path, config: Config, say: Say) -> Tracker:

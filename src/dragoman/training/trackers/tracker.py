@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,8 +15,7 @@ Say = Callable[[str], None]
 
 STEP: tuple[Literal["loss", "nll", "lr", "norm"], ...] = ("loss", "nll", "lr", "norm")
 VALID: tuple[Metric | Literal["loss"], ...] = ("loss", *METRICS)
-KNOWN = "trackers.json"  # in the run's folder: the ID of the run in each tracker
-PROJECT = "dragoman"
+PATHS = ("file", "init_from")  # settings that name files of the user
 
 
 class Tracker:
@@ -59,21 +56,12 @@ class Tracker:
     def close(self) -> None:
         raise NotImplementedError
 
-    def known(self) -> dict[str, str]:
-        with suppress(OSError, ValueError):
-            return dict(json.loads((self.out / KNOWN).read_text(encoding="utf-8")))
-        return {}
-
-    def remember(self, number: str) -> None:
-        names = {**self.known(), type(self).__name__: number}
-        (self.out / KNOWN).write_text(json.dumps(names), encoding="utf-8")
-
 
 def first_line(error: Exception) -> str:
     return (str(error) or type(error).__name__).split("\n")[0][:300]
 
 
 def settings(config: Config) -> dict[str, Any]:
-    """Return settings by their names on the command line, without those of the data, which may be private."""
+    """Return settings by their names on the command line, without those that name private files."""
     tables = config.model_dump(mode="json", include={"text", "model", "training", "search"})
-    return {".".join(path): value for path, value in leaves(tables)}
+    return {".".join(path): value for path, value in leaves(tables) if path[-1] not in PATHS}

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import wandb
 
 from dragoman.config.root import Config
-from dragoman.training.trackers.tracker import PROJECT, Say, Tracker, settings
+from dragoman.training.trackers.tracker import Say, Tracker, settings
+
+# By default wandb also sends the commit and remote of a repository around, the command line, the name and the
+# hardware of the machine, its load, and every installed package.
+NOTHING_ELSE = {
+    "disable_git": True,
+    "save_code": False,
+    "x_disable_meta": True,
+    "x_disable_stats": True,
+    "x_save_requirements": False,
+    "host": "",
+    "console": "off",
+    "silent": True,
+}
 
 
 class WeightsAndBiases(Tracker):
@@ -23,17 +37,22 @@ class WeightsAndBiases(Tracker):
         self._run: Any = None
 
     def begin(self, step: int) -> None:
-        number = self.known().get(type(self).__name__) if step else None
+        known = self.out / "wandb" / "id.txt"  # of the run that a resumed one continues
+        id = None
+        if step:
+            with suppress(OSError):
+                id = known.read_text(encoding="utf-8")
         self._run = wandb.init(
-            project=os.environ.get("WANDB_PROJECT") or PROJECT,
+            project=os.environ.get("WANDB_PROJECT") or "dragoman",
             name=self.out.absolute().name,
-            id=number,
-            resume="allow" if number else None,
+            id=id,
+            resume="allow" if id else None,
             dir=str(self.out),
             config=settings(self.config),
-            settings=wandb.Settings(silent=True, console="off"),
+            settings=wandb.Settings(**NOTHING_ELSE),
         )
-        self.remember(self._run.id)
+        known.parent.mkdir(exist_ok=True)
+        known.write_text(self._run.id, encoding="utf-8")
 
     def write(self, numbers: dict[str, float], step: int) -> None:
         self._run.log(numbers, step=step)
