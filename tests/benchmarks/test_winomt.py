@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.errors import DataError
-from dragoman.metrics.winomt import (
+from winomt import (
     GENDER_OF,
     Gender,
     gender_at,
@@ -29,7 +28,7 @@ def test_a_line_is_read() -> None:
 
 @pytest.mark.parametrize("line", ["", "female\tx\ta\tb", "girl\t1\ta\tb", LINE + "\tmore"])
 def test_other_lines_are_refused(line: str) -> None:
-    with pytest.raises(DataError, match="not a sentence of WinoMT"):
+    with pytest.raises(ValueError, match="Not a sentence of WinoMT"):
         read_sentence(line)
 
 
