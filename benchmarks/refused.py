@@ -1,9 +1,9 @@
-"""What a stranger can do to a signed model folder: seconds and memory until each verb has refused it.
+"""What a stranger can do to a model folder: seconds and memory until each verb has refused it.
 
     python benchmarks/refused.py [FOLDER]
 
 The folders are those of tests/hostile/refused.py, and an archive whose members overlap. Each is given to
-`check`, `check --signed-by`, `run` and `load` (the archive to `import` besides), each time in a new process,
+`check`, `run` and `load` (the archive to `import` besides), each time in a new process,
 whose start counts. Each must name what is wrong in less than 2 s and 300 MB.
 """
 
@@ -71,13 +71,11 @@ def main() -> int:
 
 def cases(home: Path) -> Iterator[Case]:
     REFUSED.make_good(home)
-    driven(["check", str(home / "good"), "--sign", str(home / "key")])
     for number, trick in enumerate([*REFUSED.TRICKS, *REFUSED.IN_EXPORT]):
         folder = home / f"trick-{number}"
         shutil.copytree(home / "good" / "model", folder / "model", symlinks=True)
         trick.play(folder / "model", home / "other" / "model")
-        signed = ["check", str(folder), "--signed-by", str(home / "key.pub")]
-        yield Case(trick.name, trick.words, {**commands(folder), "signed-by": signed})
+        yield Case(trick.name, trick.words, commands(folder))
         shutil.rmtree(folder)
     archive = home / "archive"
     archive.mkdir()

@@ -6,8 +6,8 @@ Trains on Tatoeba within the budget, unless a model is given, translates the cha
 gender of each profession from its translation, which the model's own attention finds. The table has the
 accuracy, F₁ of men and of women and their difference, and the accuracy where the profession follows the
 stereotype (pro) and where it contradicts it (anti). The gender of a translated profession is read from its
-ending and its determiner, by a few rules that err where a determiner is ambiguous. Stanovsky et al. (2019) give
-59.4 % for Google and German, and 63.6 % for French; their word aligner and morphology are others.
+ending and its determiner, by a few rules that err where a determiner is ambiguous. Stanovsky et al. (2019)
+give 59.4 % for Google and German, and 63.6 % for French; their word aligner and morphology are others.
 """
 
 from __future__ import annotations

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 from dragoman.errors import ModelError
 
 MANIFEST = "MANIFEST.json"
-SIGNATURE = f"{MANIFEST}.sig"
 FORMAT = 1
 # Maximum bytes of a file by its name or suffix, checked before parsing; other files must fit into memory.
 LARGEST = {MANIFEST: 1 << 20, ".toml": 1 << 20, ".md": 1 << 24, ".json": 1 << 25, ".model": 1 << 26}
@@ -104,7 +103,7 @@ class Manifest:
         """
         for name, status in self._entries("", apart):
             self._refuse_other_kinds(name, status.st_mode)
-            if name not in (MANIFEST, SIGNATURE) and name not in self.files:
+            if name != MANIFEST and name not in self.files:
                 raise self._unknown(name)
             if name in self.files and status.st_size != self.files[name].bytes:
                 raise self._resized(name, status.st_size)

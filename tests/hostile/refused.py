@@ -12,7 +12,6 @@ import os
 import random
 import shutil
 import struct
-import subprocess
 import tomllib
 import zipfile
 from collections.abc import Callable
@@ -33,12 +32,10 @@ class Trick(NamedTuple):
 
 
 def make_good(home: Path) -> None:
-    """home/good, signed with home/key, and home/other, each with an export."""
+    """home/good and home/other, each with an export."""
     for name in ("good", "other"):
         (home / name).mkdir(parents=True)
         exported_folder(home / name / "model", babbles=name == "other")
-    command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(home / "key")]
-    subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
 
 
 def remade(folder: Path) -> None:

@@ -16,7 +16,7 @@ from dragoman.config.paths import from_folder
 from dragoman.config.root import Config
 from dragoman.durable import new_folder
 from dragoman.errors import ModelError, UsageError
-from dragoman.manifest import MANIFEST, SIGNATURE
+from dragoman.manifest import MANIFEST
 from dragoman.models.builders.network import new_model
 from dragoman.models.calibration import FILE as CALIBRATION
 from dragoman.models.calibration import Calibration, read_calibration, write_calibration
@@ -111,9 +111,9 @@ def add_calibration(folder: Path, calibration: Calibration) -> None:
     """Replace the calibration of a model folder atomically."""
 
     def outdated(directory: str, names: list[str]) -> set[str]:
-        """Return the files not to copy: the manifest and its signature, but not those of an export."""
+        """Return the files not to copy: the manifest, but not that of an export."""
         hidden = {name for name in names if name.startswith(".")}
-        return {MANIFEST, SIGNATURE, *hidden} if Path(directory) == folder else set()
+        return {MANIFEST, *hidden} if Path(directory) == folder else set()
 
     with new_folder(folder) as new:
         open_folder(folder)

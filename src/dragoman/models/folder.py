@@ -13,7 +13,7 @@ from dragoman.config.load import load_written
 from dragoman.config.model import ModelConfig
 from dragoman.config.parameters import largest_table, least_parameters
 from dragoman.errors import ModelError
-from dragoman.manifest import MANIFEST, Manifest
+from dragoman.manifest import Manifest
 from dragoman.models.header import MAX_HEADER_BYTES
 
 WEIGHTS, SETTINGS, TEXT, CARD, PROOF = "weights.safetensors", "settings.toml", "text", "card.md", "proof.json"
@@ -73,14 +73,8 @@ def exports(folder: Path) -> list[str]:
 
 
 def packages(folder: Path) -> list[str]:
-    """Return the names of the Argos packages in a folder, and of their signatures."""
-    return sorted(file.name for file in folder.iterdir() if PACKAGE in file.suffixes)
-
-
-def signable(folder: Path) -> list[Path]:
-    """Return all files that need a signature, so that everything that can be run is signed."""
-    manifests = [folder / MANIFEST, *(folder / name / MANIFEST for name in exports(folder))]
-    return [*manifests, *(folder / name for name in packages(folder) if name.endswith(PACKAGE))]
+    """Return the names of the Argos packages in a folder."""
+    return sorted(file.name for file in folder.iterdir() if file.suffix == PACKAGE)
 
 
 def made_from(export: Manifest) -> str:

@@ -119,16 +119,11 @@ def test_an_export_without_its_engine_asks_for_the_engine_and_not_for_torch(fold
     assert "dragoman[train]" not in done.stderr
 
 
-@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="OpenSSH is not installed")
 def test_who_receives_a_model_can_verify_it_without_torch(folder: Path, tmp_path: Path) -> None:
-    model, key = Path(shutil.copytree(folder, tmp_path / "model")), tmp_path / "key"
-    make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)]
-    subprocess.run(make, check=True, stdin=subprocess.DEVNULL)
-    assert without_torch(MAIN, "check", str(model), "--sign", str(key)).returncode == 0
-    done = without_torch(MAIN, "check", str(model), "--signed-by", f"{key}.pub", "--json")
+    model = Path(shutil.copytree(folder, tmp_path / "model"))
+    done = without_torch(MAIN, "check", str(model), "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert 'Good "dragoman" signature' in found["signature"]
     assert "comparing their shapes needs PyTorch" in found["weights"]
     weights = load_file(model / "weights.safetensors")
     weights["head.b"][5] = float("nan")

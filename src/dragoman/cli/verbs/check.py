@@ -27,8 +27,6 @@ Without files, describe this machine; for a model folder, verify every file.
   dragoman check pairs.tsv --hold-out 1000 -o data      writes train, valid and test without overlap
   dragoman check dates                                  a folder with a dragoman.toml
   dragoman check en-de                                  a model folder: every file of it
-  dragoman check en-de --sign ~/.ssh/id_ed25519         verify and sign it
-  dragoman check en-de --signed-by maker.pub            require this signer
 """
 
 
@@ -56,8 +54,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--hold-out", type=int, metavar="N", help="write N valid and N test pairs, and the rest, to -o")
     add("-o", "--output", metavar="DIR", help="output folder of --hold-out")
     add("--seed", type=int, default=1, metavar="N", help="random seed of --hold-out")
-    add("--sign", type=Path, metavar="KEY", help="models only: sign it with an OpenSSH private key")
-    add("--signed-by", type=Path, metavar="KEYS", help="models only: require a signature by this public key")
     add("--json", action="store_true", help="print the report as JSON, one line per corpus")
 
 
@@ -69,9 +65,8 @@ def run(args: argparse.Namespace) -> int:
             hint="dragoman check train.en train.de --hold-out 1000 -o data",
         )
     if args.files and is_model(args.files):
-        show_model(args)
+        show_model(args.files[0], args.json)
         return 0
-    refuse_keys(args)
     if not args.files:
         show_machine(args.json)
         return 0
@@ -173,48 +168,17 @@ def is_model(files: Sequence[str]) -> bool:
     return False
 
 
-def refuse_keys(args: argparse.Namespace) -> None:
-    if args.sign or args.signed_by:
-        raise UsageError(
-            "Only a model can be signed.",
-            where=" ".join(args.files) or "the command line",
-            expected="a model folder",
-            hint="dragoman check MODEL --signed-by KEY.pub",
-        )
-
-
-def show_model(args: argparse.Namespace) -> None:
+def show_model(path: str, as_json: bool) -> None:
     from dragoman.cli.verbs.info import next_command
     from dragoman.inference.verify import verify_model
 
-    path = args.files[0]
-    found = verify_model(path) | signature(path, args)
-    if args.json:
+    found = verify_model(path)
+    if as_json:
         say(json.dumps(found))
     else:
         for name, facts in found.items():
             say(f"{name:<10} {facts}")
     talk(f"Every file is intact. Next: {next_command(path)}")
-
-
-def signature(path: str, args: argparse.Namespace) -> dict[str, str]:
-    """Sign the model, or return what is known of its signature; its files were verified before."""
-    from dragoman.inference.find_model import find_model
-    from dragoman.models.folder import signable
-    from dragoman.signature import sign, signature_of, verify_signatures
-
-    folder = find_model(path)
-    files = signable(folder)
-    if args.sign:
-        return {"signature": f"written to {', '.join(map(str, sign(files, args.sign)))}"}
-    if args.signed_by:
-        return {"signature": verify_signatures(files, args.signed_by)}
-    signed = [file for file in files if signature_of(file).is_file()]
-    if not signed:
-        return {}
-    bare = ", ".join(str(file.relative_to(folder)) for file in files if file not in signed)
-    state = "present but not verified; --signed-by KEY.pub verifies the signer"
-    return {"signature": state + (f". Not signed: {bare}" if bare else "")}
 
 
 def show_machine(as_json: bool) -> None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from dragoman.cli.format import format_bytes
 from dragoman.cli.terminal import say, talk
 from dragoman.errors import UsageError, needs_extra
-from dragoman.manifest import SIGNATURE
 
 if TYPE_CHECKING:
     from dragoman.export.ct2 import Exported
@@ -60,9 +59,6 @@ def run(args: argparse.Namespace) -> int:
         else:
             for line in lines(exported, args.quantization):
                 say(line)
-        if (exported.path.parent / SIGNATURE).is_file():
-            model = exported.path.parent
-            talk(f"The model is signed, but this export is not: dragoman check {model} --sign KEY")
     if args.to == "argos":
         talk(f"Next: argostranslate.package.install_from_path({str(exported.path)!r}) in Python")
     elif args.to == "onnx":

@@ -265,19 +265,15 @@ def outputs_of(
 def calibrate_model(model: str, test: TestSet) -> None:
     from dragoman.data.pair import Pair
     from dragoman.inference.quality.confidence import calibrate
-    from dragoman.manifest import SIGNATURE
     from dragoman.models.bundle import add_calibration
 
     loaded = load_model(model, "torch")
     sides = zip(test.sources, test.references, strict=True)
     pairs = [Pair(src, tgt, line) for line, (src, tgt) in enumerate(sides, start=1)]
     learned = calibrate(loaded.translator, pairs)
-    was_signed = (loaded.folder / SIGNATURE).is_file()
     add_calibration(loaded.folder, learned)
     before, after = learned.error
     talk(f"Calibrated on {learned.sentences:,} pairs: token ECE {before:.3f} before, {after:.3f} after.")
-    if was_signed:
-        talk(f"The folder was signed and has changed. Sign it again: dragoman check {model} --sign KEY")
 
 
 def next_command(model: str | None, files: Sequence[str], args: argparse.Namespace) -> str:
