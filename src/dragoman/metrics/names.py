@@ -10,10 +10,10 @@ from dragoman.spelling import closest, did_you_mean
 TITLES = {
     "bleu": "BLEU",
     "chrf": "chrF",
-    "ter": "TER",
     "exact_match": "exact match",
     "wer": "WER",
     "cer": "CER",
+    "ter": "TER",
     "rouge_1": "ROUGE-1",
     "rouge_2": "ROUGE-2",
     "rouge_l": "ROUGE-L",
@@ -34,7 +34,7 @@ OTHER_TITLES = {
     "intent": "intent",
 }
 ALL_TITLES = {**TITLES, **OTHER_TITLES}
-USUAL = ("bleu", "chrf", "ter", "exact_match", "wer", "cer")
+USUAL = ("bleu", "chrf", "exact_match", "wer", "cer")
 GROUPS = {"rouge": ("rouge_1", "rouge_2", "rouge_l")}
 ERRORS = ("ter", "wer", "cer")  # better when lower
 PERCENT = ("exact_match", "wer", "cer", "accuracy", "tag_accuracy", "intent")

@@ -67,7 +67,7 @@ def values(
 
 
 def signatures(*, lowercase: bool = False) -> dict[str, str]:
-    """Return the sacreBLEU signatures of `values`. They are available only after scoring."""
+    """Return the signatures of sacreBLEU's metrics. They are available only after scoring."""
     found = {}
     for name, make in BY_SACREBLEU.items():
         metric = make(lowercase=lowercase)

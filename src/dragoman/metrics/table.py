@@ -7,7 +7,7 @@ from functools import partial
 
 from sacrebleu.metrics.base import Metric
 
-from dragoman.metrics import bleu, chrf
+from dragoman.metrics import bleu, chrf, ter
 from dragoman.metrics.confusion import macro_f1
 from dragoman.metrics.error_rates import cer, wer
 from dragoman.metrics.exact_match import exact_match
@@ -17,14 +17,16 @@ from dragoman.metrics.napoles_gleu import napoles_gleu
 from dragoman.metrics.rouge import rouge_1, rouge_2, rouge_l
 from dragoman.metrics.span_f1 import span_f1
 from dragoman.metrics.tags import tag_accuracy
-from dragoman.metrics.ter import ter
 
 Measure = Callable[..., Measured]  # of the outputs and one or more references
 
-BY_SACREBLEU: dict[str, Callable[..., Metric]] = {"bleu": bleu.metric, "chrf": chrf.metric}
+BY_SACREBLEU: dict[str, Callable[..., Metric]] = {
+    "bleu": bleu.metric,
+    "chrf": chrf.metric,
+    "ter": ter.metric,
+}
 
 MEASURES: dict[str, Measure] = {
-    "ter": ter,
     "exact_match": exact_match,
     "wer": wer,
     "cer": cer,
