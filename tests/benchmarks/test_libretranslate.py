@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.export.sentence_splitter import CHARACTERS, LEAST, weights
+from dragoman.export.argos import SPLITTER
 from hostile.folders import good_folder
 from libretranslate import sentences
 
@@ -20,11 +22,22 @@ SCRIPT = Path(__file__).parents[2] / "benchmarks" / "libretranslate.py"
 LINES = "The man rides. Two dogs run!\nthe bicycle\nA_man\n"
 
 
-@given(st.text("aé ." + "".join(CHARACTERS.values()), max_size=30))
-def test_lines_are_cut_where_the_splitter_of_a_package_cuts_them(line: str) -> None:
-    kinds = np.array([[character in CHARACTERS[kind] for kind in range(4)] for character in line], float)
-    padded = np.pad(kinds.reshape(-1, 4), ((1, 1), (0, 0)))
-    ends = [i + 1 for i in range(len(line)) if (weights()[2].T * padded[i : i + 3]).sum() > LEAST]
+@pytest.fixture(scope="module")
+def splitter() -> Any:
+    onnxruntime = pytest.importorskip("onnxruntime")
+    return onnxruntime.InferenceSession(SPLITTER)
+
+
+@given(line=st.text("aé ." + "!?…\"'”’»)]。！？", max_size=30))
+def test_lines_are_cut_where_the_splitter_of_a_package_cuts_them(splitter: Any, line: str) -> None:
+    facts = json.loads(splitter.get_modelmeta().custom_metadata_map["vocab"])["_unit2id"]
+    ids = np.array([[facts.get(character, facts["<UNK>"]) for character in line]], np.int64)
+    (scores,) = (
+        splitter.run(["out"], {"units": ids, "features": np.zeros((1, len(line), 0), np.float32)})
+        if line
+        else ([[]],)
+    )
+    ends = [place + 1 for place, score in enumerate(scores[0]) if np.argmax(score) == 2]
     parts = [line[start:end].strip() for start, end in zip([0, *ends], [*ends, len(line)], strict=True)]
     assert sentences(line) == [part for part in parts if part]
 

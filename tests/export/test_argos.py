@@ -5,24 +5,23 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import runpy
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
-import numpy as np
+import ctranslate2
 import pytest
+import sentencepiece
 
-from dragoman.config.search import SearchConfig
 from dragoman.errors import ModelError
 from dragoman.export import ct2 as exporting
-from dragoman.export.argos import Language, export_argos
+from dragoman.export.argos import SPLITTER, Language, export_argos
 from dragoman.export.ct2 import Exported
 from dragoman.export.probe_sentences import Sentences
-from dragoman.export.sentence_splitter import CHARACTERS, CLOSER, FULL, LEAST, MARK, SPACE, weights
-from dragoman.inference.runtimes.ct2 import CTranslate2Engine
-from dragoman.models.bundle import load_bundle
 from hostile.folders import good_folder
+from support.pages import ROOT
 from support.tiny_bundle import tiny_folder
 
 ENGLISH, GERMAN = Language("en", "English"), Language("de", "Deutsch (Öffentlich)")
@@ -80,28 +79,25 @@ def test_text_that_argos_cannot_cut_is_refused(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.argosmodel"))
 
 
-def ends(text: str) -> list[str]:
-    """The sentences that the splitter's weights find, with the window written out."""
-    kinds = np.array([[character in CHARACTERS[kind] for kind in range(4)] for character in text], float)
-    padded = np.pad(kinds, ((1, 1), (0, 0)))
-    score = [float((weights()[2].T * padded[i : i + 3]).sum()) for i in range(len(text))]
-    found, start = [], 0
-    for i, value in enumerate(score):
-        if value > LEAST or i == len(text) - 1:
-            found.append(text[start : i + 1].strip())
-            start = i + 1
-    return found
+def test_the_splitter_is_what_its_script_makes() -> None:
+    pytest.importorskip("onnx")
+    script = ROOT / "scripts" / "make_sentence_splitter.py"
+    assert SPLITTER.read_bytes() == runpy.run_path(str(script))["splitter"]()
 
 
-def test_the_rule_of_the_splitter() -> None:
-    assert ends("Hello world. The cat ran! 3.14 is pi. 猫。犬。") == [
-        "Hello world.", "The cat ran!", "3.14 is pi.", "猫。", "犬。",
-    ]  # fmt: skip
-    assert ends('He said "No." Then… nothing (at all). So') == [
-        'He said "No."', "Then…", "nothing (at all).", "So",
-    ]  # fmt: skip
-    assert ends("a.b ... c") == ["a.b ...", "c"]
-    assert (SPACE, MARK, CLOSER, FULL) == (0, 1, 2, 3)
+@pytest.mark.filterwarnings("ignore:Specified provider")  # it looks for a GPU
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["Hello world.", "The cat ran!", "3.14 is pi.", "猫。", "犬。"],
+        ['He said "No."', "Then…", "nothing (at all).", "So"],
+        ["a.b ...", "c"],
+    ],
+)
+def test_minisbd_cuts_a_text_where_a_sentence_ends(sentences: list[str]) -> None:
+    minisbd = pytest.importorskip("minisbd")
+    text = " ".join(sentences).replace("。 ", "。")
+    assert minisbd.SBDetect(str(SPLITTER)).sentences(text) == sentences
 
 
 @pytest.mark.skipif(
@@ -125,11 +121,12 @@ def test_argos_answers_as_ctranslate2_does(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
-    bundle = load_bundle(tmp_path / "model")
-    engine = CTranslate2Engine(tmp_path / "packages" / "translate-en_de-1_0" / "model", bundle.text)
-    search = SearchConfig(size=4, length_penalty=0.2)
-    found = engine.search([bundle.text.src.encode(sentence) for sentence in SENTENCES], search)
-    tokens = [token for hypotheses in found for token in hypotheses[0].tokens]
+    installed = tmp_path / "packages" / "translate-en_de-1_0"
+    pieces = sentencepiece.SentencePieceProcessor(model_file=str(installed / "sentencepiece.model"))
+    translator = ctranslate2.Translator(str(installed / "model"), compute_type="float32")
+    cut = [pieces.encode(sentence, out_type=str) for sentence in SENTENCES]
+    found = translator.translate_batch(cut, beam_size=4, length_penalty=0.2, replace_unknowns=True)
+    text = pieces.decode([piece for result in found for piece in result.hypotheses[0]])
     assert answer["sentences"] == SENTENCES
     assert answer["readme"] == "A model to be damaged.\n"
-    assert answer["text"] == bundle.text.tgt.decode(tokens).replace("_", " ")
+    assert answer["text"] == text.replace("_", " ")

@@ -7,6 +7,7 @@ splitter, and the model card as README.md. Argos has its own search settings (be
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 import zipfile
 from pathlib import Path
@@ -16,12 +17,12 @@ from dragoman.durable import sync
 from dragoman.errors import ModelError
 from dragoman.export.ct2 import Exported, fill_proven
 from dragoman.export.ct2_spec import Quantization, refuse
-from dragoman.export.sentence_splitter import splitter
 from dragoman.inference.find_model import find_model
 from dragoman.models.bundle import Bundle, load_bundle
 from dragoman.models.folder import CARD, PACKAGE, TEXT, open_folder
 
 WRITTEN_FOR = "1.9.0"  # the version of Argos whose format this is
+SPLITTER = Path(__file__).with_name("sentence_splitter.onnx")  # by scripts/make_sentence_splitter.py
 LONG_AGO = (1980, 1, 1, 0, 0, 0)  # timestamp of every file, for reproducible packages
 
 
@@ -52,7 +53,7 @@ def export_argos(
         (folder / "metadata.json").write_text(metadata(source, target, version), encoding="ascii")
         (folder / "sentencepiece.model").write_bytes(manifest.read(home / TEXT / "joint.model"))
         (folder / "minisbd").mkdir()
-        (folder / "minisbd" / "sentences.onnx").write_bytes(splitter())
+        shutil.copyfile(SPLITTER, folder / "minisbd" / "sentences.onnx")
         if CARD in manifest:
             (folder / "README.md").write_bytes(manifest.read(home / CARD))
         pack(folder, file)
