@@ -25,6 +25,11 @@ EVENTS = {
 }
 
 
+# What `ast.literal_eval`, by which numpy reads the head of an array, parses and never runs: running it would
+# be an "exec".
+PARSED = ("compile", "<unknown>")
+
+
 class Audit:
     """A hook of this process; it cannot be taken out again, only told not to listen."""
 
@@ -34,7 +39,7 @@ class Audit:
         sys.addaudithook(self._hear)
 
     def _hear(self, event: str, args: tuple[object, ...]) -> None:
-        if self.listens and event in EVENTS:
+        if self.listens and event in EVENTS and (event, *args[1:]) != PARSED:
             self.seen.append(f"{event} {args!r:.200}")
 
     @contextmanager

@@ -201,10 +201,12 @@ def test_series_of_numbers(tmp_path: Path):
         (np.array([[1.0, np.nan, 0.0]]), "a number is not finite"),
         (np.array([[1.0, -1e6, 0.0]]), "larger than 65,504"),
         (np.array([["a", "b", "c"]]), "not numbers"),
-        (np.array([[None, {}, []]], dtype=object), "pickled objects, which can run code"),
-        (b"\x93NUMPY", "not match|unknown header|not an"),
-        (b"PK\x03\x04", "not an .npy file"),
-        (b"", "not an .npy file"),
+        (np.array([[None, {}, []]], dtype=object), "Object arrays cannot be loaded"),
+        (b"\x93NUMPY", "reading magic string"),
+        (b"PK\x03\x04 a zip", "magic string is not correct"),
+        (b"", "reading magic string"),
+        (b"\x93NUMPY\x01\x00\x04\x00[[[[", "EOF in multi-line statement"),  # of Python's tokenizer
+        (b"\x93NUMPY\x01\x00\xff\xff" + b"[" * 65_535, "Header info length .* is large"),
     ],
 )
 def test_other_arrays_are_refused(tmp_path: Path, array: NDArray[np.generic] | bytes, why: str):
@@ -218,11 +220,12 @@ def test_other_arrays_are_refused(tmp_path: Path, array: NDArray[np.generic] | b
     assert caught.value.where == str(file)
 
 
-def test_a_huge_shape_is_not_allocated(tmp_path: Path):
+@pytest.mark.parametrize("steps", ["99999999", "9999999999", "9" * 30])
+def test_a_huge_shape_is_refused(tmp_path: Path, steps: str):
     file = tmp_path / "x.npy"
-    np.save(file, np.zeros((1, 3)))
-    file.write_bytes(file.read_bytes().replace(b"(1, 3), }         ", b"(9999999999, 3), }"))
-    with pytest.raises(DataError, match="do not match its shape"):
+    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({steps}, 3), }}\n".encode()
+    file.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + bytes(24))
+    with pytest.raises(DataError, match="This series of numbers cannot be read"):
         read_numbers(file, 3)
 
 

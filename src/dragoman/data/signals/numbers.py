@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from dragoman.data.readers.open_file import opened, readable
 from dragoman.errors import DataError
-from dragoman.npy import read_npy
 
 LARGEST_FILE = 1 << 28  # bytes
 LARGEST = float(np.finfo(np.float16).max)  # the token store holds numbers in 16 bits
@@ -23,9 +22,11 @@ def read_numbers(file: Path, features: int) -> NDArray[np.float32]:
         try:
             if size > LARGEST_FILE:
                 raise ValueError(f"it has more than {LARGEST_FILE:,} bytes")
-            found = read_npy(stream, size, "the file")
-        except ValueError as error:
-            raise unreadable(file, str(error), features) from None
+            found = np.lib.format.read_array(stream, allow_pickle=False)
+        except Exception as error:  # of the header, which numpy parses as a Python literal, or of memory
+            raise unreadable(file, str(error).partition("\n")[0], features) from None
+    if found.dtype.kind not in "fiu":
+        raise unreadable(file, f"it holds {found.dtype}, not numbers", features)
     series = found.reshape(-1, 1) if found.ndim == 1 else found
     if series.ndim != 2 or series.shape[1] != features or not len(series):
         raise unreadable(file, f"its shape is {found.shape}", features)
