@@ -32,7 +32,7 @@ def kinds_of_file() -> Iterator[Foreign]:
         yield Foreign(f"{file} is a folder", lambda f, file=file: as_folder(f / file))
         yield Foreign(f"{file} is 3 GB of nothing", lambda f, file=file: os.truncate(f / file, 3 << 30))
         for name, raw in BYTES.items():
-            if (file, name) not in ((DECODER, "empty"), (DECODER, "a bracket")):  # which say nothing
+            if (file, name) != (DECODER, "empty"):  # which says nothing
                 yield Foreign(f"{file} is {name}", lambda f, file=file, raw=raw: put(f / file, raw))
 
 
@@ -138,10 +138,24 @@ def lists() -> Iterator[Foreign]:
         "three models": "models:\n" + "  - opus.npz\n" * 3,
         "models that are not there": "models:\n  - ../../etc/passwd",
         "vocabularies that are not there": "vocabs:\n  - gone.yml",
+        "many models": "models:\n" + "  - a\n" * 10_000,
         "a million models": "models:\n" + "  - a\n" * 170_000,
+        "a list of lists": "models: " + "[" * 900 + "]" * 900,
+        "code": "models: !!python/object/apply:os.mkdir [boom]",
+        "an alias": "models: &a [opus.npz]\nvocabs: *a",
+        "aliases that make gigabytes": bomb("[{}]"),
+        "merges that make gigabytes": bomb("{{<<: [{}]}}"),
+        "two documents": "models: [a]\n---\nmodels: [b]",
     }
     for name, text in texts.items():
         yield Foreign(f"decoder.yml with {name}", lambda f, text=text: put(f / DECODER, text.encode()))
+
+
+def bomb(form: str) -> str:
+    """Lines of which each holds the one before nine times: nine to the power of ten in all."""
+    lines = ["models: &a0 " + form.format("{k: v}" if "<<" in form else "lol")]
+    lines += [f"x{n}: &a{n} " + form.format(", ".join([f"*a{n - 1}"] * 9)) for n in range(1, 11)]
+    return "\n".join(lines)
 
 
 def shapes() -> Iterator[Foreign]:
@@ -168,6 +182,11 @@ def vocabularies() -> Iterator[Foreign]:
         "an id of 5,000 digits": b'"</s>": ' + b"9" * 5000,
         "no ids": b"</s>\n<unk>\n",
         "no </s>": b'"a": 0\n"<unk>": 1\n',
+        "an id that is no number": b"</s>: a\n<unk>: 1\n",
+        "a list": b"- </s>\n- <unk>\n",
+        "lists": b"- " * 100_000,
+        "an alias": b"</s>: &a 0\n<unk>: *a\n",
+        "a control character": b"</s>: 0\n<unk>: 1\n\x01: 2\n",
     }
     for name, raw in lines.items():
         yield Foreign(f"vocabulary with {name}", lambda f, raw=raw: put(f / VOCAB, raw))

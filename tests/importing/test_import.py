@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import pickle
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from dragoman.data.collate import collate
 from dragoman.errors import ModelError, UsageError
 from dragoman.export.ct2 import export_ct2
 from dragoman.importing.import_model import import_model
+from dragoman.importing.marian import vocabulary as vocabulary_of
 from dragoman.importing.npz import read_npz
 from dragoman.inference.model import load
 from dragoman.models.bundle import Bundle, load_bundle
@@ -82,6 +85,25 @@ def test_an_imported_model_runs_is_checked_and_goes_on_to_ctranslate2() -> None:
     result = load("model")("the old man walks home", {"max_length": 9})
     assert isinstance(result.text, str)
     assert export_ct2("model", Path("ct2"), "float32").proof.worst_token < 1e-4
+
+
+def test_without_pyyaml_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    written(Path("opus"))
+    for name in ("import_model", "marian"):
+        monkeypatch.delitem(sys.modules, f"dragoman.importing.{name}")
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    done = drive("import", "opus", "-o", "model")
+    assert done.code == 2
+    assert 'pip install "dragoman[train,import]"' in done.err
+
+
+def test_words_of_a_vocabulary_stay_words() -> None:
+    """Unquoted, as Marian may write them, they would be of other types as YAML."""
+    lines = ["</s>", "<unk>", "no", "12:30", "1.5", "~", "=", "<<", "2001-01-01", "'no': '", "null"]
+    text = "".join(f"{line}: {id}\n" for id, line in enumerate(lines[:-2]))
+    text += f"{json.dumps(lines[-2])}: {len(lines) - 2}\n? null\n: {len(lines) - 1}\n"
+    Path("vocab.yml").write_text(text, encoding="utf-8")
+    assert vocabulary_of(Path("vocab.yml")) == lines
 
 
 def test_a_label_is_one_entry_and_text_gives_no_special() -> None:

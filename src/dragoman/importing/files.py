@@ -11,7 +11,7 @@ from typing import BinaryIO
 from dragoman.errors import ModelError
 from dragoman.manifest import physical_memory, without_waiting
 
-LARGEST_SETTINGS, LARGEST_VOCABULARY, LARGEST_PIECES = 1 << 20, 1 << 28, 1 << 26  # bytes
+LARGEST_SETTINGS, LARGEST_VOCABULARY, LARGEST_PIECES = 1 << 16, 1 << 24, 1 << 26  # bytes
 
 
 def opened(file: Path) -> BinaryIO:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+import yaml
 from torch import Tensor
 
-from dragoman.importing import marian_yaml as yml
 from dragoman.importing.files import LARGEST_SETTINGS, LARGEST_VOCABULARY, read_pieces, read_text, refusal
 from dragoman.importing.foreign_model import (
     LONGEST,
@@ -31,9 +32,12 @@ from dragoman.importing.npz import Arrays, read_npz
 from dragoman.text.specials import EOS, PAD, UNK
 from dragoman.text.tokenizers.external_sentencepiece import ExternalSentencePiece
 
+Settings = dict[str, Any]  # scalars and lists of scalars
+
 SETTINGS = "special:model.yml"
 SPECIALS = {PAD: "<pad>", UNK: "<unk>", EOS: "</s>"}
 EPSILON = 1e-6
+DEEPEST = 4  # lists within lists in settings
 SIZES = ("dim-emb", "enc-depth", "dec-depth", "transformer-heads", "transformer-dim-ffn")
 
 # Supported values of settings that may be absent.
@@ -102,11 +106,11 @@ def find(path: Path) -> Files:
     return Files(weights[0], (vocabularies[0], vocabularies[-1]), (pieces[0], pieces[-1]))
 
 
-def names(value: yml.Value) -> list[str]:
+def names(value: object) -> list[str]:
     return [Path(str(name)).name for name in value] if isinstance(value, list) else []
 
 
-def settings_of(arrays: Arrays, file: Path) -> dict[str, yml.Value]:
+def settings_of(arrays: Arrays, file: Path) -> Settings:
     if SETTINGS not in arrays:
         raise refusal([f"no settings in it ({SETTINGS})"], str(file))
     raw = arrays[SETTINGS].tobytes()
@@ -115,14 +119,36 @@ def settings_of(arrays: Arrays, file: Path) -> dict[str, yml.Value]:
     return parsed(raw.rstrip(b"\0").decode("utf-8", errors="replace"), f"{file}: {SETTINGS}")
 
 
-def parsed(text: str, where: str) -> dict[str, yml.Value]:
+def parsed(text: str, where: str) -> Settings:
+    """Return the top-level keys that have a scalar or a list of scalars."""
     try:
-        return yml.parse(text)
-    except ValueError as error:  # a number of thousands of digits, an invalid code point
-        raise refusal([f"settings that cannot be read ({str(error)[:80]})"], where) from None
+        refuse_bombs(text)
+        found = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError) as error:
+        raise refusal([f"settings that cannot be read ({first_line(error)})"], where) from None
+    table = found if isinstance(found, dict) else {}
+    return {str(key): value for key, value in table.items() if is_plain(value)}
 
 
-def refuse(settings: Mapping[str, yml.Value], file: Path) -> None:
+def refuse_bombs(text: str) -> None:
+    """Refuse what Marian does not write: aliases make gigabytes of a few lines, and brackets take long."""
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST or isinstance(event, yaml.AliasEvent):
+            raise ValueError("an alias, or lists within lists")
+
+
+def is_plain(value: object) -> bool:
+    parts = value if isinstance(value, list) else [value]
+    return all(part is None or isinstance(part, str | int | float) for part in parts)
+
+
+def first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0][:80]
+
+
+def refuse(settings: Settings, file: Path) -> None:
     against = [
         f"{name}: {json.dumps(settings[name])}"
         for name, allowed in DEMANDED.items()
@@ -143,12 +169,24 @@ def vocabulary(file: Path) -> list[str]:
     if file.suffix == ".spm":
         return ExternalSentencePiece.read(file, read=read_pieces).every_piece
     try:
-        found = yml.vocabulary(read_text(file, LARGEST_VOCABULARY))
-    except ValueError as error:
-        raise refusal([f"a vocabulary that cannot be read ({str(error)[:80]})"], str(file)) from None
+        found = ids_of(read_text(file, LARGEST_VOCABULARY))
+    except (yaml.YAMLError, ValueError) as error:
+        raise refusal([f"a vocabulary that cannot be read ({first_line(error)})"], str(file)) from None
     if sorted(found.values()) != list(range(len(found))):
         raise refusal(["a vocabulary whose ids are not 0, 1, 2 …"], str(file))
     return sorted(found, key=found.__getitem__)
+
+
+def ids_of(text: str) -> dict[str, int]:
+    """Return the id of each token, by YAML's events: with its types, "no" and "12:30" would not be words."""
+    values = []
+    for event in islice(yaml.parse(text, Loader=yaml.CBaseLoader), 3, None):  # of stream, document, mapping
+        if isinstance(event, yaml.MappingEndEvent):
+            break
+        if not isinstance(event, yaml.ScalarEvent):
+            raise ValueError("not lines of `token: id`")
+        values.append(event.value)
+    return {token: int(id) for token, id in zip(values[::2], values[1::2], strict=True)}
 
 
 def model_settings(settings: Mapping[str, Any], tied: str) -> dict[str, Any]:

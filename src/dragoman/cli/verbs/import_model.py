@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     from dragoman.importing.npz import check_archives
 
     check_archives(args.path)
-    with needs_extra("An import needs PyTorch, which is not installed.", "train"):
+    with needs_extra("An import needs PyTorch and PyYAML.", "train,import"):
         from dragoman.importing.import_model import import_model
     done = import_model(args.path, args.output)
     if args.json:
