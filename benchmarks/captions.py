@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import typed
-from dragoman.data.signals.png import write_png
+from dragoman.data.signals.picture import write_picture
 from run_log import RunLog
 
 HERE = Path(__file__).resolve().parent
@@ -39,7 +39,7 @@ def write(home: Path, part: str) -> Path:
     pictures, names, captions = read(part)
     (home / part).mkdir(parents=True, exist_ok=True)
     for picture, name in zip(pictures, names, strict=True):
-        write_png(home / part / name, picture)
+        write_picture(home / part / name, picture)
     paths = [f"{part}/{name}" for name in names]
     return typed.write_pairs(home / f"{part}.tsv", zip(paths, captions, strict=True))
 

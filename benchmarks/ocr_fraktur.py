@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from ctc_run import train_and_score
-from dragoman.data.signals.png import write_png
+from dragoman.data.signals.picture import write_picture
 
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("DRAGOMAN_DATA", HERE.parent.parent / "shared" / "data")) / "ocr-fraktur"
@@ -35,7 +35,7 @@ def write_lines(folder: Path, split: str, name: str) -> None:
         packed = rows[offsets[number] : offsets[number + 1]].T
         picture = np.empty((2 * len(packed), packed.shape[1]), np.uint8)
         picture[0::2], picture[1::2] = packed >> 4, packed & 15
-        write_png(
+        write_picture(
             folder / name / f"{number}.png", (picture.astype(np.uint16) * 255 // PAPER).astype(np.uint8)
         )
         lines.append(f"{name}/{number}.png\t{text}\n")

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctc_run import train_and_score
-from dragoman.data.signals.wav import write_wav
+from dragoman.data.signals.sound import write_sound
 
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("DRAGOMAN_DATA", HERE.parent.parent / "shared" / "data")) / "fsdd"
@@ -56,7 +56,7 @@ def write_strings(folder: Path, name: str, found: list[Clip], count: int, seed: 
         own = [clip for clip in found if clip.speaker == speakers[draw.integers(len(speakers))]]
         string = [own[n] for n in draw.integers(len(own), size=draw.integers(FEWEST, MOST + 1))]
         sound = np.concatenate([clip.samples for clip in string]) / 2**15
-        write_wav(folder / name / f"{number}.wav", sound.astype(np.float32), RATE)
+        write_sound(folder / name / f"{number}.wav", sound.astype(np.float32), RATE)
         lines.append(f"{name}/{number}.wav\t{''.join(clip.digit for clip in string)}\n")
     (folder / f"{name}.tsv").write_text("".join(lines), encoding="utf-8")
 

@@ -10,8 +10,8 @@ import pytest
 from dragoman.data.recipes.build import make_recipe
 from dragoman.data.recipes.ocr import generate as ocr
 from dragoman.data.recipes.tones import generate as tones
-from dragoman.data.signals.png import read_png
-from dragoman.data.signals.wav import read_wav
+from dragoman.data.signals.picture import read_picture
+from dragoman.data.signals.sound import read_sound
 from dragoman.errors import UsageError
 
 
@@ -51,11 +51,11 @@ def test_the_files_are_written_and_listed(tmp_path: Path, monkeypatch: pytest.Mo
     make_recipe("tones", tmp_path / "tones")
     for line in (tmp_path / "tones" / "train.tsv").read_text(encoding="utf-8").strip().split("\n"):
         path, text = line.split("\t")
-        assert len(read_wav(tmp_path / "tones" / path, tones.RATE)) > len(text) * 0.1 * tones.RATE
+        assert len(read_sound(tmp_path / "tones" / path, tones.RATE)) > len(text) * 0.1 * tones.RATE
     with pytest.raises(UsageError, match="has no --data"):
         make_recipe("tones", tmp_path / "own", [tmp_path / "tones" / "train.tsv"])
 
 
 def test_a_drawn_word_is_written_and_read(tmp_path: Path):
     ocr.write_source(tmp_path / "0.png", "BABA")
-    assert (read_png(tmp_path / "0.png") < 130).any()
+    assert (read_picture(tmp_path / "0.png") < 130).any()

@@ -6,24 +6,26 @@ from pathlib import Path
 
 import numpy as np
 
-from dragoman.data.signals.png import write_png
-from dragoman.data.signals.wav import write_wav
+from dragoman.data.signals.picture import write_picture
+from dragoman.data.signals.sound import write_sound
 
 
-def write_pictures(folder: Path, texts: list[str], *, name: str = "train") -> Path:
+def write_pictures(folder: Path, texts: list[str], *, name: str = "train", suffix: str = "png") -> Path:
     """Write a picture for each text, 8 columns per letter that depend on it, and the list of them."""
     (folder / name).mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(len(texts))
     for number, text in enumerate(texts):
         codes = np.frombuffer(text.encode(), np.uint8)
         letters = np.unpackbits(codes[None], axis=0).repeat(2, axis=0).repeat(8, axis=1) * np.uint8(200)
-        write_png(
-            folder / name / f"{number}.png", 255 - letters - rng.integers(0, 50, letters.shape, np.uint8)
+        write_picture(
+            folder / name / f"{number}.{suffix}", 255 - letters - rng.integers(0, 50, letters.shape, np.uint8)
         )
-    return write_list(folder, texts, name, "png")
+    return write_list(folder, texts, name, suffix)
 
 
-def write_tones(folder: Path, texts: list[str], *, rate: int = 8000, name: str = "train") -> Path:
+def write_tones(
+    folder: Path, texts: list[str], *, rate: int = 8000, name: str = "train", suffix: str = "wav"
+) -> Path:
     """Write a sound for each text, 60 ms of one tone per letter, and the list of them."""
     (folder / name).mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(len(texts))
@@ -31,8 +33,8 @@ def write_tones(folder: Path, texts: list[str], *, rate: int = 8000, name: str =
     for number, text in enumerate(texts):
         tones = [np.sin(2 * np.pi * (300 + 100 * (ord(letter) - 97)) * t) for letter in text]
         sound = np.concatenate(tones) / 2 + rng.normal(0, 0.02, len(t) * len(text))
-        write_wav(folder / name / f"{number}.wav", sound.astype(np.float32), rate)
-    return write_list(folder, texts, name, "wav")
+        write_sound(folder / name / f"{number}.{suffix}", sound.astype(np.float32), rate)
+    return write_list(folder, texts, name, suffix)
 
 
 def write_series(folder: Path, texts: list[str], *, features: int = 3, name: str = "train") -> Path:

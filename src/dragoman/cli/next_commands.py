@@ -16,7 +16,7 @@ def to_run(config: Config, model: str, input: str = "") -> str:
     """Return the command that runs a model on an input, or on a placeholder of its kind."""
     source = config.data.source
     option = ["--continue"] if config.model.encoder.kind == "none" else []
-    shown = input or ("TEXT" if source.kind == "text" else f"FILE{source.suffix}")
+    shown = input or ("TEXT" if source.kind == "text" else f"FILE{source.suffixes[0]}")
     return shlex.join(["dragoman", "run", model, *option, shown])
 
 

@@ -14,8 +14,8 @@ from dragoman.config.parts.source import NumberSource, PictureSource, SoundSourc
 from dragoman.data.signals.build import frame_dtype, read_frames
 from dragoman.data.signals.columns import ink_columns, scaled_rows
 from dragoman.data.signals.log_mel import FLOOR, hertz, log_mel, mel, mel_filters
-from dragoman.data.signals.png import write_png
-from dragoman.data.signals.wav import write_wav
+from dragoman.data.signals.picture import write_picture
+from dragoman.data.signals.sound import write_sound
 
 RNG = np.random.default_rng(0)
 
@@ -81,8 +81,8 @@ def test_the_volume_and_a_sound_shorter_than_a_window():
 
 
 def test_frames_of_files(tmp_path: Path):
-    write_png(tmp_path / "x.png", RNG.integers(0, 256, (64, 100), dtype=np.uint8))
-    write_wav(tmp_path / "x.wav", RNG.normal(size=4000).astype(np.float32) / 9, 8000)
+    write_picture(tmp_path / "x.png", RNG.integers(0, 256, (64, 100), dtype=np.uint8))
+    write_sound(tmp_path / "x.wav", RNG.normal(size=4000).astype(np.float32) / 9, 8000)
     np.save(tmp_path / "x.npy", RNG.normal(size=(9, 5)))
     for source, name, shape in (
         (PictureSource(height=32), "x.png", (50, 32)),

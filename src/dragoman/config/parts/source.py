@@ -21,10 +21,10 @@ class TextSource(Section):
 
 
 class PictureSource(Section):
-    """PNG pictures, each of a line of text, as columns of grey values from left to right."""
+    """Pictures (PNG, JPEG, TIFF, WebP), each of a line of text, as columns of grey values, left to right."""
 
     kind: Literal["picture"] = "picture"
-    suffix: ClassVar[str] = ".png"
+    suffixes: ClassVar[tuple[str, ...]] = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
     height: int = Field(
         default=32, ge=8, le=512, description="Pixels of a column; pictures are scaled to this height."
     )
@@ -38,10 +38,10 @@ class PictureSource(Section):
 
 
 class SoundSource(Section):
-    """WAV sounds, as log-mel frames of 25 ms every 10 ms."""
+    """Sounds (WAV, FLAC, OGG), as log-mel frames of 25 ms every 10 ms."""
 
     kind: Literal["sound"] = "sound"
-    suffix: ClassVar[str] = ".wav"
+    suffixes: ClassVar[tuple[str, ...]] = (".wav", ".flac", ".ogg")
     sample_rate: int = Field(
         default=16000, ge=1000, le=384_000, description="Samples per second that every sound must have."
     )
@@ -59,7 +59,7 @@ class NumberSource(Section):
     """Series of numbers in .npy files, as they are."""
 
     kind: Literal["numbers"] = "numbers"
-    suffix: ClassVar[str] = ".npy"
+    suffixes: ClassVar[tuple[str, ...]] = (".npy",)
     features: int = Field(default=1, ge=1, le=65_535, description="Numbers in each step of a series.")
     max_frames: MaxFrames = Field(
         default=3000, description="Series with more steps than this are not used for training."
@@ -71,5 +71,5 @@ class NumberSource(Section):
 
 
 SignalSource = PictureSource | SoundSource | NumberSource
-SUFFIXES = tuple(source.suffix for source in (PictureSource, SoundSource, NumberSource))
+SUFFIXES = PictureSource.suffixes + SoundSource.suffixes + NumberSource.suffixes
 SourcePart = Annotated[TextSource | PictureSource | SoundSource | NumberSource, Field(discriminator="kind")]

@@ -13,8 +13,8 @@ from dragoman.data.signals.columns import ink_columns
 from dragoman.data.signals.corpus import FrameArray, Signals
 from dragoman.data.signals.log_mel import log_mel
 from dragoman.data.signals.numbers import read_numbers
-from dragoman.data.signals.png import read_png
-from dragoman.data.signals.wav import read_wav
+from dragoman.data.signals.picture import read_picture
+from dragoman.data.signals.sound import read_sound
 from dragoman.data.store.layout import Frames
 
 
@@ -28,9 +28,9 @@ def read_frames(source: SignalSource, file: Path) -> FrameArray:
     """Return the frames of a file, as the token store holds them."""
     match source:
         case PictureSource():
-            return ink_columns(read_png(file), source.height)
+            return ink_columns(read_picture(file), source.height)
         case SoundSource():
-            sound = read_wav(file, source.sample_rate)
+            sound = read_sound(file, source.sample_rate)
             return log_mel(sound, source.sample_rate, source.mels).astype(np.float16)
         case NumberSource():
             return read_numbers(file, source.features).astype(np.float16)

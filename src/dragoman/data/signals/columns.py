@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.signals.png import Grey
+from dragoman.data.signals.picture import Grey
 
 
 def ink_columns(picture: Grey, height: int) -> Grey:

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.signals.wav import Samples
+from dragoman.data.signals.sound import Samples
 
 LOWEST = 20.0  # Hz
 FLOOR = 1e-10  # energy of silence, whose logarithm would be −∞

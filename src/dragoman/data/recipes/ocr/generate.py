@@ -9,7 +9,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.signals.png import Grey, write_png
+from dragoman.data.signals.picture import Grey, write_picture
 
 SIZES = {"train": 3_000, "valid": 100, "test": 300}
 CONSONANTS, VOWELS = "BCDFGHJKLMNPQRSTVWXZ", "AEIOUY"
@@ -66,7 +66,7 @@ def word(rng: random.Random) -> str:
 
 
 def write_source(file: Path, text: str) -> None:
-    write_png(file, draw(text, crc32(f"{file.parent.name}/{file.name} {text}".encode())))
+    write_picture(file, draw(text, crc32(f"{file.parent.name}/{file.name} {text}".encode())))
 
 
 def draw(text: str, seed: int) -> Grey:

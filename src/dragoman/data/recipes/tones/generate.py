@@ -8,7 +8,7 @@ from zlib import crc32
 
 import numpy as np
 
-from dragoman.data.signals.wav import Samples, write_wav
+from dragoman.data.signals.sound import Samples, write_sound
 
 SIZES = {"train": 1_500, "valid": 100, "test": 300}
 RATE = 8000
@@ -31,7 +31,7 @@ def splits(seed: int = 1) -> dict[str, list[tuple[str, str]]]:
 
 
 def write_source(file: Path, text: str) -> None:
-    write_wav(file, dial(text, crc32(f"{file.parent.name}/{file.name} {text}".encode())), RATE)
+    write_sound(file, dial(text, crc32(f"{file.parent.name}/{file.name} {text}".encode())), RATE)
 
 
 def dial(text: str, seed: int) -> Samples:
