@@ -180,19 +180,23 @@ def test_the_schema_fits_the_settings_of_every_recipe() -> None:
     assert not fits({"data": {"train": "a.tsv"}, "training": {"schedule": "cubic"}}, found, found)
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh", "powershell"])
 def test_a_script_names_every_verb_and_can_be_read_by_its_shell(
     shell: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out
     assert all(verb in script for verb in VERBS)
-    assert "training.updates=" in script
+    assert ("training.updates=" in script) == (shell in ("bash", "zsh", "fish"))
+    assert "rouge_l" in script
     if shutil.which(shell):
         subprocess.run([shell, "-n"], input=script, text=True, check=True)
 
 
-def test_bash_completes_verbs_options_and_settings(capsys: pytest.CaptureFixture[str]) -> None:
+def test_bash_completes_verbs_options_settings_metrics_and_files(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "mine.tsv").touch()
     main(["completion", "bash"])
     script = capsys.readouterr().out
 
@@ -200,6 +204,7 @@ def test_bash_completes_verbs_options_and_settings(capsys: pytest.CaptureFixture
         line = f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _dragoman 2>/dev/null"
         done = subprocess.run(
             ["bash", "-c", f'{script}\n{line}\nprintf "%s\\n" "${{COMPREPLY[@]}}"'],
+            cwd=tmp_path,
             capture_output=True,
             text=True,
             check=True,
@@ -208,4 +213,12 @@ def test_bash_completes_verbs_options_and_settings(capsys: pytest.CaptureFixture
 
     assert completed("dragoman", "tr") == ["train", "trim"]
     assert completed("dragoman", "train", "--bu") == ["--budget"]
-    assert completed("dragoman", "run", "search.si") == ["search.size="]
+    assert completed("dragoman", "train", "a.tsv", "training.up") == ["training.updates="]
+    assert completed("dragoman", "train", "a.tsv", "-o", "en-de", "--yes", "search.si") == ["search.size="]
+    assert "model.preset=rnn-small" in completed("dragoman", "train", "model.pre")
+    assert completed("dragoman", "run", "model", "search.si") == ["search.size="]
+    assert completed("dragoman", "run", "model", "training.up") == []
+    assert completed("dragoman", "run", "model", "--runtime", "o") == ["onnx"]
+    assert completed("dragoman", "score", "model", "-m", "rouge_") == ["rouge_1", "rouge_2", "rouge_l"]
+    assert completed("dragoman", "train", "mine") == ["mine.tsv"]
+    assert completed("dragoman", "train", "--from", "mine") == ["mine.tsv"]

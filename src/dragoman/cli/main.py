@@ -34,7 +34,7 @@ VERBS = {
     "trim": "remove the sub-words that a model does not need",
     "new": "create a folder with an example task",
     "info": "describe a model; list settings and presets",
-    "completion": "print a completion script for bash, zsh or fish",
+    "completion": "print a completion script for your shell",
 }
 
 MODULES = {"import": "import_model"}  # `import` is a Python keyword

@@ -1,95 +1,83 @@
-"""`dragoman completion`: shell completion of verbs, options, files and settings."""
+"""`dragoman completion`: shell completion of verbs, options, files, settings and metrics, by shtab."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
+from collections.abc import Iterable
+
+import shtab
 
 from dragoman.cli.terminal import give
 from dragoman.config.key_lookup import all_names
+from dragoman.config.presets import PRESETS
+from dragoman.metrics.names import GROUPS, TITLES
 
 HELP = """\
-Print a shell script that completes verbs, options, files and settings.
+Print a shell script that completes verbs, options, files, settings and metrics.
 
   eval "$(dragoman completion bash)"                                    in ~/.bashrc
   eval "$(dragoman completion zsh)"                                     in ~/.zshrc, after compinit
   dragoman completion fish > ~/.config/fish/completions/dragoman.fish"""
 
-SHELLS = ("bash", "zsh", "fish")
 WITH_SETTINGS = ("prepare", "train", "run", "score")
-
-BASH = """\
-_dragoman() {{
-  local verb="${{COMP_WORDS[1]}}" word="${{COMP_WORDS[COMP_CWORD]}}" words=""
-  if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W "{verbs}" -- "$word")); return
-  fi
-  case "$verb" in
-{cases}
-  esac
-  COMPREPLY=($(compgen -W "$words" -- "$word") $(compgen -f -- "$word"))
-  case "${{COMPREPLY[0]}}" in *=) compopt -o nospace ;; esac
-}}
-complete -o filenames -F _dragoman dragoman
-"""
-
-ZSH = """\
-#compdef dragoman
-_dragoman() {{
-  local words_of
-  if (( CURRENT == 2 )); then
-    compadd {verbs}; return
-  fi
-  case "${{words[2]}}" in
-{cases}
-  esac
-  compadd -- ${{=words_of}}
-  _files
-}}
-compdef _dragoman dragoman
+FILES = ("FILE", "DIR", "MODEL", "PATH", "OTHER")  # what stands in the help for names of files and folders
+# An argument has words or files in shtab, and ours may be either. A setting ends with "="; its value follows.
+EITHER = {
+    "bash": '{name}() {{ compgen -W "{words}" -- "$1"; compgen -f -- "$1"; }}',
+    "zsh": "{name}() {{ compadd -S '' -- {words}; _files }}",
+    "fish": "function {name}\n  string split ' ' '{words}'; __fish_complete_path (commandline -ct)\nend",
+}
+NO_SPACE = """
+_dragoman() { _shtab_dragoman; case "${COMPREPLY[0]}" in *=) compopt -o nospace ;; esac; }
+complete -o bashdefault -F _dragoman dragoman
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=SHELLS, help="the shell to print a script for")
+    parser.add_argument("shell", choices=shtab.SUPPORTED_SHELLS, help="the shell to print a script for")
 
 
 def run(args: argparse.Namespace) -> int:
-    from dragoman.cli.main import VERBS
-
-    known = {verb: words_of(verb) for verb in VERBS}
-    give({"bash": bash, "zsh": zsh, "fish": fish}[args.shell](known, VERBS))
+    give(shtab.complete(whole_parser(), args.shell) + (NO_SPACE if args.shell == "bash" else ""))
     return 0
 
 
-def words_of(verb: str) -> list[str]:
-    """Return the options of a verb and the settings that it takes."""
-    parser = argparse.ArgumentParser(add_help=False)
-    from dragoman.cli.main import MODULES
+def whole_parser() -> argparse.ArgumentParser:
+    """Return a parser of all verbs, whose arguments say how they are completed."""
+    from dragoman.cli.main import MODULES, VERBS
 
-    importlib.import_module(f"dragoman.cli.verbs.{MODULES.get(verb, verb)}").add_arguments(parser)
-    options = [name for action in parser._actions for name in action.option_strings]
-    names = all_names() if verb in WITH_SETTINGS else []
-    wanted = [name for name in names if verb == "train" or name.startswith("search.")]
-    return ["--help", *options, *(f"{name}=" for name in wanted)]
-
-
-def bash(known: dict[str, list[str]], _: dict[str, str]) -> str:
-    cases = "\n".join(f'    {verb}) words="{" ".join(words)}" ;;' for verb, words in known.items())
-    return BASH.format(verbs=" ".join(known), cases=cases)
-
-
-def zsh(known: dict[str, list[str]], _: dict[str, str]) -> str:
-    cases = "\n".join(f'    {verb}) words_of="{" ".join(words)}" ;;' for verb, words in known.items())
-    return ZSH.format(verbs=" ".join(known), cases=cases)
+    parser = argparse.ArgumentParser("dragoman")
+    parser.add_argument("--version", action="store_true", help="show the version")
+    verbs = parser.add_subparsers()
+    for verb, about in VERBS.items():
+        arguments = verbs.add_parser(verb, help=about, description=about)
+        importlib.import_module(f"dragoman.cli.verbs.{MODULES.get(verb, verb)}").add_arguments(arguments)
+        for action in arguments._actions:
+            how = completed(verb, action)
+            if how is not None and action.nargs != 0 and action.choices is None:
+                action.complete = how  # type: ignore[attr-defined]
+    return parser
 
 
-def fish(known: dict[str, list[str]], about: dict[str, str]) -> str:
-    lines = [f"complete -c dragoman -n __fish_use_subcommand -a {verb} -d '{about[verb]}'" for verb in known]
-    for verb, words in known.items():
-        seen = f"'__fish_seen_subcommand_from {verb}'"
-        long = [word[2:] for word in words if word.startswith("--")]
-        lines += [f"complete -c dragoman -n {seen} -l {word}" for word in long]
-        settings = [word for word in words if word.endswith("=")]
-        lines += [f"complete -c dragoman -n {seen} -a '{' '.join(settings)}'"] if settings else []
-    return "\n".join(lines) + "\n"
+def completed(verb: str, action: argparse.Action) -> shtab.CompleteType | None:
+    """Return what an argument is completed with: settings, the words that it takes, or files."""
+    if action.nargs in ("*", "+") and not action.option_strings and verb in WITH_SETTINGS:
+        return settings_or_files(verb)
+    if action.dest == "metrics":
+        return words([*TITLES, *GROUPS])
+    shown = action.metavar if isinstance(action.metavar, tuple) else (action.metavar,)
+    return shtab.FILE if not action.option_strings or set(shown) & set(FILES) else None
+
+
+def settings_or_files(verb: str) -> shtab.CompleteType:
+    names = [name for name in all_names() if verb == "train" or name.startswith("search.")]
+    presets = [f"model.preset={name}" for name in PRESETS] if verb == "train" else []
+    name = f"_dragoman_{verb}_files"  # "_files": in bash, folders get a slash then
+    either = " ".join([*(f"{name}=" for name in names), *presets])
+    preamble = {shell: form.format(name=name, words=either) for shell, form in EITHER.items()}
+    return {"bash": name, "zsh": name, "fish": f"({name})", "preamble": preamble}
+
+
+def words(these: Iterable[str]) -> shtab.CompleteType:
+    return shtab.cmd(f"printf '%s\\n' {' '.join(these)}")
