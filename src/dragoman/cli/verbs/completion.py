@@ -29,7 +29,7 @@ EITHER = {
     "fish": "function {name}\n  string split ' ' '{words}'; __fish_complete_path (commandline -ct)\nend",
 }
 NO_SPACE = """
-_dragoman() { _shtab_dragoman; case "${COMPREPLY[0]}" in *=) compopt -o nospace ;; esac; }
+_dragoman() { _shtab_dragoman; case "${COMPREPLY[0]}" in *=) compopt -o nospace +o filenames ;; esac; }
 complete -o bashdefault -F _dragoman dragoman
 """
 
