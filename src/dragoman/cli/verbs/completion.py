@@ -21,7 +21,7 @@ Print a shell script that completes verbs, options, files, settings and metrics.
   dragoman completion fish > ~/.config/fish/completions/dragoman.fish"""
 
 WITH_SETTINGS = ("prepare", "train", "run", "score")
-FILES = ("FILE", "DIR", "MODEL", "PATH", "OTHER")  # what stands in the help for names of files and folders
+FILES = ("FILE", "DIR", "MODEL", "PATH", "OTHER")  # metavars of the names of files and folders
 # An argument has words or files in shtab, and ours may be either. A setting ends with "="; its value follows.
 EITHER = {
     "bash": '{name}() {{ compgen -W "{words}" -- "$1"; compgen -f -- "$1"; }}',
