@@ -89,15 +89,19 @@ def test_a_beam_of_one_is_greedy_on_a_thousand_models(norm: str) -> None:
     assert [n[0].score for n in narrow] == pytest.approx([g[0].score for g in greedy], abs=1e-5)
 
 
-@pytest.mark.parametrize("stop", ["n_best", "heuristic"])
 @pytest.mark.parametrize("size", [2, 5])
 @pytest.mark.parametrize("norm", NORMS)
-def test_a_beam_is_never_worse_than_greedy_on_a_thousand_models(norm: str, size: int, stop: Stop) -> None:
+def test_the_careful_search_is_never_worse_than_greedy_on_a_thousand_models(norm: str, size: int) -> None:
     batch, normalise = sentences(*range(MODELS)), NORMS[norm]
     stepper = Table(seed=2)
-    beam = BeamSearch(size=size, max_length=12, normalise=normalise, stop=stop)(stepper, *batch)
     greedy = greedy_search(stepper, *batch, max_length=12, normalise=normalise)
-    assert not [(b[0], g[0]) for b, g in zip(beam, greedy, strict=True) if b[0].score < g[0].score - 1e-6]
+
+    def worse(stop: Stop) -> int:
+        beam = BeamSearch(size=size, max_length=12, normalise=normalise, stop=stop)(stepper, *batch)
+        return sum(b[0].score < g[0].score - 1e-6 for b, g in zip(beam, greedy, strict=True))
+
+    assert worse("heuristic") == 0
+    assert worse("n_best") > 0, "else the plain beam would do"
 
 
 @pytest.mark.parametrize("groups", [1, 2])

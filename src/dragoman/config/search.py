@@ -32,11 +32,14 @@ class SearchConfig(Section):
     )
     max_length: int = Field(default=256, ge=1, description="Maximum output length in tokens.")
     stop: Literal["length", "n_best", "heuristic", "all"] = Field(
-        default="heuristic",
+        default="n_best",
         description=(
-            'When beam search stops. "n_best": when `size` hypotheses are finished; "heuristic": when, in '
-            'addition, no unfinished one would rank in the top `size` if it ended now; "all": when no '
-            'unfinished one ever can; "length": at `max_length`.'
+            'When beam search stops. "n_best": when `size` hypotheses are finished, as in CTranslate2; '
+            '"heuristic", the careful search: when, in addition, no unfinished one would rank in the top '
+            "`size` if it ended now, and the greedy output is ranked with them (in CTranslate2: a patience "
+            'of 2 and greedy search); "all": when no unfinished one ever can; "length": at `max_length`. '
+            "Training chooses the careful search if the beam scores below greedy search on the validation "
+            "pairs."
         ),
     )
     groups: int = Field(

@@ -3,14 +3,12 @@
 The beam stays W wide: a hypothesis that ends within the W best is set aside, and the next best takes its
 place. The beam of a sentence may be split into groups; each is a beam of its own.
 
-The best hypothesis never scores lower than the output of greedy search: if the beam has pruned that output,
-a beam of width 1 searches for it again. A caller with many batches can collect such sentences in `lost` and
-search them again together.
+A beam prunes by the score of prefixes, so its best hypothesis may score less than the output of greedy
+search. The careful search (stop = "heuristic") ranks that output with its own.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,7 +21,6 @@ from dragoman.protocols import State, Step, Stepper, send
 from dragoman.search.batch_invariance import rows_to_keep
 from dragoman.search.coverage import coverage_penalty
 from dragoman.search.expand import BeamCandidates, continuations, diverse_continuations, to_host
-from dragoman.search.greedy_path import Continuations, GreedyPath
 from dragoman.search.hypothesis import Hypothesis, best_of
 from dragoman.search.processors.loop_guard import LoopWatch
 from dragoman.search.repetition import LoopBounds
@@ -72,7 +69,7 @@ class BeamSearch:
     size: int
     max_length: int
     normalise: Normalise = length_normalised
-    stop: Stop = "heuristic"
+    stop: Stop = "n_best"
     n_best: int | None = None  # hypotheses that must be final before the search stops; None: all of the beam
     coverage: float = 0.0  # β of the coverage penalty
     groups: int = 1
@@ -80,7 +77,6 @@ class BeamSearch:
     loops: LoopBounds | None = None
     recorder: Recorder | None = None
     first_group: int = 0  # number of the first group in the trace
-    lost: list[int] | None = None  # if given, receives the sentences to search again with `of_one`
 
     @torch.inference_mode()
     def __call__(
@@ -88,16 +84,12 @@ class BeamSearch:
     ) -> list[list[Hypothesis]]:
         start = self.begin(stepper, src, keep)
         groups = [[Group() for _ in range(self.groups)] for _ in src]
-        path = GreedyPath(len(src)) if self.size > 1 else None
-        self.search(stepper, start, groups, path)
-        best = [max((h.score for group in row for h in group.found), default=-math.inf) for row in groups]
-        lost = [n for n, b in enumerate(best) if path and path.may_win(n, b, self.max_length, self.normalise)]
-        if self.lost is not None:
-            self.lost.extend(lost)
-        elif lost:
-            for row, greedy in zip(groups, self.greedy(stepper, start, lost), strict=True):
-                row.append(greedy)
-        return [best_of(*(group.found for group in row), size=self.size) for row in groups]
+        self.search(stepper, start, groups)
+        found = [best_of(*(group.found for group in row), size=self.size) for row in groups]
+        if self.stop != "heuristic" or self.size == 1:
+            return found
+        greedy = self.of_one()(stepper, src, keep)
+        return [best_of(*pair, size=self.size) for pair in zip(found, greedy, strict=True)]
 
     def of_one(self) -> BeamSearch:
         """Return a beam of width 1, which finds the output of greedy search, with the scores of this beam."""
@@ -105,9 +97,7 @@ class BeamSearch:
             self, size=1, groups=1, diversity=0.0, stop="n_best", n_best=1, first_group=self.groups
         )
 
-    def search(
-        self, stepper: Stepper, beam: BeamState, groups: Sequence[Sequence[Group]], path: GreedyPath | None
-    ) -> None:
+    def search(self, stepper: Stepper, beam: BeamState, groups: Sequence[Sequence[Group]]) -> None:
         """Fill the groups of each sentence."""
         for length in range(1, self.max_length + 1):
             device = beam.keep.device
@@ -121,8 +111,6 @@ class BeamSearch:
             mine = [groups[sentence] for sentence in beam.sentences]
             if self.recorder:
                 self.record(self.recorder, beam, candidates, length, mine)
-            if path:
-                self.follow(path, beam.sentences, candidates, length, mine)
             self.set_aside(beam, candidates, length, mine)
             chosen = candidates.open()
             self.close(beam, chosen, length, mine)
@@ -140,33 +128,6 @@ class BeamSearch:
         tokens = torch.full((B, W, 1), BOS)
         watch = LoopWatch.begin(src, keep, W, self.loops) if self.loops else None
         return BeamState(list(range(B)), tokens, log_p, stepper.start(src, keep, W), keep, None, watch)
-
-    def follow(
-        self,
-        path: GreedyPath,
-        sentences: Sequence[int],
-        candidates: BeamCandidates,
-        length: int,
-        groups: Sequence[Sequence[Group]],
-    ) -> None:
-        """Follow greedy search in the first group, which has no diversity penalty."""
-        rows = zip(*(x[:, 0].tolist() for x in candidates), strict=True)
-        for sentence, mine, values in zip(sentences, groups, rows, strict=True):
-            if mine[0].is_open:
-                is_last = length == self.max_length
-                path.follow(sentence, Continuations(*values), self.size // self.groups, is_last=is_last)
-
-    def greedy(self, stepper: Stepper, start: BeamState, lost: Sequence[int]) -> list[Group]:
-        """Return the results of a beam of width 1 for these sentences; empty groups for the others."""
-        groups = [[Group(is_open=sentence in lost)] for sentence in start.sentences]
-        places = rows_to_keep([group.is_open for (group,) in groups])
-        rows = torch.tensor(places)
-        there = send(rows, start.keep.device)
-        state = start.state.keep_sentences(there, there * self.size)
-        tokens, log_p = start.tokens[rows, :1], start.log_p[rows, :1]
-        beam = BeamState(places, tokens, log_p, state, start.keep[there], None)
-        self.of_one().search(stepper, beam, groups, None)
-        return [group for (group,) in groups]
 
     def add_attention(self, beam: BeamState, step: Step) -> BeamState:
         if not self.coverage:
@@ -309,7 +270,7 @@ def beam_search(
     size: int,
     max_length: int,
     length_penalty: float = 1.0,
-    stop: Stop = "heuristic",
+    stop: Stop = "n_best",
 ) -> list[list[Hypothesis]]:
     """Run a plain beam search."""
     normalise = partial(length_normalised, alpha=length_penalty)

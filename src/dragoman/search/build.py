@@ -31,15 +31,14 @@ def build(
     config: SearchConfig,
     loops: LoopBounds | None = None,
     recorder: Recorder | None = None,
-    lost: list[int] | None = None,
 ) -> Search:
-    """Return the search of these settings, guarded against `loops`; those of a beam are cut after the search.
+    """Return the search of these settings, guarded against `loops`.
 
-    If `lost` is given, a beam appends to it the sentences that `build_greedy` should search again.
+    Those of a beam are cut after the search.
     """
     if is_beam(config):
         ends = None if config.min_length else loops  # loops are not cut before the minimum length
-        return ruled(replace(build_beam(config), loops=ends, recorder=recorder, lost=lost), config, None)
+        return ruled(replace(build_beam(config), loops=ends, recorder=recorder), config, None)
     return ruled(unruled(config, recorder), config, loops)
 
 

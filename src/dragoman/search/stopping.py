@@ -9,9 +9,9 @@ from typing import Literal
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.scores import Normalise, best_possible
 
-# "length": at the maximum length; "n_best": when `width` hypotheses have ended, as in CTranslate2;
-# "heuristic": when, in addition, no open one would beat the worst of them if it ended now, as in
-# Hugging Face; "all": when no open one can change the best `n_best`.
+# "n_best": when `width` hypotheses have ended, as in CTranslate2; "heuristic": when, in addition, no open
+# one would beat the worst of them if it ended now, as in Hugging Face; "all": when no open one can change the
+# best `n_best`; "length": at the maximum length.
 Stop = Literal["length", "n_best", "heuristic", "all"]
 
 

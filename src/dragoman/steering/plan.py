@@ -93,11 +93,10 @@ class SteeringPlan(BasicPlan):
         indices: Sequence[int],
         loops: LoopBounds | None,
         recorder: Recorder | None,
-        lost: list[int] | None,
     ) -> Search:
         constraints = [self.requests[index].constraints for index in indices]
         if not any(constraints):
-            return build(config, loops, recorder, lost)
+            return build(config, loops, recorder)
         if config.kind in ("sample", "mbr") or recorder:
             raise UsageError(
                 "Glossary terms need beam search, without samples and without a trace.",

@@ -10,6 +10,7 @@ from dragoman.config.data import Corpus
 from dragoman.config.presets import preset_of
 from dragoman.config.root import Config
 from dragoman.metrics.report import signatures
+from dragoman.tasks.search_choice import SearchChoice
 
 LIMITS = """\
 - The model reflects its training data. Expect weaker results on other domains and spellings, and check its
@@ -67,18 +68,23 @@ def scores(config: Config, facts: dict[str, Any]) -> str:
     """Return a table of the validation scores of the selected weights."""
     signed = signatures()
     rows = [f"| {name} | {value:.4f} | {signed.get(name, '')} |" for name, value in facts["valid"].items()]
-    decoded = min(config.training.valid_decode, facts["watched"])
     cased = ", both sides lower-cased" if config.text.lowercase else ""
+    decoded = f"{facts['decoded']:,}"
     return "\n".join(
         [
-            f"Metrics of the first {decoded:,} validation pairs, decoded as by `dragoman run`{cased}. "
+            f"Metrics of the first {decoded} validation pairs, decoded as by `dragoman run`{cased}. "
             "The loss is per token, over all pairs.",
+            *searched(facts["search"]),
             "",
             "| metric | value | signature |",
             "|---|---|---|",
             *rows,
         ]
     )
+
+
+def searched(choice: dict[str, Any] | None) -> list[str]:
+    return [f"Of the searches, {SearchChoice(**choice).sentence}."] if choice else []
 
 
 def example(sample: dict[str, str]) -> str:

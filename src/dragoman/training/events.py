@@ -138,7 +138,9 @@ class FinishedEvent(TypedDict):
     chosen: str  # "average", "best" or "last"
     averaged: int  # checkpoints
     ties: bool  # with the best validation
-    valid: LossAndMetrics
+    valid: LossAndMetrics  # of the model as it will run
+    decoded: int  # pairs
+    search: dict[str, Any] | None  # the fields of SearchChoice, if searches were compared
     sample: dict[str, str]
     seconds: float
     folder: str

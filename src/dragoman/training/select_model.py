@@ -1,9 +1,10 @@
-"""Selection of the weights that become the model at the end of a run."""
+"""The end of a run: which weights become the model, how it searches, and the calibration of both."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,10 +12,13 @@ from torch import Tensor
 
 from dragoman.config.root import Config
 from dragoman.data.build import TrainingData
+from dragoman.data.pair import Pair
 from dragoman.durable import verify_folder
 from dragoman.models.bundle import save_bundle
 from dragoman.models.calibration import Calibration
 from dragoman.tasks.answerers import learn_calibration
+from dragoman.tasks.search_choice import SearchChoice, careful, choose, is_open
+from dragoman.tasks.task import Answer
 from dragoman.training.card import model_card
 from dragoman.training.events import FinishedEvent, unsaved
 from dragoman.training.loop import Loop
@@ -22,6 +26,9 @@ from dragoman.training.state import checkpoint
 from dragoman.training.state.checkpoint import TrainingState
 from dragoman.training.validate import ValidationResult
 from dragoman.training.validation_outputs import NAME, write_outputs
+
+PART = 100  # pairs that are decoded before the clock is read again
+END_AFTER_SEARCH = 4.0  # calibration and report, in validations
 
 
 class SelectedModel(NamedTuple):
@@ -31,12 +38,25 @@ class SelectedModel(NamedTuple):
     result: ValidationResult
 
 
+class DecodedPairs(NamedTuple):
+    """Validation pairs with the answers of the model as it will run."""
+
+    config: Config
+    pairs: Sequence[Pair]
+    answers: Sequence[Answer]
+    choice: SearchChoice | None  # None if the settings leave none
+
+
 def select_and_save(
     config: Config, out: Path, data: TrainingData, loop: Loop, progress: TrainingState, reason: str
 ) -> None:
     """Save the weights that perform best on the validation pairs as the model."""
     chosen = select(config, loop, progress)
-    calibration = calibrated(loop, chosen)
+    loop.validator.load(chosen.weights)
+    final = decoded(config, loop, chosen.result)
+    outputs = [answer.text for answer in final.answers]
+    measured = loop.validator.task.measure(outputs, [pair.tgt for pair in final.pairs]) if outputs else {}
+    calibration = calibrated(loop, final)
     facts: FinishedEvent = {
         "event": "finished",
         "step": progress.step,
@@ -44,15 +64,17 @@ def select_and_save(
         "chosen": chosen.name,
         "averaged": chosen.averaged,
         "ties": chosen.result.value(config.training.valid_metric) == progress.best_value,
-        "valid": {"loss": chosen.result.loss, **chosen.result.metrics},
+        "valid": {"loss": chosen.result.loss, **measured},
+        "decoded": len(outputs),
+        "search": final.choice and final.choice._asdict(),
         "sample": chosen.result.sample,
         "seconds": loop.clock(),
         "folder": str(out / "model"),
     }
-    card = model_card(config, {**facts, **data.facts(), "parameters": loop.stepper.num_parameters})
-    save_bundle(out / "model", config, data.text, chosen.weights, card, calibration)
+    card = model_card(final.config, {**facts, **data.facts(), "parameters": loop.stepper.num_parameters})
+    save_bundle(out / "model", final.config, data.text, chosen.weights, card, calibration)
     try:
-        write_outputs(out, loop.validator.decoded, chosen.result.outputs)
+        write_outputs(out, final.pairs, outputs)
     except OSError as error:  # the model is saved, and can be run without
         loop.events.emit(unsaved(out / NAME, error))
     loop.events.emit(facts)
@@ -93,10 +115,38 @@ def candidates_of(
     yield "best" if progress.best_step == progress.step else "last", last, 1
 
 
-def calibrated(loop: Loop, chosen: SelectedModel) -> Calibration | None:
-    """Return the calibration of confidence, learned on the decoded validation pairs, or None without any."""
+def decoded(config: Config, loop: Loop, result: ValidationResult) -> DecodedPairs:
+    """Return validation pairs with the answers of the model's own search.
+
+    Where the settings leave it open, that is the engine's beam, or the careful one if the beam scores below
+    greedy search. As many pairs are compared as the time of the run allows.
+    """
     validator = loop.validator
-    if not validator.decoded:
-        return None
-    validator.load(chosen.weights)
-    return learn_calibration(validator.answerer, validator.decoded, chosen.result.answers)
+    if not validator.greedy or config.search.kind == "greedy":
+        return DecodedPairs(config, validator.decoded, result.answers, None)
+    if not is_open(config):
+        return DecodedPairs(config, validator.decoded, validator.answers(validator.decoded), None)
+    greedy, beam = list(result.answers), list[Answer]()
+    while len(beam) < len(validator.compared):
+        start = time.perf_counter()
+        part = validator.compared[len(beam) : len(beam) + PART]
+        beam += validator.answers(part)
+        greedy += validator.answers(validator.compared[len(greedy) : len(beam)], **validator.greedy)
+        # A careful search of all of them would take about twice as long again.
+        needed = (time.perf_counter() - start) * (
+            1 + 2 * len(beam) / PART
+        ) + END_AFTER_SEARCH * result.seconds
+        if loop.length.seconds_left(loop.clock()) < needed:
+            break
+    pairs = validator.compared[: len(beam)]
+    texts = ([answer.text for answer in some[: len(pairs)]] for some in (greedy, beam))
+    choice = choose(config, [pair.tgt for pair in pairs], *texts) if pairs else None
+    if choice is None or not choice.is_careful:
+        return DecodedPairs(config, pairs, beam, choice)
+    config = careful(config)
+    return DecodedPairs(config, pairs, validator.answers(pairs, search=config.search), choice)
+
+
+def calibrated(loop: Loop, final: DecodedPairs) -> Calibration | None:
+    """Return the calibration of confidence for the model as it will run, or None without decoded pairs."""
+    return learn_calibration(loop.validator.answerer, final.pairs, final.answers) if final.pairs else None

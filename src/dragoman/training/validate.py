@@ -1,11 +1,11 @@
-"""Validation with the fp32 weights: loss, and metrics of outputs decoded as by `dragoman run`."""
+"""Validation with the fp32 weights: loss, and metrics of outputs, which translation decodes greedily."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 
@@ -21,6 +21,7 @@ from dragoman.tasks.answerers import build_answerer
 from dragoman.tasks.build import build_task
 from dragoman.tasks.collate import build_collate
 from dragoman.tasks.examples import build_examples
+from dragoman.tasks.search_choice import MOST_PAIRS, greedy_of
 from dragoman.tasks.task import Answer
 from dragoman.text.tokenizer_pair import TokenizerPair
 
@@ -74,8 +75,14 @@ class Validator:
         self.batches = [
             collate([i for _, i in in_order[k : k + rows]]).to(device) for k in range(0, len(in_order), rows)
         ]
-        self.decoded = [p for p, _ in usable[: config.training.valid_decode]]
+        decode = config.training.valid_decode
+        self.decoded = [p for p, _ in usable[:decode]]
+        self.compared = [p for p, _ in usable[: max(decode, MOST_PAIRS)]] if decode else []
         self.answerer = build_answerer(Bundle(config, text, self.model), [i for _, i in usable])
+        # Other tasks than translation have one search.
+        self.greedy: dict[str, Any] = (
+            {"search": greedy_of(config.search)} if config.task == "translate" else {}
+        )
 
     def __call__(self, weights: Mapping[str, torch.Tensor]) -> ValidationResult:
         start = time.perf_counter()
@@ -92,9 +99,13 @@ class Validator:
             p.copy_(weights[name])
 
     def decode(self) -> tuple[Metrics, list[Answer], dict[str, str]]:
-        answers = list(self.answerer([pair.src for pair in self.decoded]))
+        answers = self.answers(self.decoded, **self.greedy)
         outputs = [answer.text for answer in answers]
         metrics = self.task.measure(outputs, [pair.tgt for pair in self.decoded])
         shown = self.decoded[0]
         sample = {"src": shown.src, "out": outputs[0], "ref": shown.tgt}
         return metrics, answers, sample
+
+    def answers(self, pairs: Sequence[Pair], **options: Any) -> list[Answer]:
+        """Return the answers of the loaded weights to the sources of these pairs."""
+        return list(self.answerer([pair.src for pair in pairs], **options))

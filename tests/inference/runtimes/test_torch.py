@@ -32,9 +32,12 @@ BEAM = SearchConfig(size=4, max_length=12, stop="n_best")
 
 
 def alike(a: Result, b: Result) -> bool:
-    """Score and log p to rounding: bits are promised only where MKL was asked before its first product."""
+    """Score and log p to rounding: bits are promised only where MKL was asked before its first product.
+
+    These models have logits of up to 80, whose spacing in fp32 is 8e-6; an output has twelve of them.
+    """
     same = a._replace(score=0, log_p=0) == b._replace(score=0, log_p=0)
-    return same and (a.score, a.log_p) == pytest.approx((b.score, b.log_p), abs=1e-5)
+    return same and (a.score, a.log_p) == pytest.approx((b.score, b.log_p), abs=1e-4)
 
 
 @pytest.mark.parametrize("part", [TRANSFORMER, RNN], ids=["transformer", "rnn"])
@@ -210,7 +213,7 @@ def test_a_beam_in_which_all_is_a_loop_is_not_searched_to_the_end(monkeypatch: p
     translate = TorchRuntime(tiny(), bounds=BOUNDS)
     model = Script([1e-3, 1e-3, 1e-3, 1e-3, 0.9, *[1e-6] * 15])
     translate.model = model
-    search = SearchConfig(size=3, max_length=90)
+    search = SearchConfig(size=3, max_length=90, stop="heuristic")
     (early,) = translate(["a b c d e f g h"], search)
     taken = model.calls
     monkeypatch.setattr(BeamSearch, "stop_loops", lambda self, beam, watch, *_: watch)
@@ -221,35 +224,17 @@ def test_a_beam_in_which_all_is_a_loop_is_not_searched_to_the_end(monkeypatch: p
 
 
 @pytest.mark.parametrize("seeds", [(2, 3, 6, 13), pytest.param(range(1, 31), marks=pytest.mark.slow)])
-def test_a_beam_whose_loops_are_cut_is_not_worse_than_greedy(seeds: Sequence[int]) -> None:
+def test_a_careful_beam_whose_loops_are_cut_is_not_worse_than_greedy(seeds: Sequence[int]) -> None:
     """Of models that have learned nothing beams are full of loops, which greedy search finds a way out of."""
     texts, cut = ["a b c d e f g h", "a", "b a c", "d d e", "h g f e"], 0
     for seed in seeds:
         translate = TorchRuntime(tiny(seed=seed), bounds=BOUNDS)
         greedy = translate(texts, SearchConfig(kind="greedy", max_length=40))
         for size in (2, 3, 5):
-            found = translate(texts, SearchConfig(size=size, max_length=40))
+            found = translate(texts, SearchConfig(size=size, max_length=40, stop="heuristic"))
             cut += sum("repetition" in result.flags for result in found)
             assert all(b.score >= g.score - 1e-5 for b, g in zip(found, greedy, strict=True)), (seed, size)
     assert cut
-
-
-@pytest.mark.parametrize("size", [3, 4])
-def test_what_a_beam_lost_is_found_again_in_one_search_for_all_batches(
-    size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With the scores of the search that a trace has, which finds it at once."""
-    translate, runs = TorchRuntime(tiny(seed=3)), list[Any]()
-    texts = [" ".join(random.Random(n).choices("abcdefgh", k=4)) for n in range(12)]
-    search = SearchConfig(size=size, max_length=20, batch_sentences=4)
-    run = TorchRuntime._run
-    monkeypatch.setattr(TorchRuntime, "_run", lambda *args: (run(*args), runs.append(args[2]))[0])
-    found = translate(texts, search)
-    assert [len(places) for places in runs[:3]] == [4, 4, 4]
-    assert len(runs) > 3, "no beam lost the output of greedy search"
-    assert len(runs) == 3 + len(list(invariant_batches([4] * sum(map(len, runs[3:])), 4)))
-    for result, whole in zip(found, translate(texts, search, trace=True), strict=True):
-        assert (result.text, result.score) == (whole.text, whole.score)
 
 
 def test_without_references_nothing_is_cut() -> None:

@@ -39,7 +39,7 @@ def arrays(*sources: int) -> tuple[Any, Any]:
 
 
 def array_beam(
-    stepper: Arrays, size: int, *, stop: Stop = "heuristic", rules: Sequence[Processor] = (), **options: Any
+    stepper: Arrays, size: int, *, stop: Stop = "n_best", rules: Sequence[Processor] = (), **options: Any
 ) -> list[list[Hypothesis]]:
     rule = StopRule(stop, size, size, **{"normalise": length_normalised, **options})
     return beam(stepper, *arrays(*SOURCES), rule, rules)
@@ -65,9 +65,13 @@ def test_a_beam_finds_the_same(stop: Stop, norm: str, size: int) -> None:
     size=st.integers(2, 6),
     vocabulary=st.sampled_from([5, 8, 60, 700]),
     longest=st.integers(1, 9),
+    stop=st.sampled_from(["n_best", "heuristic"]),
 )
-def test_a_beam_finds_the_same_over_any_table(seed: int, size: int, vocabulary: int, longest: int) -> None:
-    here, there = both_beams(Table(vocabulary=vocabulary, seed=seed, rows=101), size, max_length=longest)
+def test_a_beam_finds_the_same_over_any_table(
+    seed: int, size: int, vocabulary: int, longest: int, stop: Stop
+) -> None:
+    table = Table(vocabulary=vocabulary, seed=seed, rows=101)
+    here, there = both_beams(table, size, max_length=longest, stop=stop)
     assert here == there
 
 

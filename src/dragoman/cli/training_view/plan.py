@@ -12,6 +12,7 @@ from dragoman.config.presets import preset_of
 from dragoman.config.root import Config
 from dragoman.data.build import DataFacts
 from dragoman.durable import free_bytes
+from dragoman.tasks.search_choice import MOST_PAIRS, is_open
 from dragoman.training.plan import Plan
 from dragoman.training.state.checkpoint import largest
 
@@ -39,6 +40,8 @@ def describe(plan: Plan, config: Config, out: Path, prepared: DataFacts) -> Iter
     yield f"          {parameters} parameters · {units(config, prepared['vocabulary'])}"
     yield f"  data    {plural(plan.pairs, 'pair')} · {format_count(prepared['tgt_tokens'])} target tokens"
     yield f"          {validation_data(config, prepared['watched'])}"
+    if is_open(config) and config.training.valid_decode:
+        yield f"          greedily; at the end up to {MOST_PAIRS} pairs say whether the beam must be careful"
     if prepared["leaked"]:
         leaked = f"{prepared['leaked']:,} of these {plural(prepared['watched'], 'pair')}"
         yield f"          ! {leaked} are also in the training data: scores on them will be too high"

@@ -12,6 +12,7 @@ from dragoman.cli.training_view.learning_curve import NAME
 from dragoman.config.parts.source import TextSource
 from dragoman.config.root import Config
 from dragoman.metrics.validation import METRICS
+from dragoman.tasks.search_choice import SearchChoice
 from dragoman.training.events import FinishedEvent, LossAndMetrics
 
 MAX_EXAMPLE_CHARACTERS = 60  # of an example sentence
@@ -26,6 +27,8 @@ def finished(
     yield f"{why(event, config)} {taken}{plan}."
     yield f"  dev     {scores(event['valid'])}"
     yield f"  chosen  {weights(event, config)}"
+    if choice := event.get("search"):
+        yield f"  search  {SearchChoice(**choice).sentence}"
     folder = Path(event["folder"])
     size = format_bytes(folder_size(folder))
     yield f"  model   {shlex.quote(str(folder))}   {size}   learning curve: {NAME}"

@@ -144,6 +144,7 @@ def trained(out: Path) -> dict[str, str]:
     """Return facts from the run's events.jsonl; none for a model that was copied without it."""
     from dragoman.cli.format import duration
     from dragoman.cli.training_view.summary import scores
+    from dragoman.tasks.search_choice import SearchChoice
     from dragoman.training.events import read_events
 
     ends = [event for event in read_events(out / "events.jsonl") if event["event"] == "finished"]
@@ -152,6 +153,7 @@ def trained(out: Path) -> dict[str, str]:
     return {
         "trained": f"{ends[-1]['step']:,} updates in {duration(ends[-1]['seconds'])}",
         "validation": scores(ends[-1]["valid"]),
+        **({"searches": SearchChoice(**choice).sentence} if (choice := ends[-1].get("search")) else {}),
     }
 
 
@@ -162,4 +164,5 @@ def search(config: Config) -> dict[str, str]:
     found = config.search
     if isinstance(config.model.head, StateHeadPart):
         return {}
-    return {"search": f"beam of {found.size}" if found.kind == "beam" else found.kind}
+    careful = "careful " if found.stop == "heuristic" else ""
+    return {"search": f"{careful}beam of {found.size}" if found.kind == "beam" else found.kind}

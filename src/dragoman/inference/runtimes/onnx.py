@@ -20,7 +20,7 @@ from dragoman.inference.runtimes.onnx_file import ENCODER, STEP, read_onnx
 from dragoman.inference.runtimes.runtime import IdSequence, RuntimeName, TokenScores, no_device
 from dragoman.manifest import Read
 from dragoman.search.batch_invariance import length_batches
-from dragoman.search.hypothesis import Hypothesis, best_of
+from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.numpy.processors import force_prefix, min_length, no_repeat_ngram
 from dragoman.search.numpy.sample import ArraySampleSearch
 from dragoman.search.numpy.search import (
@@ -32,7 +32,6 @@ from dragoman.search.numpy.search import (
     beam,
     greedy,
     greedy_steps,
-    of_one,
 )
 from dragoman.search.scores import Normalise, length_normalised
 from dragoman.search.stopping import StopRule
@@ -132,14 +131,8 @@ class OnnxEngine:
                 found.update(zip(indices, search(self.graphs, *batch, rules=rules), strict=True))
             return [found[index] for index in every]
         rule = StopRule(config.stop, config.size, config.n_best, config.max_length, normalise)
-        lost: list[int] = []
         for indices, batch, rules in batches(every):
-            rows: list[int] = []
-            found.update(zip(indices, beam(self.graphs, *batch, rule, rules, rows), strict=True))
-            lost += [indices[row] for row in rows]
-        for indices, batch, rules in batches(lost):
-            for index, other in zip(indices, beam(self.graphs, *batch, of_one(rule), rules), strict=True):
-                found[index] = best_of(found[index], other, size=config.size)
+            found.update(zip(indices, beam(self.graphs, *batch, rule, rules), strict=True))
         return [found[index][: config.n_best] for index in every]
 
     def _batches(

@@ -74,11 +74,10 @@ class SearchJob(NamedTuple):
         indices: Sequence[int],
         loops: LoopBounds | None,
         recorder: Recorder | None,
-        lost: list[int] | None,
     ) -> Search:
         if self.steering:
-            return self.steering.search(bounded, pad_batch(indices), loops, recorder, lost)
-        return build(bounded, loops, recorder, lost)
+            return self.steering.search(bounded, pad_batch(indices), loops, recorder)
+        return build(bounded, loops, recorder)
 
 
 class TorchRuntime(TextRuntime):
@@ -190,18 +189,15 @@ class TorchRuntime(TextRuntime):
         loops = self.checker.loops(job.config)
         found: dict[int, list[Hypothesis]] = {}
         traces: dict[int, Trace] = {}
-        lost: list[int] = []
         for indices in job.batches(job.indices):
-            recorder, rows = Recorder() if trace else None, list[int]()
-            later = None if trace else rows  # with a trace, no sentence is searched again
-            search = job.search(self._bounded(job, indices), indices, loops, recorder, later)
+            recorder = Recorder() if trace else None
+            search = job.search(self._bounded(job, indices), indices, loops, recorder)
             best = self._run(job, indices, search)
             found.update(zip(indices, best, strict=True))
             if recorder:
                 traces.update(zip(indices, recorder.traces(best), strict=True))
-            lost += [indices[row] for row in rows if row < len(indices)]
-        if is_beam(job.config) and not job.is_constrained:
-            self._rank_with_greedy(job, found, lost, loops)
+        if loops and is_beam(job.config) and not job.is_constrained:
+            self._cut_loops(job, found, loops)
         return found, traces
 
     def _bounded(self, job: SearchJob, indices: Sequence[int]) -> SearchConfig:
@@ -215,34 +211,22 @@ class TorchRuntime(TextRuntime):
             stepper = job.steering.stepper(stepper, pad_batch(indices))
         return search(stepper, *self._batch([job.rows[index] for index in indices]))[: len(indices)]
 
-    def _rank_with_greedy(
-        self,
-        job: SearchJob,
-        found: dict[int, list[Hypothesis]],
-        lost: Sequence[int],
-        loops: LoopBounds | None,
-    ) -> None:
-        """Cut the loops of the n best, and rank the output of greedy search with them.
+    def _cut_loops(self, job: SearchJob, found: dict[int, list[Hypothesis]], loops: LoopBounds) -> None:
+        """Cut the loops of the n best, and rank the output of greedy search with those that had one.
 
-        This applies where the beam lost the greedy output, or one of the n best has a loop: a beam may have
-        nothing but loops, while greedy search continues without them.
+        A beam may have nothing but loops, while greedy search continues without them.
         """
-        looping: list[int] = []
-        if loops:
-            cut_at = partial(loops.cut_at, start=job.config.min_length)
-            looping = [
-                index
-                for index, best in found.items()
-                if any(
-                    cut_at(ids_of(job.rows[index]), h.tokens) is not None for h in best[: job.config.n_best]
-                )
-            ]
-            sources = [ids_of(job.rows[index]) for index in looping]
-            cut = without_loops(
-                [found[index] for index in looping], sources, cut_at, partial(self._ended, job.config)
-            )
-            found.update(zip(looping, cut, strict=True))
-        for indices in job.batches(sorted({*lost, *looping})):
+        cut_at = partial(loops.cut_at, start=job.config.min_length)
+        looping = [
+            index
+            for index, best in found.items()
+            if any(cut_at(ids_of(job.rows[index]), h.tokens) is not None for h in best[: job.config.n_best])
+        ]
+        sources = [ids_of(job.rows[index]) for index in looping]
+        ended = partial(self._ended, job.config)
+        cut = without_loops([found[index] for index in looping], sources, cut_at, ended)
+        found.update(zip(looping, cut, strict=True))
+        for indices in job.batches(sorted(looping)):
             greedy = self._run(job, indices, build_greedy(self._bounded(job, indices), loops))
             for index, other in zip(indices, greedy, strict=True):
                 found[index] = best_of(found[index], other, size=job.config.size)

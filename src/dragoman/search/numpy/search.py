@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.search.greedy_path import Continuations, GreedyPath
 from dragoman.search.hypothesis import Hypothesis, best_of
 from dragoman.search.scores import Normalise, refuse_nan
 from dragoman.search.stopping import StopRule
@@ -107,27 +106,17 @@ def beam(
     keep: Bools,
     rule: StopRule,
     rules: Sequence[Processor] = (),
-    lost: list[int] | None = None,
 ) -> list[list[Hypothesis]]:
-    """Return the best hypotheses of each sentence, best first, as many as the beam is wide.
-
-    If `lost` is given, the sentences to search again with `of_one` are appended to it.
-    """
-    size = rule.width
+    """Return the best hypotheses of each sentence, best first, as many as the beam is wide."""
+    size, sentences = rule.width, np.arange(len(src))
     found: list[list[Hypothesis]] = [[] for _ in src]
-    start, path = stepper.start(src, keep), GreedyPath(len(src)) if size > 1 else None
-    search(stepper, start.widened(size), np.arange(len(src)), rule, found, rules, path)
-    best = [one[0].score if one else -np.inf for one in found]
-    again = [n for n, b in enumerate(best) if path and path.may_win(n, b, rule.max_length, rule.normalise)]
-    if lost is not None:
-        lost.extend(again)
-    elif again:
-        some = np.array(again)
-        greedy: list[list[Hypothesis]] = [[] for _ in src]
-        begin = start.select(some, np.zeros((len(some), 1), np.int64))
-        search(stepper, begin, some, of_one(rule), greedy, rules)
-        found = [best_of(*pair, size=size) for pair in zip(found, greedy, strict=True)]
-    return found
+    start = stepper.start(src, keep)
+    search(stepper, start.widened(size), sentences, rule, found, rules)
+    if rule.stop != "heuristic" or size == 1:
+        return found
+    greedy: list[list[Hypothesis]] = [[] for _ in src]
+    search(stepper, start, sentences, of_one(rule), greedy, rules)
+    return [best_of(*pair, size=size) for pair in zip(found, greedy, strict=True)]
 
 
 def of_one(rule: StopRule) -> StopRule:
@@ -142,7 +131,6 @@ def search(
     rule: StopRule,
     found: Sequence[list[Hypothesis]],
     rules: Sequence[Processor],
-    path: GreedyPath | None = None,
 ) -> None:
     """Search these sentences from their initial state and add the hypotheses to `found`."""
     size, max_length, normalise = rule.width, rule.max_length, rule.normalise
@@ -154,9 +142,6 @@ def search(
         apply_processors(rules, sentences, tokens, step)
         best = continuations(log_p, step)
         mine = [found[sentence] for sentence in sentences]
-        if path:
-            for sentence, *values in zip(sentences.tolist(), *(x.tolist() for x in best), strict=True):
-                path.follow(sentence, Continuations(*values), size, is_last=length == max_length)
         collect_finished(best, tokens, length, mine, normalise, is_last=length == max_length)
         chosen = best.open()
         is_last = (chosen.log_p[:, 0] == -np.inf) | (length == max_length)

@@ -1,12 +1,15 @@
-"""The default beam where </s> is always among the best tokens, as it is for letters under label smoothing."""
+"""The two beams where </s> is always among the best tokens, as it is for letters under label smoothing."""
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 from dragoman.config.search import SearchConfig
 from dragoman.protocols import State, Step
 from dragoman.search.build import build
+from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.stopping import Stop
 from dragoman.text.specials import EOS
 from support.steppers import sentences
 
@@ -28,10 +31,13 @@ class Speller:
         return Step(p.log(), State(state.fixed, written + 1), None)
 
 
-def test_the_default_beam_does_not_end_with_the_first_pieces() -> None:
-    """Five pieces that end with 2 % each fill a beam of five after five steps."""
-    whole = tuple(range(4, 4 + LENGTH))
-    for size in (2, 3, 5, 10):
-        (found,) = build(SearchConfig(size=size))(Speller(), *sentences(1))
-        assert found[0].tokens == whole
-        assert found[0].finished
+@pytest.mark.parametrize("size", [2, 3, 5, 10])
+def test_only_the_careful_search_does_not_end_with_the_first_pieces(size: int) -> None:
+    """Five pieces that end with 2 % each fill a beam of five after five steps, and that search is over."""
+
+    def found(stop: Stop) -> Hypothesis:
+        ((best, *_),) = build(SearchConfig(size=size, stop=stop))(Speller(), *sentences(1))
+        return best
+
+    assert (found("heuristic").tokens, found("heuristic").finished) == (tuple(range(4, 4 + LENGTH)), True)
+    assert len(found("n_best").tokens) < LENGTH
