@@ -12,6 +12,7 @@ import ctranslate2
 
 from dragoman.durable import new_folder
 from dragoman.errors import ModelError, UsageError
+from dragoman.export.chosen_search import chosen_search, keep_search
 from dragoman.export.ct2_spec import Quantization, refuse, write
 from dragoman.export.probe_sentences import sentences
 from dragoman.export.verify import GREEDY, Agreement, Proof, compare, needs_bars, prove
@@ -32,6 +33,7 @@ from dragoman.models.folder import (
     open_folder,
 )
 from dragoman.models.folder import WEIGHTS as MODEL_WEIGHTS
+from dragoman.tasks.search_choice import SearchChoice
 
 NAME = "ct2"
 (WEIGHTS,) = EXPORTS[NAME]
@@ -43,6 +45,7 @@ class Exported(NamedTuple):
     path: Path
     proof: Proof | AnswerProof  # of the float32 weights
     rounded: Agreement | None  # greedy outputs with quantized weights, compared with PyTorch
+    search: SearchChoice | None = None  # None if it is that of the model
 
 
 def export_ct2(model: str | Path, out: Path | None, quantization: Quantization) -> Exported:
@@ -55,9 +58,11 @@ def export_ct2(model: str | Path, out: Path | None, quantization: Quantization) 
 
     with new_folder(folder) as new:
         proof, rounded = fill_proven(bundle, new, quantization)
+        choice = chosen_search(bundle, CTranslate2Engine(new, bundle.text))
         write_proof(new, manifest, facts(proof, rounded, quantization))
         copy_kept(manifest, new)
-    return Exported(folder, proof, rounded)
+        keep_search(bundle, choice, new)
+    return Exported(folder, proof, rounded, choice)
 
 
 def fill_proven(bundle: Bundle, folder: Path, quantization: Quantization) -> tuple[Proof, Agreement | None]:

@@ -127,7 +127,13 @@ def checked_languages(args: argparse.Namespace) -> list[str]:
 
 def as_json(exported: Exported) -> dict[str, object]:
     rounded = asdict(exported.rounded) if exported.rounded else None
-    return {"path": str(exported.path), "float32": asdict(exported.proof), "rounded": rounded}
+    search = exported.search and exported.search._asdict()
+    return {
+        "path": str(exported.path),
+        "float32": asdict(exported.proof),
+        "rounded": rounded,
+        "search": search,
+    }
 
 
 def lines(exported: Exported, quantization: str) -> list[str]:
@@ -139,6 +145,12 @@ def lines(exported: Exported, quantization: str) -> list[str]:
     if exported.rounded:
         rounded = exported.rounded
         found.append(f"{quantization:<8}{rounded.same} of {rounded.sentences} greedy outputs stay the same")
+    if exported.search:
+        found.append(f"search  {exported.search.sentence}")
+    elif isinstance(proof, Proof) and exported.path.is_dir():  # Argos has its own
+        found.append(
+            "search  as chosen for the model: its validation files are not there, or its settings say it"
+        )
     return found
 
 

@@ -11,6 +11,7 @@ import onnxruntime
 from dragoman.config.exportable import reasons
 from dragoman.durable import new_folder
 from dragoman.errors import ModelError
+from dragoman.export.chosen_search import chosen_search, keep_search
 from dragoman.export.ct2 import Exported, copy_kept, refuse_foreign, write_proof
 from dragoman.export.onnx.graphs import write
 from dragoman.export.onnx.language_models import write_language_model
@@ -42,9 +43,11 @@ def export_onnx(model: str | Path, out: Path | None) -> Exported:
     with new_folder(folder) as new:
         proof = fill_proven(bundle, new)
         facts = {"engine": f"onnxruntime {onnxruntime.__version__}", "float32": asdict(proof)}
+        choice = chosen_search(bundle, OnnxEngine(new)) if isinstance(bundle.model, Seq2Seq) else None
         write_proof(new, manifest, facts)
         copy_kept(manifest, new)
-    return Exported(folder, proof, None)
+        keep_search(bundle, choice, new)
+    return Exported(folder, proof, None, choice)
 
 
 def fill_proven(bundle: Bundle, folder: Path) -> Proof | AnswerProof:
