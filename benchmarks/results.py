@@ -8,6 +8,7 @@ replaces the figure of that key, and says how, on which revision, when and where
 
 from __future__ import annotations
 
+import argparse
 import datetime
 import json
 import os
@@ -56,12 +57,17 @@ def record(
     RESULTS.write_text(text + "\n", encoding="utf-8")
 
 
+def add_record(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--record", action="store_true", help="keep the figures in benchmarks/results.json")
+
+
 def command_line() -> str:
     """How this process was started; of paths only the last part, for the others are of one machine."""
     spec = sys.modules["__main__"].__spec__
     if spec is None:
         raise SystemExit("Not run as python -m MODULE: say the command.")
     words = [Path(word).name if Path(word).is_absolute() else word for word in sys.argv[1:]]
+    words = [word for word in words if word != "--record"]
     return shlex.join(["python", "-m", spec.name, *words])
 
 
@@ -75,11 +81,7 @@ def machine() -> str:
 
 
 def shown(entry: Entry) -> str:
-    """The figure, its unit and its interval, as the page and the README show them."""
+    """The figure and its unit, as the page and the README show them."""
     figure = entry["figure"]
     digits = f"{figure:,}" if isinstance(figure, int) or abs(figure) >= 1e-4 else f"{figure:f}"
-    text = f"{digits} {entry['unit']}".strip()
-    if "interval" in entry:
-        low, high = entry["interval"]
-        text += f" (95 %: {low:,} to {high:,})"
-    return text
+    return f"{digits} {entry['unit']}".strip()

@@ -52,7 +52,8 @@ def row(entry: dict[str, Any]) -> str:
 
 
 def said(entry: dict[str, Any]) -> Iterator[str]:
-    yield shown(entry)
+    low, high = entry.get("interval", (None, None))
+    yield shown(entry) if low is None else f"{shown(entry)} (95 %: {low:,} to {high:,})"
     if "note" in entry:
         yield entry["note"]
     if "older" in entry:

@@ -25,11 +25,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.quality.multi30k import DATA
+from benchmarks.results import add_record, entries, record
 from benchmarks.results_page import rows
 from dragoman.inference.find_model import find_model
 
 DRIVERS = Path(__file__).resolve().parent / "drivers"
 THREADS = 2
+KEYS = {"ours": "torch", "export": "ct2", "hf": "huggingface"}
 PEERS = {"transformer": ("hf", "joeynmt", "eole"), "recurrent": ("joeynmt", "eole")}
 NAMES = {
     "ours": "Dragoman",
@@ -162,6 +164,18 @@ def table(found: list[dict[str, Any]]) -> str:
     return rows(head, body)
 
 
+def keep(found: list[dict[str, Any]]) -> None:
+    """Of the largest batches, what the page has a place for."""
+    known = entries()
+    for each in found:
+        search = "greedy" if each["search"].startswith("greedy") else "beam"
+        way = search if each["model"] == "transformer" else "recurrent" * (search == "beam")
+        for name, speed in each["sentences_per_second"].items():
+            key = f"decode_vs_peers.{way}_{KEYS.get(name, name)}"
+            if each["batch"] == BATCHES[-1] and key in known:
+                record(key, round(speed), "sentences/s")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -175,6 +189,7 @@ def main() -> None:
     parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--runtime", default="torch", help=argparse.SUPPRESS)
     parser.add_argument("--workers", type=int, default=1, help=argparse.SUPPRESS)
+    add_record(parser)
     args = parser.parse_args()
     if args.serve:
         return serve(args.transformer, lines(args.language, args.serve), args.runtime, args.workers)
@@ -185,6 +200,8 @@ def main() -> None:
             print(json.dumps({"benchmark": "decode_vs_peers", **each}), flush=True)
             found.append(each)
     print(table(found))
+    if args.record:
+        keep(found)
     return None
 
 

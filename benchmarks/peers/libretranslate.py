@@ -28,6 +28,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from benchmarks.results import add_record, record
 from dragoman.export.argos import Language, export_argos
 from dragoman.inference.model import Model, load
 
@@ -59,6 +60,7 @@ def main() -> int:
     parser.add_argument("--lines", type=int, help="only so many (default: all)")
     parser.add_argument("--compute-type", default="auto", help="such as int8 (default: that of the package)")
     parser.add_argument("--venv", type=Path, metavar="FOLDER", help="use this environment, and leave it")
+    add_record(parser)
     args = parser.parse_args()
     lines = read(args.source, args.lines)
     asked = {
@@ -77,6 +79,8 @@ def main() -> int:
     del found["ours"]
     facts = {"benchmark": "libretranslate", "model": args.model, "compute_type": args.compute_type}
     print(json.dumps({**facts, "lines": len(lines), **found}))
+    if args.record:
+        record("libretranslate", len(lines) - len(differences), f"of {len(lines)}")
     for line, *texts in differences[:SHOWN]:
         print(f"\n{line}\nLibreTranslate  {texts[0]}\nDragoman        {texts[1]}")
     is_blocked = found["network"]["interfaces"] == ["lo"] and found["network"]["outside"] is not None

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import corpora, typed
+from benchmarks.results import add_record, record
 from benchmarks.run_log import RunLog
 from dragoman.data.signals.picture import write_picture
 
@@ -58,6 +59,7 @@ def main() -> None:
     )
     parser.add_argument("out", type=Path)
     parser.add_argument("--threads", type=int, default=0, help="of the training; 0 takes all")
+    add_record(parser)
     args = parser.parse_args()
     files = {part: write(args.out, part) for part in ("train", "dev", "test")}
     model, settings = args.out / "model", HERE / "captions" / "attention.toml"
@@ -73,6 +75,9 @@ def main() -> None:
     ):
         found = typed.score(*words, "--metrics", "bleu", "exact_match")
         rows.append([name, f"{minutes:.1f}", f"{found['bleu']:.1f}", f"{found['exact_match']:.1f}"])
+    if args.record:  # those of the model, which is scored last
+        record("captions.exact", round(found["exact_match"], 1), "%")
+        record("captions.bleu", round(found["bleu"], 1), "BLEU")
     typed.table(["caption by", "minutes", "BLEU", "exactly right, %"], rows)
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import corpora
+from benchmarks.results import add_record, record
 from benchmarks.run_log import RunLog
 from dragoman.config.search import SearchConfig
 from dragoman.data.readers.open_pairs import open_pairs
@@ -70,9 +71,13 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("names", nargs="*", default=["lstm", "transformer"])
     parser.add_argument("--threads", type=int, default=0, help="of each training; 0 takes all")
+    add_record(parser)
     args = parser.parse_args()
     found = [measure(name, args.out / name, args.threads) for name in args.names]
     print(json.dumps({"benchmark": "cmudict", "found": found}))
+    for each in found if args.record else ():
+        [rate] = (rate for name, rate in each["WER"].items() if "test" in name and "beam" in name)
+        record(f"cmudict.{each['name']}", round(rate, 1), "%", note=f"{each['minutes']:.0f} minutes")
     print(f"| model | minutes | parameters | {' | '.join(found[0]['WER'])} |")
     print(f"|---|---|---|{'---|' * len(found[0]['WER'])}")
     for each in found:

@@ -20,8 +20,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from statistics import median
 
 from benchmarks.quality.multi30k import DRAGOMAN
+from benchmarks.results import add_record, record
 from benchmarks.results_page import Facts, stamp
 from benchmarks.run_log import RunLog
 
@@ -59,6 +61,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--set", nargs="+", default=[], help="other settings than those of the recipe")
+    add_record(parser)
     args = parser.parse_args()
     recipe = args.out / "dates"
     if not recipe.exists():
@@ -74,6 +77,13 @@ def main() -> int:
         print(json.dumps({"benchmark": "dates_two_minutes", "seed": seed, **found}), flush=True)
     text = json.dumps(facts, indent=1, ensure_ascii=False)
     (args.out / "dates_two_minutes.json").write_text(text + "\n", encoding="utf-8")
+    if args.record:
+        exact, seconds = (
+            [found[name] for found in facts["seeds"].values()] for name in ("exact_match", "seconds")
+        )
+        note = f"medians of {len(args.seeds)} seeds" if len(args.seeds) > 1 else None
+        record("dates.exact", round(median(exact), 1), "% of 1,000", note=note)
+        record("dates.seconds", round(median(seconds)), "seconds", note=note)
     return 0 if all(found["passed"] for found in facts["seeds"].values()) else 1
 
 

@@ -20,6 +20,7 @@ from rapidfuzz.distance import Levenshtein
 
 from benchmarks import corpora, typed
 from benchmarks.quality.english_errors import corrupt, tokenised
+from benchmarks.results import add_record, record
 from benchmarks.run_log import RunLog
 
 HERE = Path(__file__).resolve().parent
@@ -98,6 +99,8 @@ def rows(args: argparse.Namespace) -> Iterator[list[str]]:
     for most in dict.fromkeys((0.0, 1.0, best)):
         name = {0.0: "source", 1.0: "model"}.get(most, f"model, up to {most:.0%} changed")
         test = gleu("test", trusted(sources["test"], outputs["test"], most), args.out)
+        if args.record and most in (0.0, best):
+            record("jfleg.model" if most else "jfleg.source", round(test, 2), "GLEU")
         yield [name, f"{RunLog(model).minutes:.0f}", f"{found[most]:.2f}", f"{test:.2f}"]
 
 
@@ -109,6 +112,7 @@ def main() -> None:
     parser.add_argument("--copies", type=int, default=2, help="of each sentence, with other errors")
     parser.add_argument("--budget", default="60m", help="of the training (default: 60m)")
     parser.add_argument("--threads", type=int, default=0, help="of the training; 0 takes all")
+    add_record(parser)
     args = parser.parse_args()
     typed.table(["output", "minutes", "GLEU, dev", "GLEU, test"], rows(args))
 

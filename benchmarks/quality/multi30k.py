@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import corpora
+from benchmarks.results import add_record, record
 from benchmarks.results_page import rows, stamp
 from benchmarks.run_log import RunLog
 
@@ -130,6 +131,26 @@ def cells(found: dict[str, Any]) -> list[str]:
     ]
 
 
+def keep(run: Run, facts: dict[str, Any]) -> None:
+    name = run.name.replace("-", "_")
+    way = f"Multi30k {'German to English' if run.tgt == 'en' else 'English to German'}"
+    way += f", test2016, lower-cased, sub-words: `{run.name}`"
+    group = "multi30k_en" if run.tgt == "en" else "multi30k"
+    note = f"{facts['minutes']:.0f} minutes of training"
+    for key, label in (("greedy", "greedy"), ("lower", "beam of 5")):
+        low, high = facts[key]["intervals"]["bleu"]
+        record(
+            f"{group}.{name}_{label.partition(' ')[0]}",
+            round(facts[key]["bleu"], 1),
+            "BLEU",
+            (round(low, 1), round(high, 1)),
+            note,
+            what=f"{way}, {label}",
+        )
+    if run.tgt == "de":
+        record(f"{group}.{name}_chrf", round(facts["lower"]["chrf"], 1), "chrF", what=f"{way}, beam of 5")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -141,6 +162,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=0, help="of each training; 0 takes all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--set", nargs="+", default=[], help="more settings of each training")
+    add_record(parser)
     args = parser.parse_args()
     more = (args.threads, args.seed, tuple(args.set))
     runs = [Run(name, args.to, args.cased, args.out, *more) for name in args.names]
@@ -148,6 +170,8 @@ def main() -> None:
     for run, facts in zip(runs, found, strict=True):
         text = "cased" if run.cased else "lower-cased"
         print(json.dumps({"benchmark": "multi30k", "to": run.tgt, "trained_on": text, **facts}))
+        if args.record and not run.cased:
+            keep(run, facts)
     columns = ["model", "target tokens", "minutes", "parameters", "tokens/s", "BLEU, greedy", "BLEU, beam 5"]
     print(rows([*columns, "chrF, beam 5", "cased BLEU, beam 5"], [cells(facts) for facts in found]))
 

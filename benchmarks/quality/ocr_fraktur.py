@@ -16,6 +16,7 @@ import numpy as np
 
 from benchmarks import corpora
 from benchmarks.quality.ctc_run import train_and_score
+from benchmarks.results import add_record, record
 from dragoman.data.signals.picture import write_picture
 
 HERE = Path(__file__).resolve().parent
@@ -49,6 +50,7 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("settings", nargs="*", help="such as training.updates=4000")
     parser.add_argument("--threads", type=int, default=0, help="0 takes all")
+    add_record(parser)
     args = parser.parse_args()
     data = args.out / "data"
     if not (data / "test.tsv").exists():
@@ -56,6 +58,9 @@ def main() -> None:
             write_lines(data, split, name)
     more = [f"training.threads={args.threads}", *args.settings]
     found = train_and_score(HERE / "ctc" / "ocr_fraktur.toml", data, args.out / "run", more)
+    if args.record:
+        note = f"beam of 8; {found['minutes']:.0f} minutes, one seed"
+        record("ocr_fraktur", round(found["CER"]["test, beam 8"], 1), "%", note=note)
     print(json.dumps({"benchmark": "ocr_fraktur", **found}))
 
 

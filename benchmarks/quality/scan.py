@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks import corpora, typed
+from benchmarks.results import add_record, record
 from benchmarks.run_log import RunLog
 
 HERE = Path(__file__).resolve().parent
@@ -31,6 +32,11 @@ def rows(args: argparse.Namespace) -> Iterator[list[str]]:
             report, log = typed.score(out, DATA / f"{split}.test.tsv"), RunLog(out)
             low, high = report["intervals"]["exact_match"]
             right = f"{report['exact_match']:.2f} % ({low:.2f} – {high:.2f})"
+            if args.record and name == "lstm":
+                key = "simple" if split == "simple" else "jump"
+                interval = (round(low, 2), round(high, 2))
+                unit = f"% of {len(typed.lines(DATA / f'{split}.test.tsv')):,}"
+                record(f"scan.{key}", round(report["exact_match"], 2), unit, interval)
             yield [split, name, f"{log.parameters:,}", f"{log.minutes:.0f}", right]
 
 
@@ -45,6 +51,7 @@ def main() -> None:
         "--budget", help="of each training, such as 10m (default: the updates of its settings)"
     )
     parser.add_argument("--threads", type=int, default=0, help="of each training; 0 takes all")
+    add_record(parser)
     args = parser.parse_args()
     typed.table(["split", "model", "parameters", "minutes", "exact match (95 %)"], rows(args))
 

@@ -12,6 +12,7 @@ import argparse
 from pathlib import Path
 
 from benchmarks import corpora, typed
+from benchmarks.results import add_record, record
 from benchmarks.run_log import RunLog
 
 HERE = Path(__file__).resolve().parent
@@ -28,10 +29,15 @@ def main() -> None:
     )
     parser.add_argument("out", type=Path)
     parser.add_argument("--threads", type=int, default=0, help="of the training; 0 takes all")
+    add_record(parser)
     args = parser.parse_args()
     words = [*files("train"), f"training.threads={args.threads}", "--valid", *files("dev")]
     typed.train(args.out / "crf", HERE / "snips" / "crf.toml", *words)
     report, log = typed.score(args.out / "crf", *files("test")), RunLog(args.out / "crf")
+    if args.record:
+        note = f"{log.parameters:,} parameters, {log.minutes:.0f} minutes, one seed"
+        record("snips.slots", round(report["span_f1"], 1), "span F1", note=note)
+        record("snips.intent", round(report["intent"], 1), "%")
     head = f"CRF and max pooling, {log.parameters:,} parameters, {log.minutes:.0f} minutes"
     rows = {**report["baselines"], head: report}
     keys = ("span_f1", "intent", "accuracy")

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from benchmarks import corpora
 from benchmarks.quality.ctc_run import train_and_score
+from benchmarks.results import add_record, record
 from dragoman.data.signals.sound import write_sound
 
 HERE = Path(__file__).resolve().parent
@@ -80,12 +81,16 @@ def main() -> None:
     parser.add_argument("settings", nargs="*", help="such as training.updates=900")
     parser.add_argument("--threads", type=int, default=0, help="0 takes all")
     parser.add_argument("--strings", type=int, default=3000, help="of the training data")
+    add_record(parser)
     args = parser.parse_args()
     data = args.out / "data"
     if not (data / "train.tsv").exists():
         prepare(data, args.strings)
     more = [f"training.threads={args.threads}", *args.settings]
     found = train_and_score(HERE / "ctc" / "spoken_digits.toml", data, args.out / "run", more)
+    if args.record:
+        note = f"beam of 8; {found['minutes']:.0f} minutes, one seed"
+        record("spoken_digits", round(found["CER"]["test, beam 8"], 1), "%", note=note)
     print(json.dumps({"benchmark": "spoken_digits", "strings": args.strings, **found}))
 
 

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import corpora
+from benchmarks.results import add_record, record
 from benchmarks.run_log import RunLog
 
 HERE = Path(__file__).resolve().parent
@@ -90,9 +91,14 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=NAMES)
     parser.add_argument("--updates", type=int, help="of every training, instead of its budget")
     parser.add_argument("--set", action="append", default=[], metavar="SETTING", help="for every training")
+    add_record(parser)
     args = parser.parse_args()
     found = [measure(name, args.out, args.updates, args.set) for name in args.names]
     print(json.dumps({"benchmark": "tinyshakespeare", "found": found}))
+    for each in found if args.record else ():
+        model, _, budget = each["name"].partition("-")
+        if budget == "3m":
+            record(f"tinyshakespeare.{model}", round(each["nats_per_character"], 2), "nats")
     print("| model | minutes | core minutes | parameters | nats/char | bits/char | wanted |")
     print("|---|---|---|---|---|---|---|")
     for each in found:

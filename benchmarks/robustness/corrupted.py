@@ -19,6 +19,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from benchmarks.results import add_record, record
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 FOLDERS: Any = importlib.import_module("hostile.folders")
 VERBS: Any = importlib.import_module("hostile.verbs")
@@ -31,12 +33,15 @@ def main() -> int:
     parser.add_argument(
         "folder", nargs="?", type=Path, help="for the models (default: the system's temporary)"
     )
+    add_record(parser)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=args.folder) as home:
         counts, strays = battery(Path(home))
     for stray in strays:
         print(stray, file=sys.stderr)
     print(json.dumps({"benchmark": "corrupted", **counts}))
+    if args.record:
+        record("corrupted", len(strays), f"of {counts['folders']}")
     return int(bool(strays))
 
 

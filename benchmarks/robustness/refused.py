@@ -21,6 +21,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.results import add_record, record
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 REFUSED: Any = importlib.import_module("hostile.refused")
 # A process that was forked counts its parent's memory as its own in `ru_maxrss`, but not in VmHWM.
@@ -54,6 +56,7 @@ class Case(NamedTuple):
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("home", nargs="?", type=Path, help="for the folders (default: a temporary one)")
+    add_record(parser)
     args = parser.parse_args()
     slowest, largest, faults = 0.0, 0.0, []
     with tempfile.TemporaryDirectory(dir=args.home) as home:
@@ -66,6 +69,9 @@ def main() -> int:
                 faults += [f"{case.name}, {verb}: {fault}"] if fault else []
     facts = {"seconds": round(slowest, 2), "megabytes": round(largest), "faults": faults}
     print(json.dumps({"benchmark": "refused", **facts}))
+    if args.record:
+        record("refused.seconds", round(slowest, 1), "seconds")
+        record("refused.memory", round(largest), "MB")
     return int(bool(faults))
 
 

@@ -27,6 +27,7 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from benchmarks.ratios import median_of
+from benchmarks.results import add_record, record
 from benchmarks.speed.train_vs_bare import settings
 from dragoman.data.loader import GlobalBatch
 from dragoman.training.events import Events
@@ -97,6 +98,7 @@ def main() -> None:
     parser.add_argument("--updates", type=int, default=5, help="of each way at a turn")
     parser.add_argument("--batch-tokens", type=int, default=4096)
     parser.add_argument("--work", type=Path, help=argparse.SUPPRESS)
+    add_record(parser)
     args = parser.parse_args()
     if args.work:
         work(args.work, args.turns, args.updates, args.batch_tokens)
@@ -115,6 +117,11 @@ def main() -> None:
         per_update = {name: statistics.median(each) for name, each in seconds.items()}
         row = {"ranks": count, "seconds_per_update": per_update, "ratio": median_of(ratios)._asdict()}
         print(json.dumps(row), flush=True)
+        if args.record:
+            found = median_of(ratios)
+            interval = (round(found.low, 2), round(found.high, 2))
+            what = f"speed of an update of {count} ranks on one machine, relative to a bare DDP loop"
+            record(f"ddp_vs_bare.{count}", round(found.median, 2), "×", interval, what=what)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.results import add_record, record
+
 PROJECT = Path(__file__).resolve().parents[2]
 MOST_MB, MOST_IMPORT, MOST_FIRST = 200, 0.3, 2.0
 TIMES = 7
@@ -46,12 +48,17 @@ def main() -> int:
     parser.add_argument("model")
     parser.add_argument("text")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="use this environment, and leave it")
+    add_record(parser)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         home = args.keep or Path(temporary)
         python = environment(home)
         facts = measured(python, Path(args.model).resolve(), args.text)
     print(json.dumps(facts))
+    if args.record:
+        record("base_install.size", round(facts["megabytes"]), "MB")
+        record("base_install.import", round(facts["import_seconds"], 2), "s")
+        record("base_install.first", round(facts["first_seconds"], 1), "s")
     is_light = facts["torch"] is None and facts["megabytes"] <= MOST_MB
     is_quick = facts["import_seconds"] < MOST_IMPORT and facts["first_seconds"] < MOST_FIRST
     return 0 if is_light and is_quick else 1

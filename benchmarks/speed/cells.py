@@ -14,6 +14,7 @@ from functools import partial
 
 import torch
 
+from benchmarks.results import add_record, record
 from dragoman.nn.cells.cell import Cell
 from dragoman.nn.cells.coupled import CoupledLSTMCell
 from dragoman.nn.cells.elman import ElmanCell
@@ -56,10 +57,15 @@ def cases() -> dict[str, Callable[[Float[Tensor, "B T D"]], Float[Tensor, "B T D
     }
 
 
+FIGURES = {"peephole": "peephole LSTM", "coupled": "coupled LSTM", "reset_first": "GRU, reset first"}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     parser.add_argument("--rounds", type=int, default=5)
-    rounds = parser.parse_args().rounds
+    add_record(parser)
+    args = parser.parse_args()
+    rounds = args.rounds
     torch.set_num_threads(THREADS)
     torch.manual_seed(0)
     x = torch.randn(B, T, D, requires_grad=True)
@@ -73,6 +79,8 @@ def main() -> None:
     print(f"B {B} · T {T} · D {D} · {THREADS} threads · forward and backward, fastest of {rounds}")
     for name, seconds in fastest.items():
         print(f"{name:28} {seconds * 1e3:7.1f} ms  {seconds / fastest['LSTM']:5.2f} ×")
+    for key, name in FIGURES.items() if args.record else ():
+        record(f"cells.{key}", round(fastest[name] / fastest["LSTM"], 2), "×")
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from typing import Any
 import torch
 
 from benchmarks import corpora
+from benchmarks.results import add_record, record
 from dragoman.config.data import Corpus, DataConfig
 from dragoman.config.text import TextConfig
 from dragoman.data.bucketing import padded
@@ -57,16 +58,17 @@ def main() -> int:
     parser.add_argument("--only", choices=("sampling", "planning"))
     parser.add_argument("--data", nargs="+", choices=FILES, default=list(FILES))
     parser.add_argument("--rate", type=float, default=0.1)
+    add_record(parser)
     args = parser.parse_args()
     torch.set_num_threads(1)
     passed = [
-        args.only == "planning" or sampling(args.folder, args.data, args.rate),
-        args.only == "sampling" or planning(args.folder),
+        args.only == "planning" or sampling(args.folder, args.data, args.rate, args.record),
+        args.only == "sampling" or planning(args.folder, args.record),
     ]
     return 0 if all(passed) else 1
 
 
-def sampling(folder: Path, names: list[str], sampled: float) -> bool:
+def sampling(folder: Path, names: list[str], sampled: float, is_recorded: bool) -> bool:
     rows: list[tuple[str, str, float, int, int, int]] = []
     print("| | pass | target tokens/s by the clock | by the processor |\n|---|---|---|---|")
     for name, kind, rate in product(names, KINDS, (0, sampled)):
@@ -76,6 +78,9 @@ def sampling(folder: Path, names: list[str], sampled: float) -> bool:
             rows.append((name, kind, rate, number, round(clock), round(core)))
     is_fast = all(core >= LEAST for *_, rate, number, _, core in rows if rate and number == PASSES)
     print(json.dumps({"benchmark": "loader", "rows": rows, "passed": is_fast}))
+    for name, kind, rate, number, _, core in rows:
+        if is_recorded and rate and number == PASSES:
+            record(f"loader.{kind}_{name}", core, "tokens/s", note=f"sampling {rate}")
     return is_fast
 
 
@@ -92,7 +97,7 @@ class Repeated:
         return self.store.lengths(rows % len(self.store))
 
 
-def planning(folder: Path) -> bool:
+def planning(folder: Path, is_recorded: bool) -> bool:
     [store] = prepared("multi30k", "bpe", 0.0, folder).stores
     corpus: Any = Repeated(store, PAIRS)
 
@@ -128,6 +133,10 @@ def planning(folder: Path) -> bool:
     print(f"{len(sizes)} batches of {LARGE:,} tokens: {min(sizes):,} to {max(sizes):,}")
     passed = abs(per_pair[1] / per_pair[0] - 1) <= 0.10 and all(abs(s / LARGE - 1) <= 0.05 for s in sizes)
     facts = {"microseconds": per_pair, "ranks": [1, RANKS], "batch": LARGE, "sizes": [min(sizes), max(sizes)]}
+    if is_recorded:
+        record("loader.planning_one", round(per_pair[0], 2), "µs per pair")
+        record("loader.planning_last", round(per_pair[1], 2), "µs per pair")
+        record("loader.batch", round(min(sizes) / 1e6, 2), "million")
     print(json.dumps({"benchmark": "planning", **facts, "passed": passed}))
     return passed
 

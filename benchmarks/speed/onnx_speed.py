@@ -16,11 +16,13 @@ import statistics
 import sys
 import tempfile
 import time
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from benchmarks.results import add_record, record
 from benchmarks.results_page import stamp
 from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.export.onnx.export import export_onnx
@@ -39,6 +41,7 @@ def main() -> int:
     parser.add_argument("--alone", type=int, default=32, help="lines that are given one by one (default: 32)")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    add_record(parser)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     sources = [pair.src for pair in open_pairs(args.test)][: args.lines]
@@ -57,6 +60,10 @@ def main() -> int:
     same = {"greedy": proof.greedy.same, "beam 5": proof.beam.same, "of": proof.beam.sentences}
     facts = {"model": args.model, "threads": args.threads, "lines": len(sources), "same": same, **found}
     print(json.dumps({"benchmark": "onnx_speed", "measured": stamp(" ".join(sys.argv)), **facts}))
+    for (name, batch), one in zip(product(SEARCHES, BATCHES), found.values(), strict=True):
+        if args.record:
+            key = f"{name.split()[0]}_{'alone' if batch == 1 else 'list'}"
+            record(f"onnx_speed.{key}", one["ratio"], "×")
     return int(min(result["ratio"] for result in found.values()) < 1.0)
 
 

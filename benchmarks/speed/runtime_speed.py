@@ -16,9 +16,11 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+from benchmarks.results import add_record, record
 from dragoman.config.search import SearchConfig
 from dragoman.data.readers.open_pairs import open_lines
 from dragoman.inference.find_model import find_model
@@ -42,6 +44,7 @@ def main() -> int:
     parser.add_argument("--lines", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1)
+    add_record(parser)
     args = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = str(args.threads)
     light = open_export_runtime(find_model(args.model), "ct2")
@@ -52,6 +55,10 @@ def main() -> int:
         for size in SIZES
     }
     print(json.dumps({"sentences": len(texts), "threads": args.threads, "load": os.getloadavg()[0], **found}))
+    for (name, size), one in zip(product(SEARCHES, SIZES), found.values(), strict=True):
+        if args.record:
+            key = f"{name.split()[0]}_{'alone' if size == 1 else 'list'}"
+            record(f"runtime_speed.{key}", round(one["ratio"], 2), "×")
     return 0 if all(one["ratio"] >= LEAST and one["same"] >= SAME for one in found.values()) else 1
 
 

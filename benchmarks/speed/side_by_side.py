@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 from benchmarks.quality.defaults import DATA, lines, part
+from benchmarks.results import add_record, record
 
 
 def start(home: Path, name: str, updates: int, preset: str, policy: str) -> subprocess.Popen[bytes]:
@@ -49,6 +50,7 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--updates", type=int, default=150)
     parser.add_argument("--preset", default="transformer-tiny")
+    add_record(parser)
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     sides = (lines(DATA / "multi30k" / f"train.{side}")[:3000] for side in ("en", "de"))
@@ -58,6 +60,9 @@ def main() -> None:
         alone = measure(args.out, ["one"], args.updates, args.preset, policy)
         both = measure(args.out, ["one", "two"], args.updates, args.preset, policy)
         print(f"| {words} | {alone:.0f} s | {both:.0f} s | {both / alone:.2f} |", flush=True)
+        if args.record and not policy:
+            note = f"{both:.0f} and {alone:.0f} seconds for {args.updates} updates of `{args.preset}`"
+            record("side_by_side", round(both / alone, 2), "×", note=note)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import corpora
+from benchmarks.results import add_record, record
 
+NAMES = {"bare": "", "dragoman": "dragoman", "hf": "huggingface", "joeynmt": "joeynmt", "eole": "eole"}
 DRIVERS = Path(__file__).resolve().parents[1] / "peers" / "drivers"
 DATA = corpora.DATA / "multi30k"
 WINDOW = 10  # updates at a turn
@@ -249,6 +251,15 @@ def show(rows: list[dict[str, Any]]) -> None:
         )
 
 
+def keep(model: str, rows: list[dict[str, Any]], *, is_with_peers: bool) -> None:
+    group = "train_vs_bare" if model == "transformer" else "train_vs_bare_recurrent"
+    for row in rows:
+        name, precision = NAMES[row["trainer"].partition(" ")[0]], row["precision"]
+        if name and "failed" not in row:
+            key = f"peers.{name}_{precision}" if is_with_peers else f"{group}.{precision}"
+            record(key, round(row["tokens_per_second"] / row["bare"], 2), "×")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -261,6 +272,7 @@ def main() -> None:
     parser.add_argument("--precision", choices=("fp32", "bf16"), help="only this one")
     parser.add_argument("--worker", choices=TRAINERS, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    add_record(parser)
     args = parser.parse_args()
     if args.worker:
         return work(args.worker, args.model, args.precision, args.folder)
@@ -270,6 +282,8 @@ def main() -> None:
             rows += compare(args.model, precision, args.updates, Path(folder), args.peers)
     show(rows)
     print(json.dumps(rows))
+    if args.record:
+        keep(args.model, rows, is_with_peers=args.peers is not None)
     return None
 
 
