@@ -16,9 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import typed
+from benchmarks.results import add_record, record
 from benchmarks.run_log import RunLog
 from dragoman.data.recipes.build import RECIPES
 
+FIGURES = {
+    "tones": ("cer", "%"),
+    "ocr": ("cer", "%"),
+    "slots": ("span_f1", "span F1"),
+    "intents": ("accuracy", "%"),
+    "grammar": ("perplexity", "perplexity"),
+}
 METRICS = ("exact_match", "span_f1", "accuracy", "cer", "perplexity")
 
 
@@ -57,6 +65,7 @@ def main() -> None:
     known = [name for name, recipe in RECIPES.items() if recipe.splits and not recipe.lesson]
     parser.add_argument("out", type=Path)
     parser.add_argument("recipes", nargs="*", default=known)
+    add_record(parser)
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     rows = []
@@ -64,7 +73,12 @@ def main() -> None:
         done = args.out / f"{name}.json"
         if not done.exists():
             done.write_text(json.dumps(measure(name, args.out / name)), encoding="utf-8")
-        rows.append(row(json.loads(done.read_text(encoding="utf-8"))))
+        found = json.loads(done.read_text(encoding="utf-8"))
+        rows.append(row(found))
+        if args.record and name in FIGURES:
+            metric, unit = FIGURES[name]
+            note = f"{found['core_minutes']:.1f} minutes of one core, one run"
+            record(f"recipes.{name}", round(found[metric], 2), unit, note=note)
     typed.table(["recipe", "parameters", "minutes", "core minutes", "test scores"], rows)
 
 
