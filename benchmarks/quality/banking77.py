@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks import corpora, typed
+from benchmarks.results import add_record, record
 from benchmarks.run_log import RunLog
 from dragoman.metrics.bootstrap import p_value
 from dragoman.metrics.exact_match import exact_match
@@ -58,6 +59,10 @@ def rows(args: argparse.Namespace) -> Iterator[list[str]]:
         p = p_value(ours.samples() - theirs.samples(), ours.percent - theirs.percent)
         low, high = report["intervals"]["accuracy"]
         right = f"{report['accuracy']:.2f} % ({low:.2f} – {high:.2f})"
+        if args.record and "," not in name:
+            what = f"Banking77, 77 intents: test accuracy, trained from scratch: {name.replace('_', '-')}"
+            interval = (round(low, 1), round(high, 1))
+            record(f"banking77.{name}", round(report["accuracy"], 1), "%", interval, what=what)
         yield [
             name,
             f"{log.parameters:,}",
@@ -75,6 +80,7 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS)
     parser.add_argument("--threads", type=int, default=0, help="of each training; 0 takes all")
+    add_record(parser)
     args = parser.parse_args()
     head = ["model", "parameters", "minutes", "accuracy (95 %)", "macro-F1", f"p against {args.models[0]}"]
     typed.table(head, rows(args))

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks import corpora, typed
+from benchmarks.results import add_record, record
 from benchmarks.run_log import RunLog
 from dragoman.data.recipes.spelling.generate import misspell
 from dragoman.inference.model import Model, load
@@ -65,13 +66,14 @@ def words_of_texts() -> set[str]:
     return {word for word, count in counts.items() if count > 1}
 
 
-def right(model: Model, name: str, known: set[str]) -> str:
+def right(model: Model, name: str, known: set[str]) -> tuple[float, float]:
+    """Per cent of first answers that are right, and of first answers that are words."""
     wrong, words = zip(*typed.pairs(DATA / "spelling" / TESTS[name]), strict=True)
     first = [result.text for result in model(list(wrong))]
     more = model(list(wrong), {"size": ANSWERS, "n_best": ANSWERS})
     answers = [[result.text, *(other.text for other in result.alternatives)] for result in more]
     a_word = [next((answer for answer in some if answer in known), some[0]) for some in answers]
-    return " / ".join(f"{typed.percent_right(outputs, words):.1f} %" for outputs in (first, a_word))
+    return typed.percent_right(first, words), typed.percent_right(a_word, words)
 
 
 def rows(args: argparse.Namespace) -> Iterator[list[str]]:
@@ -84,7 +86,11 @@ def rows(args: argparse.Namespace) -> Iterator[list[str]]:
         threads = f"training.threads={args.threads}"
         typed.train(out, settings, train, "--valid", dev, threads, budget=args.budget)
         model = load(out)
-        shares = [right(model, name, known) for name in TESTS]
+        found = {name: right(model, name, known) for name in TESTS}
+        shares = [" / ".join(f"{share:.1f} %" for share in both) for both in found.values()]
+        for name, (first, a_word) in found.items() if args.record and corpus == "words" else ():
+            record(f"spelling.{name}", round(first, 1), "%")
+            record(f"spelling.{name}_words", round(a_word, 1), "%")
         yield [corpus, f"{len(pairs):,}", f"{RunLog(out).minutes:.0f}", *shares]
     yield ["Norvig", "", "", "", "75 %", "68 %"]
 
@@ -99,6 +105,7 @@ def main() -> None:
         "--budget", help="of each training, such as 10m (default: the updates of its settings)"
     )
     parser.add_argument("--threads", type=int, default=0, help="of each training; 0 takes all")
+    add_record(parser)
     args = parser.parse_args()
     typed.table(["trained on", "pairs", "minutes", *TESTS], rows(args))
 

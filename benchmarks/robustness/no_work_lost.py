@@ -38,9 +38,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.results import add_record, record
+
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported: a fork has no threads but its own
 
-from benchmarks.robustness.same_bits import last_step, record
+from benchmarks.robustness.same_bits import bits_of, last_step
 from dragoman.cli.main import main as dragoman
 from dragoman.cli.training_view import session  # noqa: F401  what `train` needs
 from dragoman.durable import verify_folder
@@ -140,7 +142,7 @@ class Part:
         self.finish(self.home / "undisturbed")
         self.seconds = time.monotonic() - start
         assert not self.faults, self.faults
-        self.expected = record(self.home / "undisturbed")
+        self.expected = bits_of(self.home / "undisturbed")
 
     def train(self, out: Path, *more: str, settings: list[str] = SETTINGS) -> list[str]:
         return ["train", str(self.data / "train.tsv"), "-o", str(out), "--yes", *more, *settings]
@@ -153,7 +155,7 @@ class Part:
 
     def compare(self, out: Path) -> None:
         try:
-            same = record(out) == self.expected
+            same = bits_of(out) == self.expected
         except (OSError, ValueError) as error:
             self.fault(out, f"is not there: {error}")
         else:
@@ -324,7 +326,7 @@ def strace(life: Life, options: list[str]) -> Iterator[None]:
 def disks(part: Part) -> None:
     settings = [*SETTINGS, "training.average=1"]  # a mean of checkpoints has to have them all
     part.finish(part.home / "alone", settings=settings)
-    part.expected = record(part.home / "alone")
+    part.expected = bits_of(part.home / "alone")
     for number in range(part.count):
         is_tmpfs = number % 2 == 0
         with (tmpfs if is_tmpfs else plain)(part.home / f"disk{number}") as home:
@@ -556,6 +558,15 @@ PARTS = {
 }
 COUNTS = {"kills": 200, "placed": 70, "replaced": 30, "disks": 50, "doubles": 50, "data": len(CHANGES)}
 
+KINDS = {
+    "kills": "kills at random moments",
+    "placed": "kills in renames, fsync and unlink",
+    "replaced": "kills while a model is replaced",
+    "disks": "full disks",
+    "doubles": "second starts in one folder",
+    "data": "resumes with other data",
+}
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -563,6 +574,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     for name, count in COUNTS.items():
         parser.add_argument(f"--{name}", type=int, default=count, metavar="N")
+    add_record(parser)
     args = parser.parse_args()
     found = 0
     with tempfile.TemporaryDirectory(dir=args.folder) as home:
@@ -571,6 +583,14 @@ def main() -> int:
             PARTS[name](part)
             part.close()
             found += len(part.faults)
+            if args.record:
+                lost = "checkpoints lost, runs mixed up, or runs that end without an error message"
+                record(
+                    f"no_work_lost.{name}",
+                    len(part.faults),
+                    f"of {getattr(args, name)}",
+                    what=f"{lost}: {KINDS[name]}",
+                )
     return int(found > 0)
 
 

@@ -28,7 +28,7 @@ from typing import Any
 
 from safetensors.numpy import load_file
 
-from benchmarks import results
+from benchmarks.results import add_record, record
 
 PRESETS = {
     "transformer": ["model.preset=transformer-tiny", "model.encoder.layers=2", "model.decoder.layers=2"],
@@ -72,7 +72,7 @@ def run(arguments: list[str]) -> None:
         raise SystemExit(f"{' '.join(arguments)}\n{done.stderr}")
 
 
-def record(out: Path) -> dict[str, Any]:
+def bits_of(out: Path) -> dict[str, Any]:
     """Every loss, and the hash of all weights."""
     events = [
         json.loads(line) for line in (out / "events.jsonl").read_text(encoding="utf-8").split("\n") if line
@@ -139,7 +139,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=3)
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--precision", nargs="+", choices=("fp32", "bf16"), default=["fp32", "bf16"])
-    results.add_record(parser)
+    add_record(parser)
     args = parser.parse_args()
     runs: list[bool] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -152,7 +152,7 @@ def main() -> None:
             chosen = settings(architecture, precision, args.updates)
             run(command(data, whole, chosen, ranks))
             struck = kill_until_done(command(data, killed, chosen, ranks), killed, args.kills, args.updates)
-            same = record(killed) == record(whole)
+            same = bits_of(killed) == bits_of(whole)
             row = {"architecture": architecture, "precision": precision, "ranks": ranks}
             print(json.dumps({**row, "updates": args.updates, "killed": struck, "same": same}), flush=True)
             runs.append(same)
@@ -160,7 +160,7 @@ def main() -> None:
         unit = f"of {len(runs)}"
         note = f"each killed up to {args.kills} times, ranks {args.ranks}, {' and '.join(args.precision)}"
         what = "interrupted runs that are not bit-identical: Transformers and recurrent networks"
-        results.record("same_bits", runs.count(False), unit, note=note, what=what)
+        record("same_bits", runs.count(False), unit, note=note, what=what)
     sys.exit(0 if all(runs) else 1)
 
 

@@ -33,7 +33,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.robustness.same_bits import last_step, record
+from benchmarks.results import add_record, record
+from benchmarks.robustness.same_bits import bits_of, last_step
 from benchmarks.scale.emulated_nodes import Node, emulated_nodes, why_not
 
 PARTS = ["killed", "lost", "back", "cut"]
@@ -153,7 +154,7 @@ class Run:
         """Wait for the end on the first machine; the hash of the weights."""
         self.wait_until(lambda: self.agents[0].poll() is not None, "the end")
         model = self.out / "model"
-        return str(record(self.out)["weights"]) if model.exists() else "no model"
+        return str(bits_of(self.out)["weights"]) if model.exists() else "no model"
 
     def stop(self) -> int:
         """End at once what is left, such as a machine whose link is cut; the number of processes."""
@@ -271,6 +272,15 @@ def rows(home: Path, parts: list[str], stores: list[str], times: int) -> Iterato
                 yield judged(run, weights, lose_machine(run, nodes, part), part=part, store=store)
 
 
+def keep(row: Row) -> None:
+    if row["part"] == "killed":
+        key = ("first", "second")[row["rank"]]
+        record(f"restarts.{key}_least", round(min(row["seconds"]), 1), "seconds")
+        record(f"restarts.{key}_most", round(max(row["seconds"]), 1), "seconds")
+    else:
+        record(f"restarts.{row['part']}", round(statistics.median(row["seconds"])), "seconds")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -278,6 +288,7 @@ def main() -> None:
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--store", nargs="+", choices=("own", "shared"), default=["own"])
+    add_record(parser)
     args = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"
     good = True
@@ -286,6 +297,8 @@ def main() -> None:
         for row in rows(Path(folder), args.parts, args.store, args.times):
             print(json.dumps(row), flush=True)
             good = good and row["good"]
+            if args.record and row["store"] == "own" and row.get("seconds"):
+                keep(row)
     sys.exit(0 if good else 1)
 
 
