@@ -40,12 +40,17 @@ def stamp(command: str) -> Facts:
 
 
 def commit() -> str:
-    """The revision of this tree, with a + if something in it was changed since."""
+    """The revision of this tree, with a + if code was changed since; a figure that was written is none."""
     git = ["git", "-C", str(DOCS.parent)]
     revision = subprocess.run(
         [*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
     )
-    status = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True, check=True)
+    status = subprocess.run(
+        [*git, "status", "--porcelain", "--", "src", "benchmarks/*.py", "benchmarks/*.toml"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return revision.stdout.strip() + "+" * bool(status.stdout)
 
 

@@ -1,6 +1,6 @@
 """The picture of a run in progress that the README shows: a real run, drawn when part of it is done.
 
-    python benchmarks/training_picture.py [--share 0.6] [-o docs/training.svg]
+    python -m benchmarks.training_picture [--share 0.6] [-o docs/training.svg]
 
 Trains the recipe `dates` in a temporary folder, as `dragoman train dates` does, and draws what the terminal
 shows after this share of the updates.

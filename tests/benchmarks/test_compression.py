@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import compression
+from benchmarks.quality import compression
 
 
 def step(line: str, bleu: float, speed: float, quantization: str = "int8") -> dict[str, Any]:

@@ -12,13 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import g2p
-import jfleg
-import spelling
-import typed
-from english_errors import RULES, corrupt, tokenised
+from benchmarks import typed
+from benchmarks.quality import g2p, jfleg, spelling
+from benchmarks.quality.english_errors import RULES, corrupt, tokenised
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+ROOT = Path(__file__).parents[2]
 SENTENCES = st.sampled_from(
     [
         "She has lived in the old house for years , and she likes it .",
@@ -101,7 +99,7 @@ def test_scan_is_trained_and_scored_as_typed(tmp_path: Path, monkeypatch: pytest
         typed.write_pairs(tmp_path / "scan" / f"{split}.tsv", pairs[:50] if "test" in split else pairs)
     monkeypatch.setenv("DRAGOMAN_DATA", str(tmp_path))
     words = [str(tmp_path / "out"), "--models", "transformer", "--splits", "simple", "--budget", "5s"]
-    command = [sys.executable, str(BENCHMARKS / "scan.py"), *words]
-    done = subprocess.run(command, check=True, capture_output=True, encoding="utf-8", timeout=600)
+    command = [sys.executable, "-m", "benchmarks.quality.scan", *words]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8", timeout=600)
     assert done.stdout.startswith("| split | model | parameters | minutes | exact match (95 %) |\n")
     assert "| simple | transformer |" in done.stdout

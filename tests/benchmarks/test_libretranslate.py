@@ -14,11 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.peers.libretranslate import sentences
 from dragoman.export.argos import SPLITTER
 from hostile.folders import good_folder
-from libretranslate import sentences
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "libretranslate.py"
+ROOT = Path(__file__).parents[2]
+SCRIPT = "benchmarks.peers.libretranslate"
 LINES = "The man rides. Two dogs run!\nthe bicycle\nA_man\n"
 
 
@@ -45,12 +46,19 @@ def test_lines_are_cut_where_the_splitter_of_a_package_cuts_them(splitter: Any, 
 @pytest.mark.slow
 @pytest.mark.skipif(
     "LIBRETRANSLATE_VENV" not in os.environ,
-    reason="LIBRETRANSLATE_VENV names no environment; benchmarks/libretranslate.py --venv makes one",
+    reason="LIBRETRANSLATE_VENV names no environment; benchmarks/peers/libretranslate.py --venv makes one",
 )
 def test_a_server_without_a_network_answers_as_the_model_does(tmp_path: Path) -> None:
     (tmp_path / "test.en").write_text(LINES, encoding="utf-8")
     home = ["--venv", os.environ["LIBRETRANSLATE_VENV"]]
-    asked = [sys.executable, SCRIPT, good_folder(tmp_path / "model", "bpe"), tmp_path / "test.en", *home]
-    done = subprocess.run(asked, capture_output=True, text=True)
+    asked = [
+        sys.executable,
+        "-m",
+        SCRIPT,
+        good_folder(tmp_path / "model", "bpe"),
+        tmp_path / "test.en",
+        *home,
+    ]
+    done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert '"same": 3,' in done.stdout

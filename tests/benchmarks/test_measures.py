@@ -7,12 +7,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bleu_against_length import Pair, bucket, training_pairs, validation_pairs
-from cost_against_length import HEADS, D, WrittenOut, exponent
+from benchmarks.quality.bleu_against_length import Pair, bucket, training_pairs, validation_pairs
+from benchmarks.quality.vanishing import CELLS, DISTANCE, norms_of
+from benchmarks.speed.cost_against_length import HEADS, D, WrittenOut, exponent
 from dragoman.nn.attention.multi_head import SelfAttention
 from dragoman.nn.cells.cell import CellState
 from dragoman.nn.cells.lstm import LSTMCell
-from vanishing import CELLS, DISTANCE, norms_of
 
 LINES = st.lists(st.integers(1, 12), max_size=40).map(
     lambda sizes: [Pair(" ".join([f"s{place}"] * size), f"t{place}") for place, size in enumerate(sizes)]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from winomt import (
+from benchmarks.quality.winomt import (
     GENDER_OF,
     Gender,
     gender_at,

@@ -206,7 +206,7 @@ def test_ray_writes_the_same_bytes(files: list[str], tmp_path: Path) -> None:
 
 
 def test_a_killed_preparation_resumes_to_the_same_bytes(files: list[str], tmp_path: Path) -> None:
-    """benchmarks/prepare.py kills it more often, and at random."""
+    """benchmarks/scale/prepare.py kills it more often, and at random."""
     command = [sys.executable, "-m", "dragoman", "prepare", *files, "--skip-bad", "data.shard_pairs=9"]
     command += ["text.size=300", "data.hold_out=10", "--workers", "2", "-o"]
     subprocess.run([*command, str(tmp_path / "whole")], check=True, capture_output=True)

@@ -216,7 +216,7 @@ IN_EXPORT = [
     Trick("other config.json", rewritten("config.json", '{"add_source_eos": 1}'), ("config.json",)),
     Trick("other vocabulary", other_vocabulary, ("_vocabulary.json",)),
 ]
-# What the issue names; benchmarks/refused.py measures these and all others.
+# What the issue names; benchmarks/robustness/refused.py measures these and all others.
 NAMED = ["foreign export", "added calibration", "calibration is a FIFO", "weights are a link",
          "26 kB that want 9 GB", "zero heads"]  # fmt: skip
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from emulated_nodes import emulated_nodes, why_not
-from restarts import SETTINGS, write_data
-from same_bits import last_step
+from benchmarks.robustness.same_bits import last_step
+from benchmarks.scale.emulated_nodes import emulated_nodes, why_not
+from benchmarks.scale.restarts import SETTINGS, write_data
 
 TIMEOUT = 5
 MORE = 5  # seconds to notice and to say so

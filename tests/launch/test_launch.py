@@ -21,9 +21,9 @@ from typing import Any
 
 import pytest
 
-from emulated_nodes import LINK, Node, emulated_nodes, why_not
-from restarts import SETTINGS, write_data
-from same_bits import last_step
+from benchmarks.robustness.same_bits import last_step
+from benchmarks.scale.emulated_nodes import LINK, Node, emulated_nodes, why_not
+from benchmarks.scale.restarts import SETTINGS, write_data
 from support.pages import PAGES, ROOT, blocks
 from support.runs import losses
 

@@ -1,0 +1,1 @@
+"""What is measured: five folders by what is proven, and what they share."""

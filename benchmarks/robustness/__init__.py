@@ -1,0 +1,1 @@
+"""What breaks, is cut off or is hostile."""

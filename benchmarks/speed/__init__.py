@@ -1,0 +1,1 @@
+"""Time and size of training, decoding, reading and installing."""
