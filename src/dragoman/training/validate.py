@@ -1,4 +1,4 @@
-"""Validation with the fp32 weights: loss, and metrics of outputs, which translation decodes greedily."""
+"""Validation with the fp32 weights: loss, and metrics of outputs that are decoded greedily."""
 
 from __future__ import annotations
 
@@ -79,10 +79,9 @@ class Validator:
         self.decoded = [p for p, _ in usable[:decode]]
         self.compared = [p for p, _ in usable[: max(decode, MOST_PAIRS)]] if decode else []
         self.answerer = build_answerer(Bundle(config, text, self.model), [i for _, i in usable])
-        # Other tasks than translation have one search.
-        self.greedy: dict[str, Any] = (
-            {"search": greedy_of(config.search)} if config.task == "translate" else {}
-        )
+        # The answers to other tasks are not searched, or sampled.
+        is_searched = config.task in ("translate", "transcribe")
+        self.greedy: dict[str, Any] = {"search": greedy_of(config.search)} if is_searched else {}
 
     def __call__(self, weights: Mapping[str, torch.Tensor]) -> ValidationResult:
         start = time.perf_counter()
