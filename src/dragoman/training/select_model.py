@@ -28,7 +28,7 @@ from dragoman.training.validate import ValidationResult
 from dragoman.training.validation_outputs import NAME, write_outputs
 
 PART = 100  # pairs that are decoded before the clock is read again
-END_AFTER_SEARCH = 4.0  # calibration and report, in validations
+END_AFTER_SEARCH = 3.0  # calibration and report, in validations
 
 
 class SelectedModel(NamedTuple):
@@ -126,25 +126,28 @@ def decoded(config: Config, loop: Loop, result: ValidationResult) -> DecodedPair
         return DecodedPairs(config, validator.decoded, result.answers, None)
     if not is_open(config):
         return DecodedPairs(config, validator.decoded, validator.answers(validator.decoded), None)
-    greedy, beam = list(result.answers), list[Answer]()
-    while len(beam) < len(validator.compared):
-        start = time.perf_counter()
-        part = validator.compared[len(beam) : len(beam) + PART]
-        beam += validator.answers(part)
-        greedy += validator.answers(validator.compared[len(greedy) : len(beam)], **validator.greedy)
-        # A careful search of all of them would take about twice as long again.
-        needed = (time.perf_counter() - start) * (
-            1 + 2 * len(beam) / PART
-        ) + END_AFTER_SEARCH * result.seconds
-        if loop.length.seconds_left(loop.clock()) < needed:
-            break
-    pairs = validator.compared[: len(beam)]
-    texts = ([answer.text for answer in some[: len(pairs)]] for some in (greedy, beam))
+    greedy, beam, some = list(result.answers), list[Answer](), validator.compared
+    for part in parts_in_time(loop, len(some), END_AFTER_SEARCH * result.seconds):
+        beam += validator.answers(some[part])
+        greedy += validator.answers(some[len(greedy) : len(beam)], **validator.greedy)
+    pairs = some[: len(beam)]
+    texts = ([answer.text for answer in answers[: len(pairs)]] for answers in (greedy, beam))
     choice = choose(config, [pair.tgt for pair in pairs], *texts) if pairs else None
     if choice is None or not choice.is_careful:
         return DecodedPairs(config, pairs, beam, choice)
-    config = careful(config)
-    return DecodedPairs(config, pairs, validator.answers(pairs, search=config.search), choice)
+    config, final = careful(config), list[Answer]()
+    for part in parts_in_time(loop, len(pairs), END_AFTER_SEARCH * result.seconds):
+        final += validator.answers(pairs[part], search=config.search)
+    return DecodedPairs(config, pairs[: len(final)], final, choice)
+
+
+def parts_in_time(loop: Loop, count: int, reserve: float) -> Iterator[slice]:
+    """Yield parts of `count` pairs while the run has time for another one and a reserve; at least one."""
+    for first in range(0, count, PART):
+        start = time.perf_counter()
+        yield slice(first, first + PART)
+        if loop.length.seconds_left(loop.clock()) < time.perf_counter() - start + reserve:
+            return
 
 
 def calibrated(loop: Loop, final: DecodedPairs) -> Calibration | None:
