@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from dragoman.config.search import SearchConfig
 from dragoman.inference.quality.checks import OutputChecker, ran_away
+from dragoman.inference.quality.flags import FlagInput, compute_flags
 from dragoman.inference.quality.token_details import OutputAnalysis
 from dragoman.inference.result import EMPTY, Alternative, Result
 from dragoman.search.hypothesis import Hypothesis
@@ -139,14 +140,16 @@ def make_result(source: str, answer: RenderedOutput, checker: OutputChecker, con
     best = decoded.best
     truncated = decoded.is_cut or not best.finished
     details, alignment = decoded.analysis or (None, None)
+    confidence = checker.confidence(best)
+    seen = FlagInput(source, text, truncated, checker.repeats(decoded.source, best.tokens), confidence)
     pairs = list(zip(answer.texts, decoded.hypotheses, strict=True))
     return Result(
         text,
         best.score,
         truncated,
         best.tokens,
-        checker.flags(source, decoded.source, text, best, truncated=truncated),
-        checker.confidence(best),
+        compute_flags(seen, checker.limits),
+        confidence,
         details,
         alignment,
         tuple(Alternative(t, h.score, h.tokens) for t, h in pairs) if len(pairs) > 1 else (),

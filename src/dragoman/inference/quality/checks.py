@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dragoman.config.search import SearchConfig
-from dragoman.inference.quality.flags import FlagInput, Limits, compute_flags
+from dragoman.inference.quality.flags import Limits
 from dragoman.models.calibration import Calibration
 from dragoman.search.batch_invariance import longest_with_same_padding
 from dragoman.search.hypothesis import Hypothesis
@@ -61,14 +61,6 @@ class OutputChecker:
         """Return the confidence in a hypothesis, from its log p; None without a calibration."""
         tokens = len(best.tokens) + best.finished
         return self.calibration.confidence(best.log_p, tokens) if self.calibration else None
-
-    def flags(
-        self, source: str, src: Sequence[int], output: str, best: Hypothesis, *, truncated: bool
-    ) -> tuple[str, ...]:
-        repeats = self.repeats(src, best.tokens)
-        return compute_flags(
-            FlagInput(source, output, truncated, repeats, self.confidence(best)), self.limits
-        )
 
     def repeats(self, src: Sequence[int], tgt: Sequence[int]) -> tuple[int, int]:
         """Return the repetitions of the longest loop in the source and in the target.
