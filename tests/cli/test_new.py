@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,6 +23,20 @@ from dragoman.data.split import write
 @pytest.fixture(autouse=True)
 def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Make the folder of a recipe once: tones and pictures take seconds."""
+
+    @cache
+    def make(name: str) -> Path:
+        home = tmp_path_factory.mktemp(name)
+        with contextlib.chdir(home):
+            assert main(["new", name]) == 0
+        return home
+
+    return make
 
 
 def test_no_name_lists_every_recipe(capsys: pytest.CaptureFixture[str]) -> None:
@@ -50,8 +67,10 @@ def test_recipe_makes_data_settings_and_a_page(name: str, capsys: pytest.Capture
 
 
 @pytest.mark.parametrize("name", GENERATED)
-def test_settings_of_a_recipe_are_valid_and_name_its_files(name: str) -> None:
-    main(["new", name])
+def test_settings_of_a_recipe_are_valid_and_name_its_files(
+    name: str, made: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(made(name))
     for settings in Path(name).glob("*.toml"):
         config = load(settings)
         corpora = filter(None, [*config.data.train, config.data.valid, config.data.test])
@@ -62,8 +81,10 @@ LESSONS = [(name, model) for name, recipe in RECIPES.items() for model in recipe
 
 
 @pytest.mark.parametrize(("name", "model"), LESSONS)
-def test_every_model_of_a_lesson_has_valid_settings(name: str, model: str) -> None:
-    main(["new", name])
+def test_every_model_of_a_lesson_has_valid_settings(
+    name: str, model: str, made: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(made(name))
     config = load(Path(name, f"{model}.toml"))
     assert config.data.valid
     assert Path(config.data.valid.files[0]).exists()
@@ -128,13 +149,14 @@ def test_wrong_lessons_are_refused(words: list[str], what: str, capsys: pytest.C
 
 
 @pytest.mark.parametrize("name", GENERATED)
-def test_every_line_is_one_pair_and_files_are_the_same_each_time(name: str) -> None:
-    main(["new", name, "-o", "one"])
-    main(["new", name, "-o", "two"])
+def test_every_line_is_one_pair_and_files_are_the_same_each_time(
+    name: str, made: Callable[[str], Path]
+) -> None:
+    main(["new", name, "-o", "again"])
     for split in ("train", "valid", "test"):
         form = RECIPES[name].form
-        data = Path("one", f"{split}.{form}").read_bytes()
-        assert data == Path("two", f"{split}.{form}").read_bytes()
+        data = (made(name) / name / f"{split}.{form}").read_bytes()
+        assert data == Path("again", f"{split}.{form}").read_bytes()
         lines = data.decode("utf-8").removesuffix("\n").split("\n")
         assert all(line.count("\t") == (form != "txt") and all(line.split("\t")) for line in lines if line)
 

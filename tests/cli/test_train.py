@@ -263,7 +263,7 @@ def test_in_the_folder_of_a_task_the_folder_is_proposed(
 def test_missing_tensorboard_is_named_with_what_to_install(
     reverse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, train: Train
 ) -> None:
-    monkeypatch.delitem(sys.modules, "dragoman.training.board", raising=False)
+    monkeypatch.delitem(sys.modules, "dragoman.training.trackers.tensorboard", raising=False)
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     said = train(str(reverse), "-o", str(tmp_path / "out"), "--tensorboard")
     assert said.code == 2

@@ -20,6 +20,8 @@ from support.runs import TRANSFORMER, settings, write_words
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("words")
     write_words(home)
+    valid = home / "valid.tsv"
+    valid.write_text("".join(valid.read_text("utf-8").splitlines(keepends=True)[:40]), encoding="utf-8")
     config = load_config(None, base=settings(home, TRANSFORMER, valid_decode=40))
     Run(config, home / "run", [], lambda _: True).train()
     return home / "run"

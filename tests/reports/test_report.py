@@ -76,7 +76,7 @@ def test_the_data_card_has_what_the_run_recorded(report: Report, run: Path) -> N
     assert corpus.sha256 == (hashlib.sha256(file.read_bytes()).hexdigest(),)
     assert corpus.read == 600
     assert corpus.kept + sum(corpus.left_out.values()) == 600
-    assert report.run.validation == "200 pairs of valid.tsv"
+    assert report.run.validation == "40 pairs of valid.tsv"
     assert report.run.updates == 14
     assert report.run.settings["training.batch_tokens"] == "300"
     assert "training.lr" not in report.run.settings, "that of the preset"

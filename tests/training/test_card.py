@@ -15,7 +15,8 @@ FACTS: dict[str, Any] = {
     "step": 6000, "seconds": 3700.0, "chosen": "average", "parameters": 2_099_568,
     "valid": {"loss": 1.59, "bleu": 38.05, "chrf": 51.8},
     "sample": {"src": "a `man`\u001b[2J", "out": "ein mann", "ref": "Ein Mann"},
-    "pairs": 29_000, "tgt_tokens": 400_000, "watched": 1014,
+    "pairs": 29_000, "tgt_tokens": 400_000, "watched": 1014, "decoded": 500,
+    "search": {"pairs": 500, "metric": "chrf", "greedy": 50.2, "beam": 51.8},
 }  # fmt: skip
 
 
@@ -37,6 +38,8 @@ def test_card_has_data_scores_with_signatures_licences_and_a_citation() -> None:
         "6,000 updates in 61.7 minutes",
         "@software{dragoman,",
         "at most 256 tokens",
+        "the first 500 validation pairs",
+        "greedy search has 50.2 chrF, the beam 51.8",
     ):
         assert line in card
     assert "/home/me" not in card  # where files lay is no one's business

@@ -92,6 +92,7 @@ def test_a_run_does_not_resume_from_another_model(trained: Path, other: Path, tm
             run(config.model_copy(update={"training": training}), out)
 
 
+@pytest.mark.slow
 def test_two_ranks_start_from_it_too(trained: Path, words: Path, tmp_path: Path) -> None:
     for ranks in (1, 2):
         more = {**FEW, "init_from": str(trained), "micro_batches": 2 // ranks}

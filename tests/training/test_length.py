@@ -121,21 +121,22 @@ def test_a_dear_validation_comes_rarely_and_the_end_is_kept_free_for_it() -> Non
     length.after_milestone(60.0, 10.0)
     assert length.next_milestone == 160.0  # a tenth of the time, not a twentieth of the run
     assert length.end == 1000.0 - END_VALIDATIONS * 10.0
-    length.after_milestone(780.0, 10.0)
-    assert length.next_milestone == 880.0
-    length.after_milestone(890.0, 10.0)
-    assert length.next_milestone == length.end  # 990 would be too late, and 940 is soon
+    length.after_milestone(760.0, 10.0)
+    assert length.next_milestone == 860.0
+    length.after_milestone(870.0, 10.0)
+    assert length.next_milestone == length.end  # 970 would be too late, and the end is soon
 
 
 def test_the_end_is_postponed_if_the_last_validation_took_less_than_the_first() -> None:
     length = TimeBudget.plan(0.0, 1000.0, 1.0)
     length.after_milestone(60.0, 100.0)
-    assert length.next_milestone == length.end == 600.0
-    length.after_last_validation(625.0, 25.0)
-    assert length.end == 900.0
-    assert not length.is_over(0, 625.0)
-    length.after_last_validation(925.0, 15.0)  # fifteen more seconds are not worth another validation
-    assert length.end == 900.0
+    assert length.next_milestone == length.end == 1000.0 - END_VALIDATIONS * 100.0
+    length.after_last_validation(325.0, 25.0)
+    end = 1000.0 - END_VALIDATIONS * 25.0
+    assert length.end == end
+    assert not length.is_over(0, 325.0)
+    length.after_last_validation(end + 15.0, 20.0)  # twenty more seconds are not worth another validation
+    assert length.end == end
 
 
 def test_the_learning_rate_follows_the_clock() -> None:

@@ -35,10 +35,7 @@ def tables_of(words: Path, form: str, **more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "form",
-    [
-        pytest.param(form, marks=() if form in ("layers left out", "unused norm") else pytest.mark.slow)
-        for form in FORMS
-    ],
+    [pytest.param(form, marks=() if form == "unused norm" else pytest.mark.slow) for form in FORMS],
 )
 def test_two_ranks_have_the_losses_of_one(form: str, words: Path, tmp_path: Path) -> None:
     """With two micro-batches each, whose gradients are added before they are sent."""
@@ -50,13 +47,14 @@ def test_two_ranks_have_the_losses_of_one(form: str, words: Path, tmp_path: Path
 @pytest.mark.parametrize(
     ("form", "ranks"),
     [
+        ("transformer", 2),
         ("transformer", 3),
-        pytest.param("transformer", 2, marks=pytest.mark.slow),
-        pytest.param("layers left out", 3, marks=pytest.mark.slow),
-        pytest.param("scheduled sampling", 3, marks=pytest.mark.slow),
-        pytest.param("unused norm", 2, marks=pytest.mark.slow),
+        ("layers left out", 3),
+        ("scheduled sampling", 3),
+        ("unused norm", 2),
     ],
 )
+@pytest.mark.slow
 def test_stopped_and_resumed_equals_uninterrupted(form: str, ranks: int, words: Path, tmp_path: Path) -> None:
     tables = tables_of(words, form)
     train(tables, tmp_path / "whole", ranks)

@@ -20,9 +20,9 @@ DEPTH = {**TRANSFORMER, "layers": 2, "layer_drop": 0.3, "stochastic_depth": 0.3,
     [
         pytest.param(TRANSFORMER, {"precision": "fp32"}, marks=pytest.mark.slow),
         (TRANSFORMER, {"precision": "bf16"}),
-        (DEPTH, {"precision": "bf16"}),
-        pytest.param(RNN, {"precision": "fp32"}, marks=pytest.mark.slow),
-        (RNN, {"objective": SAMPLING}),
+        pytest.param(DEPTH, {"precision": "bf16"}, marks=pytest.mark.slow),
+        (RNN, {"precision": "fp32"}),
+        pytest.param(RNN, {"objective": SAMPLING}, marks=pytest.mark.slow),
     ],
     ids=["transformer", "transformer bf16", "layers left out", "rnn", "scheduled sampling"],
 )

@@ -16,9 +16,9 @@ DEFAULT_VALIDATIONS = 20  # per run, if no interval is set
 # The share of the time that validating and saving may take before they become less frequent.
 MAX_VALIDATION_SHARE = 0.1
 # The end of a run takes as long as this many validations, which decode greedily: the last one, one of the
-# averaged weights, two for the beam on at least a hundred pairs, and four for calibration and report.
+# averaged weights, two for the beam on at least a hundred pairs, and three for calibration and report.
 # In validations, because all of them are slow on a busy machine.
-END_VALIDATIONS = 8.0
+END_VALIDATIONS = 7.0
 UNMEASURED_END_SHARE = 0.1  # of a budget, reserved for the end until a validation has been timed
 MIN_FIRST_VALIDATION = 10.0  # seconds until the first validation
 MIN_UPDATE_SHARE = 0.1  # of the time, reserved for updates, however long preparation and validation take

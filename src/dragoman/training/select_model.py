@@ -67,7 +67,7 @@ def select_and_save(
         "valid": {"loss": chosen.result.loss, **measured},
         "decoded": len(outputs),
         "search": final.choice and final.choice._asdict(),
-        "sample": chosen.result.sample,
+        "sample": {**chosen.result.sample, "out": outputs[0]} if outputs else {},
         "seconds": loop.clock(),
         "folder": str(out / "model"),
     }
