@@ -1,6 +1,5 @@
 """Attention against hand numbers and torch's own."""
 
-import pytest
 import torch
 from torch import nn
 
@@ -8,7 +7,6 @@ from dragoman.nn.attention.attend import attend, causal_bias, padding_bias, scal
 from dragoman.nn.attention.multi_head import CrossAttention, KeyValue, SelfAttention
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.fast.attention import sdpa
-from dragoman.nn.fast.decode_step import append_step, contexts, cross_step, rows_of_heads, self_step
 
 
 def test_scaled_dot_by_hand() -> None:
@@ -68,50 +66,11 @@ def test_cross_attention_shows_where_it_looked() -> None:
     assert (alpha[1, :, :, 2:] == 0).all()
 
 
-def test_one_step_of_self_attention_is_its_definition() -> None:
-    torch.manual_seed(0)
-    attention = SelfAttention(8, 2, dropout=0.0).eval().double()
-    past = KeyValue(*torch.randn(2, 3, 2, 4, 4, dtype=torch.float64))
-    x = torch.randn(3, 8, dtype=torch.float64)
-    c, k, v = self_step(attention.W_qkv, attention.W_o, x, past.k, past.v)
-    q, now = attention.project(x, (3, 1), 4)
-    seen = past.append(now)
-    assert torch.equal(k, seen.k)
-    assert torch.equal(v, seen.v)
-    want, _ = scaled_dot(q, k, v, None, attention.dropout)
-    assert torch.allclose(c, attention.W_o(want.flatten(1)), rtol=0.0, atol=1e-12)
-
-
-@pytest.mark.parametrize("places", [0, 1, 7])
-def test_a_step_behind_rows_of_the_past_is_a_choice_and_a_cat(places: int) -> None:
-    past, new, rows = torch.randn(6, 2, places, 4), torch.randn(4, 2, 1, 4), torch.tensor([5, 0, 0, 3])
-    want = torch.cat((past.index_select(0, rows), new), dim=2)
-    assert torch.equal(append_step(past, new, rows_of_heads(rows, 2)), want)
-    assert torch.equal(append_step(past.requires_grad_(), new, rows_of_heads(rows, 2)), want)
-    assert torch.equal(append_step(past[rows], new, None), want)
-
-
-def test_one_step_of_cross_attention_is_its_definition() -> None:
-    torch.manual_seed(0)
-    cross = CrossAttention(8, 6, 2, dropout=0.0).eval().double()
-    kv = cross.project_memory(torch.randn(10, 6, dtype=torch.float64), (2, 5))
-    bias = padding_bias(torch.tensor([[True] * 5, [True] * 2 + [False] * 3]), torch.float64)
-    x = torch.randn(6, 8, dtype=torch.float64)  # three hypotheses of two sentences
-    c, alpha = cross_step(cross.W_q, cross.W_o, x, kv.k, kv.v, bias.unsqueeze(1).expand(2, 2, 1, 5))
-    q = cross.W_q(x).view(2, 3, 2, 4).transpose(1, 2)
-    want, weights = scaled_dot(q, kv.k, kv.v, bias.unsqueeze(1), cross.dropout)
-    assert torch.allclose(alpha, weights, rtol=0.0, atol=1e-12)
-    assert torch.allclose(c, cross.W_o(want.transpose(1, 2).reshape(6, 8)), rtol=0.0, atol=1e-12)
-
-
-@pytest.mark.parametrize(("S", "K"), [(1, 32), (12, 32), (13, 32), (6, 64), (7, 64), (5, 8)])
-def test_contexts_of_one_query_are_the_product_alone_and_among_others(S: int, K: int) -> None:
-    generator = torch.Generator().manual_seed(S)
-    alpha = torch.randn(20, 1, S, generator=generator).softmax(-1)
-    v = torch.randn(20, S, K, generator=generator)
-    c = contexts(alpha, v)
-    assert torch.allclose(c, alpha @ v, rtol=0.0, atol=1e-6)
-    assert torch.equal(contexts(alpha[:4], v[:4]), c[:4])
+def test_chosen_sequences_of_the_past_are_continued_in_their_order() -> None:
+    past, new, rows = torch.randn(6, 2, 7, 4), torch.randn(4, 2, 1, 4), torch.tensor([5, 0, 0, 3])
+    seen = KeyValue(past, past + 1, rows).append(KeyValue(new, new - 1))
+    assert torch.equal(seen.k, torch.cat((past[rows], new), dim=2))
+    assert torch.equal(seen.v, torch.cat((past[rows] + 1, new - 1), dim=2))
 
 
 def test_context_is_the_weighted_sum() -> None:

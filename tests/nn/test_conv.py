@@ -11,12 +11,11 @@ from dragoman.models.seq2seq import Seq2Seq
 from dragoman.nn.conv.attention import MultiStepAttention, Source
 from dragoman.nn.conv.block import EncoderBlock
 from dragoman.nn.conv.convolve import convolve
-from dragoman.nn.conv.gated import GatedConvolution, glu
+from dragoman.nn.conv.gated import GatedConvolution, glu, windows
 from dragoman.nn.conv.scaling import scale_gradient, scaled_sum
 from dragoman.nn.conv.sentence_model import SentenceModel, convolve_features, first
 from dragoman.nn.conv.weight_norm import WeightNormed
 from dragoman.nn.dropout import noise
-from dragoman.nn.fast.im2col import windows
 from dragoman.protocols import Memory
 
 SIDES = [(1, 0), (2, 0), (2, 1), (3, 1), (3, 2), (5, 2), (5, 4), (7, 3)]

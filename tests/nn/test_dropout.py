@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from dragoman.nn.dropout import Dropout, noise
-from dragoman.nn.fast.activations import relu_dropout
 
 
 def test_same_key_same_mask_and_another_key_another() -> None:
@@ -58,16 +57,3 @@ def test_nothing_is_dropped_when_not_training_or_at_rate_zero() -> None:
 def test_masks_without_a_key_differ() -> None:
     drop, x = Dropout(0.5), torch.ones(1000)
     assert not torch.equal(drop(x), drop(x))
-
-
-def test_relu_dropout_equals_its_definition() -> None:
-    drop = Dropout(0.3)
-    results = []
-    for fast in (True, False):
-        x = torch.linspace(-2, 2, 101, dtype=torch.float64).requires_grad_()
-        with noise(9):
-            y = relu_dropout(x * 1.5, drop) if fast else drop(torch.relu(x * 1.5))
-        (y * torch.arange(101.0, dtype=torch.float64)).sum().backward()
-        results.append((y.detach(), x.grad))
-    for fast_one, slow_one in zip(*results, strict=True):
-        assert torch.allclose(fast_one, slow_one, rtol=0.0, atol=1e-12)

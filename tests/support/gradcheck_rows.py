@@ -28,8 +28,6 @@ from dragoman.nn.conv.sentence_model import SentenceModel
 from dragoman.nn.conv.weight_norm import WeightNormed
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.embedding import PlainEmbedding, PositionedEmbedding, ScaledEmbedding, embedding_matrix
-from dragoman.nn.fast.activations import relu_dropout
-from dragoman.nn.fast.im2col import windows
 from dragoman.nn.module_list import TypedModuleList
 from dragoman.nn.norm import LayerNorm, RMSNorm
 from dragoman.nn.position import Learned, NoRelativePositions, RelativeBias, Rotary, Sinusoidal
@@ -129,11 +127,6 @@ def encoder_block() -> Check:
     return check(made, lambda x: made(x, (2, 3), KEEP.view(-1, 1).double()), drawn(6, 2))
 
 
-def seen(kernel: int) -> Check:
-    """Two sentences of three tokens."""
-    return Check(lambda x: windows(x, (2, 3), kernel, 1), (drawn(6, 2),))
-
-
 def filters() -> Check:
     made = Filters(2, 2, 3)
     return check(made, lambda c: made(c, torch.tensor([4, 2])), drawn(2, 4, 2))
@@ -188,11 +181,6 @@ def pooled(made: nn.Module) -> Check:
 def split() -> Check:
     made = SplitStates(2, 3)
     return check(made, lambda h: made(h, KEEP)[0], drawn(2, 3, 2))
-
-
-def rectified() -> Check:
-    made = Dropout(DROP)
-    return check(made, lambda x: relu_dropout(x * 1.5, made), drawn(3, 4))
 
 
 ROWS: dict[type[nn.Module], Callable[[], Check]] = {
@@ -252,8 +240,4 @@ ROWS: dict[type[nn.Module], Callable[[], Check]] = {
     DecoderLayer: decoder_layer,
 }
 # Gradients that are written by hand, by the name of their class; each is reached through what calls it.
-FUNCTIONS: dict[str, tuple[Callable[[], Check], ...]] = {
-    **recurrence.FUNCTIONS,
-    "fast.im2col._Windows": tuple(partial(seen, kernel) for kernel in (2, 3)),
-    "fast.activations._ReluDropout": (rectified,),
-}
+FUNCTIONS: dict[str, tuple[Callable[[], Check], ...]] = recurrence.FUNCTIONS

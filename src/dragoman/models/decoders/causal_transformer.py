@@ -10,7 +10,6 @@ from torch import nn
 from dragoman.models.decoders.transformer import TransformerDecoderCache
 from dragoman.nn.attention.multi_head import KeyValue
 from dragoman.nn.embedding import PositionedEmbedding, ScaledEmbedding
-from dragoman.nn.fast.decode_step import rows_of_heads
 from dragoman.nn.module_list import TypedModuleList
 from dragoman.nn.transformer.residual import LayerDrop
 from dragoman.nn.transformer.transformer_layer import CausalLayer
@@ -51,9 +50,8 @@ class CausalTransformer(nn.Module):
         cache = state.moving
         x = self.embed(y.unsqueeze(1), start=cache.place).squeeze(1)
         seen = []
-        rows = None if cache.rows is None else rows_of_heads(cache.rows, cache.past[0].k.shape[1])
         for layer, (k, v, _) in zip(self.layers, cache.past, strict=True):
-            x, now = layer.step(x, KeyValue(k, v, rows), cache.place)
+            x, now = layer.step(x, KeyValue(k, v, cache.rows), cache.place)
             seen.append(now)
         return self.norm(x), State((), TransformerDecoderCache(cache.place + 1, seen)), None
 

@@ -10,7 +10,6 @@ from torch import nn
 from dragoman.nn.attention.attend import has_no_padding, padding_bias
 from dragoman.nn.attention.multi_head import KeyValue
 from dragoman.nn.embedding import PositionedEmbedding, ScaledEmbedding
-from dragoman.nn.fast.decode_step import rows_of_heads
 from dragoman.nn.module_list import TypedModuleList
 from dragoman.nn.transformer.residual import LayerDrop
 from dragoman.nn.transformer.transformer_layer import DecoderLayer
@@ -95,9 +94,8 @@ class TransformerDecoder(nn.Module):
         (kv, bias), cache = state
         x = self.embed(y.unsqueeze(1), start=cache.place).squeeze(1)
         seen = []
-        rows = None if cache.rows is None else rows_of_heads(cache.rows, cache.past[0].k.shape[1])
         for layer, (k, v, _), memory in zip(self.layers, cache.past, kv, strict=True):
-            past = KeyValue(k, v, rows)
+            past = KeyValue(k, v, cache.rows)
             x, now, alpha = layer.step(x, past, cache.place, memory, bias)
             seen.append(now)
         attention = alpha.mean(dim=1).flatten(0, 1)  # over the heads of the last layer

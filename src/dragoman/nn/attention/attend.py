@@ -5,7 +5,6 @@ from __future__ import annotations
 import torch
 
 from dragoman.nn.dropout import Dropout
-from dragoman.nn.fast.activations import softmax
 from dragoman.nn.position import distances
 from dragoman.shapes import Bool, Float, Tensor
 
@@ -70,6 +69,6 @@ def scaled_dot(
     beta = 0.0 if bias is None else 1.0
     # (BG RT K) @ (BG K S) = (BG RT S)
     e = torch.baddbmm(added, q, k.transpose(1, 2), beta=beta, alpha=q.shape[2] ** -0.5)
-    alpha = softmax(e)
+    alpha = torch.softmax(e, dim=-1)
     c = dropout(alpha) @ v  # (BG RT S) @ (BG S K) = (BG RT K)
     return c.view(*shape[:3], -1), alpha.view(shape)

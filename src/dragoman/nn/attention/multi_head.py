@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import torch
 from torch import nn
 
 from dragoman.nn.attention.attend import causal_bias, scaled_dot
 from dragoman.nn.dropout import Dropout
 from dragoman.nn.fast.attention import sdpa, sdpa_is_faster
-from dragoman.nn.fast.decode_step import append_step, cross_step, self_step
 from dragoman.nn.position import NoRelativePositions, RelativePositions
 from dragoman.shapes import Float, Int, Tensor
 
@@ -23,15 +23,18 @@ Shape = tuple[int, int]  # B sentences, T tokens each
 class KeyValue(NamedTuple):
     """Projected keys and values, split into heads, computed once or one step at a time.
 
-    If `rows` is given, only these rows (of all heads) are continued: see `append_step`.
+    If `rows` is given, only these sequences are continued, in this order.
     """
 
     k: Float[Tensor, "B H S K"]
     v: Float[Tensor, "B H S K"]
-    rows: Int[Tensor, " R"] | None = None
+    rows: Int[Tensor, " N"] | None = None
 
     def append(self, new: KeyValue) -> KeyValue:
-        return KeyValue(append_step(self.k, new.k, self.rows), append_step(self.v, new.v, self.rows))
+        k, v = self.k, self.v
+        if self.rows is not None:
+            k, v = k.index_select(0, self.rows), v.index_select(0, self.rows)
+        return KeyValue(torch.cat((k, new.k), dim=2), torch.cat((v, new.v), dim=2))
 
     def last(self, count: int) -> KeyValue:
         return KeyValue(self.k[:, :, -count:], self.v[:, :, -count:])
@@ -117,20 +120,11 @@ class SelfAttention(nn.Module):
         self, x: Float[Tensor, "N D"], past: KeyValue, place: int
     ) -> tuple[Float[Tensor, "N D"], KeyValue]:
         """Do one step of N sequences at position `place`, which sees itself and the past."""
-        if self.is_plain:
-            c, k, v = self_step(self.W_qkv, self.W_o, x, *past)
-            return c, KeyValue(k, v)
         q, now = self.project(x, (len(x), 1), place)
         seen = past.append(now)
         keys = seen.k.shape[2]
         added = combine_biases(None, self.relation.bias(1, keys, keys - 1))
         return self.W_o(merge_heads(attend_heads(q, seen, added, self.dropout))), seen
-
-    @property
-    def is_plain(self) -> bool:
-        """Return True if every head has its own keys, without relative positions or active dropout."""
-        one_each = self.kv_heads == self.heads
-        return one_each and isinstance(self.relation, NoRelativePositions) and not self.dropout.active
 
     def project(
         self, x: Float[Tensor, "N D"], shape: Shape, start: int
@@ -179,8 +173,6 @@ class CrossAttention(nn.Module):
         self, x: Float[Tensor, "N D"], shape: Shape, kv: KeyValue, bias: Float[Tensor, "B H 1 S"]
     ) -> tuple[Float[Tensor, "N D"], Float[Tensor, "B H T S"]]:
         """Return the output and the attention weights of each head; the bias is expanded to all heads."""
-        if self.kv_heads == self.heads and not self.dropout.active:
-            return cross_step(self.W_q, self.W_o, x, kv.k, kv.v, bias)
         (q,) = split_heads(self.W_q(x), shape, 1, self.heads)
         c, alpha = scaled_dot(q, kv.k, kv.v, bias, self.dropout)
         return self.W_o(merge_heads(c)), alpha

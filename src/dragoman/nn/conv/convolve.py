@@ -1,7 +1,4 @@
-"""y_i = Σ_j W_j x_{i−left+j} + b: the definition of a convolution.
-
-`nn/fast/im2col.py` computes it as one product.
-"""
+"""y_i = Σ_j W_j x_{i−left+j} + b: the definition of a convolution. `gated.windows` makes it one product."""
 
 from __future__ import annotations
 

@@ -10,13 +10,21 @@ from torch.nn import functional as F
 
 from dragoman.nn.conv.weight_norm import WeightNormed
 from dragoman.nn.dropout import Dropout
-from dragoman.nn.fast.im2col import windows
 from dragoman.shapes import Float, Tensor
 
 
 def glu(y: Float[Tensor, "N X"]) -> Float[Tensor, "N D"]:
     """Return v([A B]) = A ⊗ σ(B)."""
     return F.glu(y, dim=1)
+
+
+def windows(x: Float[Tensor, "N D"], shape: tuple[int, int], kernel: int, left: int) -> Float[Tensor, "N X"]:
+    """Return [x_{i−left}; …; x_{i−left+k−1}] for each token i of B zero-padded sentences of T tokens.
+
+    One product with them is the convolution; torch's conv1d compiles a kernel for every new shape on a CPU.
+    """
+    tokens = F.pad(x.view(*shape, -1), (0, 0, left, kernel - 1 - left))
+    return torch.cat([tokens[:, j : j + shape[1]] for j in range(kernel)], dim=2).flatten(0, 1)
 
 
 class GatedConvolution(nn.Module):

@@ -8,7 +8,6 @@ from torch import nn
 from torch.nn import functional as F
 
 from dragoman.nn.dropout import Dropout
-from dragoman.nn.fast.activations import relu_dropout
 from dragoman.shapes import Float, Tensor
 
 
@@ -21,7 +20,7 @@ class FeedForward(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
-        return self.W_2(relu_dropout(self.W_1(x), self.dropout))
+        return self.W_2(self.dropout(F.relu(self.W_1(x))))
 
     if TYPE_CHECKING:
         __call__ = forward
