@@ -79,6 +79,7 @@ def compare(trees: dict[str, Path], program: str, arguments: list[str], turns: i
     alive = {
         name: subprocess.Popen(
             [sys.executable, "-c", program, *arguments],
+            cwd=tree,  # python -c looks there first
             env=environment(tree),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

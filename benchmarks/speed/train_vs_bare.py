@@ -1,13 +1,13 @@
 """Training speed: `dragoman train` over a minimal loop of torch's own modules, and other trainers beside it.
 
-    python -m benchmarks.speed.train_vs_bare [--model recurrent] [--updates 60] [--peers FOLDER]
+    python -m benchmarks.speed.train_vs_bare [--model recurrent] [--updates 100] [--peers FOLDER]
 
 Non-padding target tokens per second on Multi30k en→de, joint BPE 8000, tied embeddings, label smoothing 0.1,
 batches of 4,096 tokens. The Transformer is 256 wide, with 4 heads, 3+3 layers, ffn 1024 and dropout 0.1
 everywhere; the recurrent model is `rnn-small` without input feeding: LSTMs of 2 × 256 and 512, attention.
 Ours and the bare loop live in processes of their own and train by turns on the same batches, so that both
-meet the same noise; the ratio is that of the sums. `--peers` runs the drivers of peers/drivers, whose
-environments stand in FOLDER, between windows of the bare loop.
+meet the same noise; the ratio is the median of those of the turns, with its interval. `--peers` runs the
+drivers of peers/drivers, whose environments stand in FOLDER, between windows of the bare loop.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import corpora
+from benchmarks.ratios import median_of
 from benchmarks.results import add_record, record
 
 NAMES = {"bare": "", "dragoman": "dragoman", "hf": "huggingface", "joeynmt": "joeynmt", "eole": "eole"}
@@ -161,6 +162,7 @@ class Worker:
         command += ["--precision", precision, "--folder", str(folder)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.tokens = self.seconds = 0.0
+        self.rates: list[float] = []  # of each turn
 
     def turn(self, updates: int) -> dict[str, float]:
         assert self.process.stdin
@@ -173,6 +175,7 @@ class Worker:
         answer = self.turn(updates)
         self.tokens += answer["tokens"]
         self.seconds += answer["seconds"]
+        self.rates.append(answer["tokens"] / answer["seconds"])
 
     @property
     def rate(self) -> float:
@@ -200,6 +203,9 @@ def compare(
             "updates": turns * WINDOW,
             "tokens_per_second": worker.rate,
             "bare": workers["bare"].rate,
+            "ratio": median_of(
+                [ours / bare for ours, bare in zip(worker.rates, workers["bare"].rates, strict=True)]
+            ),
         }
         for name, worker in workers.items()
     ]
@@ -245,9 +251,11 @@ def show(rows: list[dict[str, Any]]) -> None:
         if "failed" in row:
             print(f"{row['trainer']:<20}{row['precision']:<11}  {row['failed']}")
             continue
-        ratio = row["tokens_per_second"] / row["bare"]
+        ratio, low, high = row.get("ratio") or (row["tokens_per_second"] / row["bare"], 0.0, 0.0)
+        interval = f" [{low:.2f}, {high:.2f}]" if low else ""
         print(
-            f"{row['trainer']:<20}{row['precision']:<11}{row['updates']:>8}{row['tokens_per_second']:>10.0f}{row['bare']:>8.0f}{ratio:>7.2f}"
+            f"{row['trainer']:<20}{row['precision']:<11}{row['updates']:>8}"
+            f"{row['tokens_per_second']:>10.0f}{row['bare']:>8.0f}{ratio:>7.2f}{interval}"
         )
 
 
@@ -257,7 +265,9 @@ def keep(model: str, rows: list[dict[str, Any]], *, is_with_peers: bool) -> None
         name, precision = NAMES[row["trainer"].partition(" ")[0]], row["precision"]
         if name and "failed" not in row:
             key = f"peers.{name}_{precision}" if is_with_peers else f"{group}.{precision}"
-            record(key, round(row["tokens_per_second"] / row["bare"], 2), "×")
+            ratio, *interval = row.get("ratio") or (row["tokens_per_second"] / row["bare"],)
+            ends = (round(interval[0], 2), round(interval[1], 2)) if interval else None
+            record(key, round(ratio, 2), "×", ends)
 
 
 def main() -> None:
@@ -265,7 +275,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--model", choices=MODELS, default="transformer")
-    parser.add_argument("--updates", type=int, default=60)
+    parser.add_argument("--updates", type=int, default=100)
     parser.add_argument(
         "--peers", type=Path, help="folder with the peers' environments (benchmarks/peers/drivers/setup.sh)"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from functools import wraps
 from inspect import Parameter, signature
@@ -70,8 +71,39 @@ def wrong_type(name: str, value: object, expected: str, hint: str) -> UsageError
 
 def path_of(value: object, name: str) -> Path:
     if isinstance(value, str) or (isinstance(value, os.PathLike) and isinstance(os.fspath(value), str)):
+        refuse_address(os.fspath(value), name, is_written=name == "out")
         return Path(value)
     raise wrong_type(name, value, "a path: a str or a pathlib.Path", f"Give the path of {name} as a str.")
+
+
+# What copies a folder from an address, and a folder to it.
+COPIES = {
+    "s3": ("aws s3 sync {0} {1}", "aws s3 sync {1} {0}"),
+    "gs": ("gcloud storage cp -r {0} {1}", "gcloud storage cp -r {1} {0}"),
+    "hf": ("hf download {2} --local-dir {1}", "hf upload {2} {1}"),
+    "http": ("curl -LO {0}", "curl -T {1} {0}"),
+    "https": ("curl -LO {0}", "curl -T {1} {0}"),
+}
+ADDRESS = re.compile(
+    r"\A([A-Za-z][A-Za-z0-9+.-]++):/++(.*)\Z", re.DOTALL
+)  # a Path has one slash; C:/ is a disk
+
+
+def refuse_address(value: str | Path, where: str, *, is_written: bool = False) -> None:
+    """Refuse s3://bucket/run and the like, which would otherwise become folders of these names here."""
+    found = ADDRESS.match(str(value))
+    if not found:
+        return
+    scheme, rest = found[1].lower(), found[2].strip("/")
+    address, here = f"{scheme}://{rest}", rest.rpartition("/")[2] or "here"
+    copy = COPIES.get(scheme, ("", ""))[is_written].format(address, here, rest)
+    order = f"Write to {here}, then copy it" if is_written else f"Copy it here first, then name {here}"
+    raise UsageError(
+        "This is an address, not a path.",
+        where=f"{where}: {address}",
+        expected="a file or folder on this machine",
+        hint=f"{order}:  {copy}" if copy else f"{order}.",
+    )
 
 
 def paths_of(value: object, name: str) -> list[Path]:

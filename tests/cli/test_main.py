@@ -57,6 +57,33 @@ def test_help_is_fast_and_imports_nothing_heavy() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "copy"),
+    [
+        (["prepare", "a.en", "a.de", "-o", "s3://bucket/run"], "aws s3 sync run s3://bucket/run"),
+        (["train", "a.en", "a.de", "-o", "gs://bucket/run"], "gcloud storage cp -r run gs://bucket/run"),
+        (["train", "s3://bucket/a.tsv"], "aws s3 sync s3://bucket/a.tsv a.tsv"),
+        (["train", "a.tsv", "--valid", "https://host/v.tsv"], "curl -LO https://host/v.tsv"),
+        (["score", "hf://me/model", "t.en", "t.de"], "hf download me/model --local-dir model"),
+        (["run", "ftp://host/model", "a text"], "Copy it here first, then name model."),
+        (["export", "model", "--to", "ct2", "-o", "s3://bucket/ct2"], "aws s3 sync ct2 s3://bucket/ct2"),
+    ],
+)
+def test_an_address_is_never_made_into_a_folder(
+    arguments: list[str],
+    copy: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert "This is an address, not a path." in error
+    assert copy in error
+    assert not list(tmp_path.iterdir())
+
+
 def test_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("dragoman 0.")

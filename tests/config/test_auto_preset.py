@@ -207,6 +207,18 @@ def test_an_unfinished_recurrent_run_keeps_its_learning_rate(tmp_path: Path) -> 
     assert load(None, week, tables).training.lr == 2e-3
 
 
+@pytest.mark.parametrize(
+    ("preset", "rate"), [("transformer-base", 0.5 / 512), ("transformer-big", 0.5 / 1024)]
+)
+def test_a_language_model_has_the_learning_rate_of_its_transformer(
+    preset: str, rate: float, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text("a\n", encoding="utf-8")
+    data = {"train": str(tmp_path / "a.txt")}
+    overrides = ["task=lm", f"model.preset={preset}", "model.encoder.kind=none", "model.tied=target"]
+    assert load(None, overrides, {"data": data}).training.lr == pytest.approx(rate)
+
+
 def test_recurrent_presets_have_learning_rates_of_their_own(tmp_path: Path) -> None:
     (tmp_path / "pairs.tsv").write_text("a b\tc d\n" * 300)
     data = {"train": [str(tmp_path / "pairs.tsv")]}

@@ -6,6 +6,7 @@ import re
 import shlex
 import time
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -13,6 +14,7 @@ from dragoman.config.dump import to_toml
 from dragoman.config.key_lookup import all_names, kind_of, sections_at
 from dragoman.config.load import load, validate, with_overrides
 from dragoman.config.presets import PRESETS
+from dragoman.config.root import TASK_OBJECTIVES, TaskName
 from dragoman.config.search import SearchConfig
 from dragoman.config.text import TextConfig
 from dragoman.errors import ConfigError
@@ -422,3 +424,23 @@ def test_setting_that_would_change_nothing_is_refused_in_a_file_and_in_a_search(
     file.write_text(HEAD + '[search]\nkind = "sample"\ntemperature = 0.7\n')
     assert load(file, ["search.kind=greedy"]).search.kind == "greedy"  # the file is right by itself
     assert with_overrides(SearchConfig(kind="mbr"), ["search.samples=9"]).samples == 9
+
+
+EVERY_OBJECTIVE = ("teacher_forcing", "scheduled_sampling", "two_pass_sampling", "minimum_risk")
+
+
+@pytest.mark.parametrize("objective", EVERY_OBJECTIVE)
+@pytest.mark.parametrize("task", get_args(TaskName))
+def test_an_objective_that_does_not_fit_the_task_is_refused(task: TaskName, objective: str) -> None:
+    overrides = [f"task={task}", f"training.objective.kind={objective}", "model.tied=target"]
+    if objective in TASK_OBJECTIVES[task]:
+        assert load(None, overrides, DATA).training.objective.kind == objective
+    else:
+        with pytest.raises(ConfigError, match=f'does not fit task = "{task}"'):
+            load(None, overrides, DATA)
+
+
+@pytest.mark.parametrize("task", ["transcribe", "tag", "classify"])
+def test_losses_of_attention_are_those_of_a_decoder(task: str) -> None:
+    with pytest.raises(ConfigError, match="coverage and alignment"):
+        load(None, [f"task={task}", "training.objective.coverage=1", "model.tied=target"], DATA)

@@ -76,15 +76,37 @@ def test_labels_do_not_empty_the_training_set() -> None:
 
 def test_a_label_is_not_held_out_with_its_last_example() -> None:
     pairs = [Pair(f"Text number {n}", f"label {n % 150}", n + 1) for n in range(200)]
-    overlaps = Overlaps(pairs[40:60], targets_are_labels=True)
+    overlaps = Overlaps(pairs[40:60], "labels")
     list(overlaps.excluded_from(pairs))
     held = overlaps.held_out()
     assert held.valid == pairs[40:50]  # labels 50 to 59 occur once
     assert sum(not held.skips(pair) for pair in pairs) == 190
-    alone = Overlaps(pairs[50:60], targets_are_labels=True)
+    alone = Overlaps(pairs[50:60], "labels")
     list(alone.excluded_from(pairs))
     with pytest.raises(DataError, match="No line can be held out"):
         alone.held_out()
+
+
+def test_sentences_with_the_tags_of_a_held_out_one_are_trained_on() -> None:
+    """The tags of a short sentence are often those of another; of 400 here, every fifth has O O."""
+    pairs = [
+        Pair(
+            f"word {n}", "O O" if n % 5 == 0 else " ".join(f"{n:09b}".replace("1", "B").replace("0", "O")), n
+        )
+        for n in range(1, 401)
+    ]
+    overlaps = Overlaps(choose_held_out(pairs, 20, 1), "tags")
+    list(overlaps.excluded_from(pairs))
+    held = overlaps.held_out()
+    assert len(held.valid) == 20
+    assert any(pair.tgt == "O O" for pair in held.valid)
+    assert sum(not held.skips(pair) for pair in pairs) == 380
+
+
+def test_split_keeps_sentences_that_share_their_tags(tmp_path: Path) -> None:
+    pairs = [Pair(f"word {n}", "O O" if n % 5 == 0 else f"O B{n}", n) for n in range(1, 401)]
+    parts = split(lambda: iter(pairs), [Path("a.tsv")], 20, 1, tmp_path / "out", "tags")
+    assert {name: part.pairs for name, part in parts.items()} == {"train": 360, "valid": 20, "test": 20}
 
 
 @pytest.mark.parametrize("pairs", [[], corpus(1), [Pair("a", "b", 1)] * 100, [Pair("", "", 1)] * 100])

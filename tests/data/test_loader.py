@@ -310,3 +310,21 @@ def test_preparing_nothing_says_why_and_leaves_no_store(tmp_path: Path):
         prepared([], tmp_path)
     with pytest.raises(DataError, match="is incomplete"):
         StoreReader(tmp_path)
+
+
+class Doubled(TokenizerPair):
+    """Samples segmentations that are twice as long."""
+
+    def __init__(self) -> None:
+        pass
+
+    def resegment(self, pairs: Sequence[tuple[Row, Row]], keys: U64) -> list[tuple[Row, Row]]:
+        return [(np.tile(src, 2), np.tile(tgt, 2)) for src, tgt in pairs]
+
+
+def test_a_sampled_segmentation_that_is_too_long_is_not_used(stores: list[StoreReader]) -> None:
+    """Positions end there: the stored ids fit, and stay."""
+    loader = make(stores, longest=22)
+    pairs = [([10, 100, 7], [8]), ([10] * 12, [8]), ([10], [8] * 12), ([10] * 22, [8] * 22)]
+    found = loader.redraw(Doubled(), pairs, np.arange(4))
+    assert [(len(src), len(tgt)) for src, tgt in found] == [(6, 2), (12, 1), (1, 12), (22, 22)]

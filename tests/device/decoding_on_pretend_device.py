@@ -157,7 +157,7 @@ def test_calibration_is_that_of_the_cpu() -> None:
         waits = {line: n for line, n in far.WAITS.items() if "top1" in line}
     assert list(waits.values()) == [1]  # once per batch
     assert found.keys() == expected.keys()
-    for name in ("slope", "offset", "doubt", "error"):
+    for name in ("slope", "offset", "lowest", "error"):
         assert found.pop(name) == pytest.approx(expected.pop(name), rel=1e-4), name
     assert np.allclose(found.pop("tokens"), expected.pop("tokens"), rtol=1e-4)
     assert found == expected

@@ -7,12 +7,13 @@ import pytest
 import torch
 
 from dragoman import device
-from dragoman.config.load import load
+from dragoman.config.load import load, validate
 from dragoman.device import choose_device
 from dragoman.errors import DragomanError, UsageError
 from dragoman.inference.model import load as load_model
 from dragoman.inference.runtimes.onnx import CPU, CUDA, providers_of
-from dragoman.training.precision import resolve
+from dragoman.training import precision
+from dragoman.training.precision import choose, dtype_of
 from support.exported_folder import exported_folder
 
 
@@ -40,10 +41,31 @@ def test_a_rank_uses_the_gpu_with_its_number(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_precisions() -> None:
     cpu = torch.device("cpu")
-    assert resolve("fp32", cpu) == torch.float32
-    assert resolve("bf16", cpu) == torch.bfloat16
+    assert dtype_of("fp32", cpu) == torch.float32
+    assert dtype_of("bf16", cpu) == torch.bfloat16
     with pytest.raises(UsageError, match="tf32 does not exist on cpu"):
-        resolve("tf32", cpu)
+        dtype_of("tf32", cpu)
+
+
+@pytest.mark.parametrize(
+    ("preset", "device", "expected"),
+    [
+        ("transformer-small", "cpu", "bf16"),
+        ("transformer-tiny", "cpu", "fp32"),
+        ("conv-small", "cpu", "bf16"),
+        ("rnn-small", "cpu", "fp32"),
+        ("bahdanau2015", "cpu", "fp32"),
+        ("rnn-small", "cuda", "bf16"),
+    ],
+)
+def test_bf16_is_chosen_where_it_is_faster(
+    preset: str, device: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = validate({"data": {"train": ["a.en", "a.de"]}, "model": {"preset": preset}}).model
+    monkeypatch.setattr(precision, "multiplies_bf16_fast", lambda device: True)
+    assert choose(torch.device(device), model) == expected
+    monkeypatch.setattr(precision, "multiplies_bf16_fast", lambda device: False)
+    assert choose(torch.device(device), model) == "fp32"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import re
+import shutil
+import subprocess
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from pathlib import Path
@@ -92,7 +94,8 @@ def test_po(tmp_path: Path) -> None:
     assert (filled.units, filled.before, filled.empty) == (2, 1, ())
     mark = "# Machine translation by Dragoman\n#, fuzzy\n"
     expected = (
-        PO.replace("# a person", mark + "# a person")
+        PO.replace("# a person", "# Machine translation by Dragoman\n# a person")
+        .replace("#, c-format", "#, fuzzy, c-format")
         .replace('msgstr[0] ""', 'msgstr[0] "OPEN %d FILE"')
         .replace('msgstr[1] ""', 'msgstr[1] "OPEN %d FILES"')
         .replace('msgstr[2] ""', 'msgstr[2] "OPEN %d FILES"')
@@ -102,6 +105,63 @@ def test_po(tmp_path: Path) -> None:
         )
     )
     assert filled.document.decode() == expected
+
+
+FLAGGED = """#: a.py:1
+#, python-format
+msgid "Deleted %(count)d files"
+msgstr ""
+
+#. no flags
+msgid "Save"
+msgstr ""
+
+#, fuzzy, c-format
+#: b.c:2
+msgid "Open %s"
+msgstr ""
+"""
+
+
+def test_an_entry_with_flags_becomes_fuzzy_in_the_same_line(tmp_path: Path) -> None:
+    lines = translated(tmp_path, "a.po", FLAGGED).document.decode().splitlines()
+    assert [line for line in lines if line.startswith("#,")] == [
+        "#, fuzzy, python-format",
+        "#, fuzzy",
+        "#, fuzzy, c-format",
+    ]
+    assert lines.count("# Machine translation by Dragoman") == 3
+
+
+@pytest.mark.skipif(not shutil.which("msgattrib"), reason="needs Debian's gettext")
+def test_gettext_sees_that_every_filled_entry_is_fuzzy(tmp_path: Path) -> None:
+    header = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
+    file = tmp_path / "b.po"
+    file.write_bytes(translated(tmp_path, "a.po", header + FLAGGED).document)
+    fuzzy = subprocess.run(["msgattrib", "--only-fuzzy", file], check=True, capture_output=True, text=True)
+    assert fuzzy.stdout.count('msgid "') == 4  # with the header
+    done = subprocess.run(
+        ["msgfmt", "--statistics", "-o", "/dev/null", file], check=True, capture_output=True, text=True
+    )
+    assert done.stderr == "0 translated messages, 3 fuzzy translations.\n"
+
+
+@pytest.mark.parametrize(
+    ("singular", "forms", "expected"),
+    [
+        ("One file", 1, ["%d FILES"]),  # Japanese: the same form for every number
+        ("One file", 2, ["ONE FILE", "%d FILES"]),
+        ("One file", 3, ["%d FILES"] * 3),  # Russian: the first form is also that of 21 and 31
+        ("%d file", 3, ["%d FILE", "%d FILES", "%d FILES"]),
+    ],
+)
+def test_plural_forms_of_languages_with_one_and_with_three(
+    tmp_path: Path, singular: str, forms: int, expected: list[str]
+) -> None:
+    empty = "".join(f'msgstr[{n}] ""\n' for n in range(forms))
+    entry = f'msgid "{singular}"\nmsgid_plural "%d files"\n{empty}'
+    written = translated(tmp_path, "a.po", entry).document.decode()
+    assert re.findall(r'msgstr\[\d\] "(.*)"', written) == expected
 
 
 def test_a_compressed_document_is_read(tmp_path: Path) -> None:
@@ -187,6 +247,30 @@ def test_xliff_1(tmp_path: Path) -> None:
         f"<target {MARK_1}>C</target>",
         f"<target {MARK_1}>D</target>",
     )
+
+
+@pytest.mark.parametrize(
+    ("source", "kept"),
+    [
+        ('Open <mrk mtype="protected">Firefox</mrk> now', '<mrk mtype="protected">Firefox</mrk>'),
+        (
+            "Open <mrk id='m1' translate='no'>Fire<ph id='1'/></mrk>",
+            "<mrk id='m1' translate='no'>Fire<ph id='1'/></mrk>",
+        ),
+    ],
+)
+def test_text_that_is_marked_as_protected_is_kept(tmp_path: Path, source: str, kept: str) -> None:
+    document = XLIFF_1.replace('Click <g id="1">hére</g> &amp; <ph id="2">&lt;br/&gt;</ph> go', source)
+    filled = translated(tmp_path, "a.xlf", document.format("", "", "")).document.decode()
+    assert f"<target {MARK_1}>OPEN {kept}" in filled
+
+
+def test_tags_may_come_in_the_order_of_the_other_language() -> None:
+    segment = Segment("Click <g id='1'>here</g> and <g id='2'>there</g>", frozenset())
+    assert segment.source == "Click <x1>here</x1> and <x2>there</x2>"
+    swapped = segment.written("Klick <x2>dort</x2> und <x1>hier</x1>")
+    assert swapped == "Klick <g id='2'>dort</g> und <g id='1'>hier</g>"
+    assert segment.written("Klick </x1>hier<x1> und <x2>dort</x2>").count("Klick hier und dort") == 1
 
 
 def test_xliff_2_says_in_the_segment_that_it_is_machine_output(tmp_path: Path) -> None:
@@ -325,6 +409,31 @@ def test_srt_keeps_its_times_its_lines_and_its_speakers(tmp_path: Path) -> None:
     assert filled.units == 2
     expected = document.format("HELLO THERE YOU", "MY FRIEND.", "HO.").replace("- Hi.", "- HI.")
     assert filled.document.decode() == expected
+
+
+def test_srt_without_blank_lines_and_with_blank_lines_in_a_cue(tmp_path: Path) -> None:
+    document = (
+        "1\n00:00:01,000 --> 00:00:02,000\n{0}\n2\n00:00:02,000 --> 00:00:03,000\n{1}\n\n{2}\n\n"
+        "3\n00:00:04,000 --> 00:00:05,000\n42\n"
+    )
+    filled = translated(tmp_path, "a.srt", document.format("Hello", "One", "two more"))
+    assert filled.document.decode() == document.format("HELLO", "ONE", "TWO MORE")
+    assert filled.units == 4
+
+
+def test_the_dash_of_a_speaker_is_kept_whatever_the_model(tmp_path: Path) -> None:
+    document = "1\n00:00:01,000 --> 00:00:02,000\n- {0}\n- {1}\n\n2\n00:00:03,000 --> 00:00:04,000\n– {2}\n"
+    given: list[str] = []
+
+    def translate(sources: Sequence[str]) -> list[str]:
+        given.extend(sources)
+        return [f"<{source}>" for source in sources]
+
+    filled = translated(
+        tmp_path, "a.srt", document.format("I don't know.", "Neither do I.", "Go!"), translate
+    )
+    assert given == ["I don't know.", "Neither do I.", "Go!"]
+    assert filled.document.decode() == document.format("<I don't know.>", "<Neither do I.>", "<Go!>")
 
 
 def test_srt_with_a_shorter_translation_has_fewer_lines(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import struct
 import sys
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,7 @@ from dragoman.data.collate import collate
 from dragoman.errors import ModelError, UsageError
 from dragoman.export.ct2 import export_ct2
 from dragoman.importing.import_model import import_model
+from dragoman.importing.marian import find
 from dragoman.importing.marian import vocabulary as vocabulary_of
 from dragoman.importing.npz import read_npz
 from dragoman.inference.model import load
@@ -124,6 +126,7 @@ REFUSED: dict[str, Any] = {
     "transformer-train-position-embeddings": "true",
     "type": "s2s",
     "lemma-dim-emb": 3,
+    "right-left": "true",
 }
 
 
@@ -133,6 +136,69 @@ def test_what_cannot_be_expressed_is_refused_by_name(name: str) -> None:
     with pytest.raises(ModelError, match=f"cannot be imported: {name}: "):
         import_model(Path("opus"), Path("model"))
     assert not Path("model").exists()
+
+
+def test_a_bias_that_marian_omits_is_not_read() -> None:
+    names, weights = written(Path("opus"), **{"output-omit-bias": "true"})
+    import_model(Path("opus"), Path("model"))
+    bundle = load_bundle(Path("model"))
+    src, tgt = LINES["source"][0], LINES["target"][0]
+    ids = {name: id for id, name in enumerate(names)}
+    cut = [[ids[t.piece(id)] for id in t.encode(text)] for t, text in sides(bundle, src, tgt)]
+    theirs = {**weights, "decoder_ff_logit_out_b": np.zeros((1, len(names)))}
+    agree(bundle, names, marian(theirs, cut[0], cut[1], "swish"), ours(bundle, src, tgt))
+
+
+def two_vocabularies(folder: Path, source: str, target: str) -> None:
+    """As the trainer leaves them: a SentencePiece model of each side, under any name."""
+    written(folder)
+    for name in ("decoder.yml", "opus.vocab.yml"):
+        (folder / name).unlink()
+    (folder / "source.spm").rename(folder / source)
+    (folder / "target.spm").rename(folder / target)
+
+
+@pytest.mark.parametrize("file", ["decoder.yml", "opus.npz.decoder.yml", "opus.npz.yml"])
+def test_the_settings_beside_the_weights_say_which_vocabulary_is_the_sources(file: str) -> None:
+    two_vocabularies(Path("opus"), "vocab.en.spm", "vocab.de.spm")
+    Path("opus", file).write_text("vocabs:\n  - /there/vocab.en.spm\n  - vocab.de.spm\n", encoding="utf-8")
+    found = find(Path("opus"))
+    assert [path.name for path in found.vocabularies] == ["vocab.en.spm", "vocab.de.spm"]
+    assert found.pieces == found.vocabularies
+
+
+def test_two_vocabularies_are_not_ordered_by_guessing() -> None:
+    two_vocabularies(Path("opus"), "vocab.en.spm", "vocab.de.spm")
+    with pytest.raises(ModelError, match="nothing says which is the source's") as caught:
+        find(Path("opus"))
+    assert "vocabs: [vocab.de.spm, vocab.en.spm]" in (caught.value.hint or "")
+    two_vocabularies(Path("named"), "vocab.src.spm", "vocab.trg.spm")
+    assert [path.name for path in find(Path("named")).vocabularies] == ["vocab.src.spm", "vocab.trg.spm"]
+
+
+def test_a_folder_as_the_trainer_leaves_it_is_read() -> None:
+    two_vocabularies(Path("opus"), "v.spm", "other")
+    np.savez(Path("opus/opus.npz.optimizer.npz"), adam=np.zeros(3))
+    found = find(Path("opus"))
+    assert (found.weights.name, [path.name for path in found.pieces]) == ("opus.npz", ["v.spm", "v.spm"])
+
+
+def test_the_search_is_that_of_marians_settings() -> None:
+    written(Path("opus"))
+    import_model(Path("opus"), Path("model"))
+    search = load_bundle(Path("model")).config.search
+    assert (search.kind, search.size, search.length_penalty) == ("beam", 6, 0.0)
+    with Path("opus/decoder.yml").open("a", encoding="utf-8") as stream:
+        stream.write("normalize: 0.6\nword-penalty: 0.1\n")
+    done = import_model(Path("opus"), Path("other"))
+    assert load_bundle(Path("other")).config.search.length_penalty == 0.6
+    assert done.notes == ("word-penalty: 0.1 has no counterpart; outputs have another length",)
+
+
+def test_marians_binary_format_is_named() -> None:
+    Path("model.bin").write_bytes(struct.pack("<QQ", 1, 40) + bytes(100))
+    with pytest.raises(ModelError, match=r"model.bin is in Marian's binary format"):
+        import_model(Path("model.bin"), Path("out"))
 
 
 def test_weights_that_are_left_over_or_missing_are_named() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import threading
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 from pathlib import Path
@@ -54,6 +55,30 @@ def runtime(kind: str) -> TorchRuntime:
 @pytest.fixture(scope="module")
 def found(runtime: TorchRuntime) -> Explanation:
     return explain(runtime, TEXT)
+
+
+def test_explaining_in_one_thread_changes_nothing_in_another(runtime: TorchRuntime) -> None:
+    """The hooks of a saliency map replace the embeddings of a source of another length."""
+    texts = ["a b c d e f g", "h i"]
+    wanted, failed = [result.text for result in runtime(texts)], list[object]()
+    done = threading.Event()
+
+    def answer() -> None:
+        while not done.is_set():
+            try:
+                failed.extend(
+                    r.text for r, text in zip(runtime(texts), wanted, strict=True) if r.text != text
+                )
+            except RuntimeError as error:
+                failed.append(error)
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    for _ in range(3):
+        explain(runtime, TEXT)
+    done.set()
+    thread.join()
+    assert not failed
 
 
 def test_it_explains_what_the_model_answers(runtime: TorchRuntime, found: Explanation) -> None:

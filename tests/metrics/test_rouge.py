@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from dragoman.metrics.report import score
-from dragoman.metrics.rouge import rouge_1, rouge_2, rouge_l, words
+from dragoman.metrics.rouge import rouge_1, rouge_2, rouge_l
+from dragoman.text.running_words import running_words as words
 
 OUTPUTS = [
     "The cat sat on the mat.",

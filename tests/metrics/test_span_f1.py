@@ -37,6 +37,12 @@ def test_spans_begin_and_end_as_in_conlleval(tags: str, found: list[tuple[str, i
     assert list(spans(tags.split())) == [Span(*one) for one in found]
 
 
+def test_a_tag_may_have_a_no_break_space() -> None:
+    """As a tag with a space is read from CoNLL."""
+    line = "B\u00a0LOC O"
+    assert tag_accuracy([line], [line]).value == 1.0
+
+
 def iob1(sizes: list[tuple[str, int]]) -> list[str]:
     tags: list[str] = []
     for kind, size in sizes:

@@ -20,7 +20,7 @@ def test_the_score_is_that_of_sacrebleu(references: list[list[str]], lowercase: 
     wanted = metric.corpus_score(OUTPUTS, references).score
     found = score(OUTPUTS, *references, metrics=["ter"], lowercase=lowercase).scores["ter"]
     assert found.value == wanted
-    assert found.signature == str(metric.get_signature())
+    assert found.signature.replace("bs:1000|seed:12345|", "") == str(metric.get_signature())
     assert found.interval[0] < wanted < found.interval[1]
 
 

@@ -55,6 +55,30 @@ def test_usual_things_are_found(text: str, want: list[str]) -> None:
     assert [one.literal for one in find_placeholders(text, DEFAULT_KINDS)] == want
 
 
+@pytest.mark.parametrize(
+    ("framework", "text", "want"),
+    [
+        (
+            "Symfony",
+            "It should be {{ limit }} or more, %count% of %user_name%.",
+            "{{ limit }} %count% %user_name%",
+        ),
+        ("Django", "Hi {{ user.name|title }}, %(n)d of %(all)s", "{{ user.name|title }} %(n)d %(all)s"),
+        ("i18next", "Hi {{name}}, <0>see</0> the <1/> and $t(x)", "{{name}} <0> </0> <1/>"),
+        ("Qt", "%1 of %2 (%L3), %n file(s), %n files", "%1 %2 %L3 %n %n"),
+        ("Rails", "%{count} of #{all} in <%= @x %>", "%{count} #{all} <%= @x %>"),
+        ("printf", "%s %5.2f %-10s %.*s %*d %ld%% %s%d %1$s", "%s %5.2f %-10s %.*s %*d %ld %% %s %d %1$s"),
+        ("Python", "{} {0} {name!r:>10} {:.2f} %r", "{} {0} {name!r:>10} {:.2f} %r"),
+        ("shell", "${HOME} and ${ x }", "${HOME} ${ x }"),
+        ("spaces", "a { x } b", "{ x }"),
+        ("none", "50% discount, 100 % and 5 %, 20%.", ""),
+    ],
+)
+def test_placeholders_of_each_framework_are_whole(framework: str, text: str, want: str) -> None:
+    found = [one.literal for one in find_placeholders(text, DEFAULT_KINDS)]
+    assert " ".join(found) == want, framework
+
+
 def test_numbers_are_kept_if_asked_for() -> None:
     text = "On 3/4 at 10:30 pay 1,200.50 for B2 and 7."
     assert [one.literal for one in find_placeholders(text, ["numbers"])] == ["3/4", "10:30", "1,200.50", "7"]

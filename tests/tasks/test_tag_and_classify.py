@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import dragoman
 from dragoman.cli.main import main
+from dragoman.config.load import load
+from dragoman.config.root import Config
+from dragoman.tasks.examples import build_examples
+from dragoman.tasks.lines import as_read, cut, longest_line
+from dragoman.text.tokenizers.spelled import Spelled
+from dragoman.text.vocabulary import Vocabulary
 
 TRAINING = [
     *("training.updates=60", "training.batch_tokens=1500", "training.lr=1e-2", "training.warmup=5"),
@@ -200,3 +208,55 @@ def test_parts_that_do_not_fit_are_refused(
 ) -> None:
     assert start(home, home / "refused", ("words", "tags"), *settings) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("sides", "settings", "code", "said"),
+    [
+        (("words", "tags", "labels"), (), 2, "set model.head.label = true"),
+        (("words", "tags"), ("model.head.label=true",), 3, "no target line begins with @"),
+    ],
+)
+def test_labels_of_lines_are_named_in_data_and_settings(
+    home: Path,
+    sides: tuple[str, ...],
+    settings: tuple[str, ...],
+    code: int,
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert start(home, home / "refused", sides, "task=tag", *settings) == code
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["spelled", "word", "char", "bpe"])
+def test_a_line_is_answered_as_it_was_read_in_training(kind: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.tsv"
+    file.write_text("  a  good film \tspam \nsome other words\tham\n", encoding="utf-8")
+    embedding = "spelled" if kind == "spelled" else "table"
+    settings = ["task=classify", f"text.src.kind={kind}", f"model.src_embedding.kind={embedding}"]
+    config = load(None, settings, {"data": {"train": str(file)}})
+    first, second = build_examples(config).read([str(file)], None, None)
+    assert first.src == as_read(config, "  a  good film ")
+    assert first.tgt == "spam"
+    assert second.src == as_read(config, "some other words") == "some other words"
+    assert (first.src == "a good film") == (kind in ("spelled", "word"))
+
+
+def test_every_word_of_a_long_line_has_a_tag(joint: Path) -> None:
+    """A word is its id and its bytes; the limit is one of words."""
+    words = ["measure", "3", "kilometres", "to", "paris"] * 400
+    (answer,) = dragoman.load(joint)([" ".join(words)])
+    assert [word.word for word in answer.words] == words
+    assert {word.tag for word in answer.words} <= {"O", "B-unit", "B-city"}
+
+
+def test_words_beyond_the_positions_of_the_encoder_are_not_read() -> None:
+    part = {"kind": "transformer", "max_positions": 9}
+    model = {"encoder": part, "head": {"kind": "crf"}, "src_embedding": {"kind": "spelled"}}
+    text = {"src": {"kind": "spelled"}, "tgt": {"kind": "word"}}
+    config = Config.model_validate({"task": "tag", "data": {"train": "a.tsv"}, "text": text, "model": model})
+    row = np.array(Spelled(Vocabulary.most_frequent(Counter(["ab"]), 99)).encode("ab " * 8 + "ab"))
+    assert longest_line(config) == 8
+    assert cut(config, row).tolist() == row[: 8 * 3].tolist()
+    assert cut(config, row[: 8 * 3]).tolist() == row[: 8 * 3].tolist()

@@ -276,8 +276,15 @@ def test_a_lengthened_run_that_was_stopped_is_resumed_to_the_same_weights(task: 
 
     with pytest.raises(KeyboardInterrupt):
         task.train(updates=20, more="20", do=stop)
-    assert task.train(updates=20) == RunResult("done", 40, None)
+    assert task.train(updates=20, more="20") == RunResult("done", 40, None)  # the same request resumes
     assert task.weights == whole
+    assert task.train(updates=20, more="5") == RunResult("done", 45, None)
+
+
+def test_a_budget_is_not_lengthened_by_a_share_of_what_was_trained_before() -> None:
+    length = TimeBudget.plan(36_005.0, 36_600.0, 0.1, began=36_000.0)  # ten minutes more, after ten hours
+    assert length.until == 36_600.0
+    assert TimeBudget.plan(300.0, 310.0, 0.1).until == pytest.approx(300 / 0.9)  # a long preparation
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,18 @@ import errno
 import importlib
 import io
 import os
+import re
 import signal
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+from dragoman.arguments import refuse_address
 from dragoman.cli.options.overrides import after_dashes, setting_named
 from dragoman.cli.terminal import STDERR, fitting, harmless
 from dragoman.errors import DragomanError, UsageError
@@ -38,6 +41,8 @@ VERBS = {
 }
 
 MODULES = {"import": "import_model"}  # `import` is a Python keyword
+
+NAMES_FILES = re.compile(r"(?:FILE|DIR|PATH|MODEL|OTHER|MODEL FILE|FILE\|DIR)")  # metavars
 
 # Names of the verbs in other programs.
 ELSEWHERE = {
@@ -192,9 +197,21 @@ def dispatch(arguments: list[str]) -> int:
     takes_text = parser.get_default("literal") is not None
     rest, literal = after_dashes(rest) if takes_text else (rest, [])
     args = parser.parse_intermixed_args(rest)
+    refuse_addresses(parser, args)
     args.literal, args.started = literal, started
     code: int = module.run(args)
     return code
+
+
+def refuse_addresses(parser: Parser, args: argparse.Namespace) -> None:
+    """Refuse s3:// and the like wherever a file or folder is named; a text may begin so."""
+    for action in parser._actions:
+        if isinstance(action.metavar, str) and NAMES_FILES.fullmatch(action.metavar):
+            given = getattr(args, action.dest, None)
+            name = action.option_strings[-1] if action.option_strings else action.metavar
+            for value in given if isinstance(given, list) else [given]:
+                if isinstance(value, str | Path):
+                    refuse_address(value, name, is_written=action.dest in ("out", "output", "save", "trace"))
 
 
 def version() -> str:

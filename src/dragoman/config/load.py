@@ -354,7 +354,10 @@ def with_data_defaults(table: Table, pairs: int, time: float, chosen: Table, gpu
     model = table.get("model")
     if isinstance(training, dict) and isinstance(model, dict):
         translates = table.get("task", Config.model_fields["task"].default) == "translate"
-        lr = default_learning_rate(model.get("encoder"), time, model.get("preset") if translates else None)
+        encoder, decoder = model.get("encoder"), model.get("decoder")
+        is_lm = isinstance(encoder, dict) and encoder.get("kind") == "none"
+        part = decoder if is_lm else encoder
+        lr = default_learning_rate(part, time, model.get("preset") if translates else None)
         defaults: Table = {"batch_tokens": default_batch_tokens(pairs, time, gpu=gpu), "lr": lr}
         if training.get("init_from"):
             defaults["lr"] = FINE_TUNING_SHARE * lr

@@ -28,6 +28,15 @@ TASK_HEADS: dict[TaskName, tuple[str, ...]] = {
     "classify": ("label",),
 }
 
+# Objectives that a task can be trained with: the others sample from a decoder, or compare its outputs.
+TASK_OBJECTIVES: dict[TaskName, tuple[str, ...]] = {
+    "translate": ("teacher_forcing", "scheduled_sampling", "two_pass_sampling", "minimum_risk"),
+    "transcribe": ("teacher_forcing",),
+    "tag": ("teacher_forcing",),
+    "classify": ("teacher_forcing",),
+    "lm": ("teacher_forcing", "scheduled_sampling"),
+}
+
 
 class Config(Section):
     task: TaskName = Field(
@@ -58,6 +67,21 @@ class Config(Section):
         return self
 
     @model_validator(mode="after")
+    def _objectives_belong_to_tasks(self) -> Config:
+        objective, fitting = self.training.objective, TASK_OBJECTIVES[self.task]
+        if objective.kind not in fitting:
+            raise ValueError(
+                f'training.objective.kind = "{objective.kind}" does not fit task = "{self.task}"; '
+                f"set it to {' or '.join(fitting)}"
+            )
+        has_terms = isinstance(objective, AttentionTerms) and objective.is_active
+        if has_terms and self.task in TASK_HEADS:
+            raise ValueError(
+                f'coverage and alignment of training.objective do not fit task = "{self.task}"; set both to 0'
+            )
+        return self
+
+    @model_validator(mode="after")
     def _tags_are_those_of_words(self) -> Config:
         if not isinstance(self.model.head, WordHeadPart):
             return self
@@ -66,6 +90,8 @@ class Config(Section):
                 "a tag belongs to a word, so the units must be words; "
                 'set text.src.kind = "spelled" or "word", and text.tgt.kind = "word"'
             )
+        if not self.model.head.label and any(len(corpus.files) == 3 for corpus in self.data.train):
+            raise ValueError("a third file has a label for each line; set model.head.label = true")
         if self.text.lowercase:
             raise ValueError("text.lowercase would change the tags too; lowercase the words in their file")
         return self
@@ -92,6 +118,11 @@ class Config(Section):
         encoders = [self.model.encoder] if isinstance(self.data.source, TextSource) else []
         limits = [part.longest for part in (*encoders, *decoders)]
         return min([self.data.max_length, *(limit - 1 for limit in limits if limit is not None)])
+
+    @property
+    def longest_row(self) -> int:
+        """The maximum tokens per side of a row of the store."""
+        return min(self.data.block_size, self.longest_side) if self.data.block_size else self.longest_side
 
     @property
     def longest_source(self) -> int:

@@ -114,7 +114,8 @@ class TrainingConfig(Section):
     precision: Literal["auto", "fp32", "tf32", "bf16"] = Field(
         default="auto",
         description=(
-            "Numeric precision of the model; auto uses bf16 if the device has fast bf16 multiplication."
+            "Numeric precision of the model; auto uses bf16 if the device multiplies it fast, on a CPU for "
+            "Transformers and ConvS2S of width 256 and more."
         ),
     )
     seed: int = Field(default=1, ge=0, lt=2**63, description="Random seed of the run.")

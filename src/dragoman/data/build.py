@@ -319,7 +319,8 @@ def settings_of(text: TextConfig, sources: Sources) -> tuple[dict[str, Any], lis
 
 def rows_of(store: StoreReader) -> Rows:
     manifest = store.manifest
-    return Rows(manifest.counts["read"], len(store), manifest.src_tokens, manifest.tgt_tokens)
+    frames = digest([shard.data.sha256 for shard in manifest.shards]) if manifest.frames else ""
+    return Rows(manifest.counts["read"], len(store), manifest.src_tokens, manifest.tgt_tokens, frames)
 
 
 def vocabulary_of(folder: Path) -> dict[str, str]:
@@ -339,20 +340,21 @@ def build_held_out(
     if data.valid:
         return None, None
     folder = home / "held-out"
-    are_labels = text.tgt_units.kind == "label"
-    kind = ["labels"] if are_labels else []
+    targets = reader.examples.targets
+    kind = [] if targets == "texts" else [targets]
     origin = digest([digests(given), data.hold_out, seed, data.skip_bad, *kind])
     if is_current(folder, origin):
         return read_held_out(folder), None
     with naming_files(data):
         chosen = choose_held_out(reader.all(), data.hold_out, seed)
-        overlaps = Overlaps(chosen, targets_are_labels=are_labels)
+        overlaps = Overlaps(chosen, targets)
         sampled = sample(overlaps.excluded_from(reader.all()), text.sample_lines)
         held_out = overlaps.held_out()
     with new_folder(folder) as new:
         write_held_out(held_out, new)
         (new / ORIGIN).write_text(origin, encoding="utf-8")
-    return held_out, None if overlaps.sources_are_labels or overlaps.targets_are_labels else sampled
+    saw_all = not overlaps.sources_are_labels and (targets == "tags" or not overlaps.targets_are_labels)
+    return held_out, sampled if saw_all else None
 
 
 def build_text(

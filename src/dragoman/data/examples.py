@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import cast
 
 from dragoman.data.clean.survey import SignalSurvey, Survey, TextSurvey, TranslationSurvey
+from dragoman.data.holdout import Targets
 from dragoman.data.pair import Pair, blocks
 from dragoman.data.prepare import BlockCutter, Encode, FileFilter, LineFilter, PairFilter, Skip
 from dragoman.data.readers.bad_line import OnBad, refuse
@@ -46,6 +47,7 @@ class Examples:
     read: Reader = read_pairs
     frames: FrameCount | None = None  # of CTC, whose targets must fit into them
     survey: Callable[[], Survey] = TranslationSurvey
+    targets: Targets = "texts"
 
     def inspect(
         self, files: Sequence[str], on_bad: OnBad | None = None, languages: Languages | None = None
@@ -58,7 +60,7 @@ class Examples:
         return PairFilter(longest, skip, self.frames)
 
     def validation_rows(
-        self, pairs: Sequence[Pair], text: TokenizerPair, longest: int
+        self, pairs: Sequence[Pair], text: TokenizerPair, longest: int, on_bad: OnBad = refuse
     ) -> list[tuple[Pair, TokenIds]]:
         """Return the usable examples with their ids: no side is empty or too long, and targets fit."""
         ids = []
@@ -104,10 +106,13 @@ class Files(Examples):
         return FileFilter(longest, skip, self.signals, self.frames)
 
     def validation_rows(
-        self, pairs: Sequence[Pair], text: TokenizerPair, longest: int
+        self, pairs: Sequence[Pair], text: TokenizerPair, longest: int, on_bad: OnBad = refuse
     ) -> list[tuple[Pair, TokenIds]]:
-        rows = [(self.signals.read_file(Path(pair.src)), text.tgt.encode(pair.tgt)) for pair in pairs]
-        return self.usable(pairs, cast(list[TokenIds], rows), self.signals.max_frames, longest)
+        good, frames, bad = self.signals._replace(listed_in="the validation data").read(pairs)
+        for one in bad:
+            on_bad(one)
+        rows = [(row, text.tgt.encode(pair.tgt)) for row, pair in zip(frames, good, strict=True)]
+        return self.usable(good, cast(list[TokenIds], rows), self.signals.max_frames, longest)
 
 
 @dataclass(frozen=True)
@@ -133,7 +138,7 @@ class RunningText(Examples):
         return BlockCutter(self.size)
 
     def validation_rows(
-        self, pairs: Sequence[Pair], text: TokenizerPair, longest: int
+        self, pairs: Sequence[Pair], text: TokenizerPair, longest: int, on_bad: OnBad = refuse
     ) -> list[tuple[Pair, TokenIds]]:
         rows = [row.tolist() for _, row in BlockCutter(self.size)(pairs, text).ids]
         return [(Pair("", text.tgt.decode(row), 1), ([], row)) for row in rows]

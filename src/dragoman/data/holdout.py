@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from dragoman.data.clean.leakage import key
 from dragoman.data.clean.normalise import hash64, normalise
@@ -24,6 +25,9 @@ MIN_PAIRS_PER_HELD_OUT = 20  # at most one pair in 20 is held out
 LABEL_SHARE = 4
 
 Pairs = Callable[[], Iterator[Pair]]
+# What targets are. Texts must not be shared with the training data; labels are, and each has to occur there;
+# short lines have the same tags without having anything else in common.
+Targets = Literal["texts", "labels", "tags"]
 
 
 @dataclass(frozen=True)
@@ -65,9 +69,9 @@ def choose(pairs: Iterable[Pair], count: int, seed: int) -> tuple[list[Pair], in
     return [kept[hashed] for hashed in sorted(kept)], total
 
 
-def exclude_overlaps(pairs: Pairs, chosen: Iterable[Pair]) -> HeldOut:
+def exclude_overlaps(pairs: Pairs, chosen: Iterable[Pair], targets: Targets = "texts") -> HeldOut:
     """Hold out these pairs and exclude those that share a side with them, unless it contains labels."""
-    overlaps = Overlaps(chosen)
+    overlaps = Overlaps(chosen, targets)
     for _ in overlaps.excluded_from(pairs()):
         pass
     return overlaps.held_out()
@@ -76,11 +80,11 @@ def exclude_overlaps(pairs: Pairs, chosen: Iterable[Pair]) -> HeldOut:
 class Overlaps:
     """Counts the pairs that share a side with a held-out pair, in one reading of all pairs."""
 
-    def __init__(self, chosen: Iterable[Pair], targets_are_labels: bool = False) -> None:
+    def __init__(self, chosen: Iterable[Pair], targets: Targets = "texts") -> None:
         self.held = held_apart(sorted(chosen, key=lambda pair: pair.line))
         self.others = self.source_shared = self.target_shared = 0
         self.targets_in_training: set[int] = set()  # those that are also held out
-        self.targets_are_known_labels = targets_are_labels
+        self.targets = targets
 
     def excluded_from(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
         """Count, and yield the pairs that share no side: those to train on, unless a side contains labels."""
@@ -93,7 +97,7 @@ class Overlaps:
                 self.target_shared += is_target
                 if is_target:
                     self.targets_in_training.add(k.tgt)
-            if not (is_source or is_target):
+            if not (is_source or (is_target and self.targets == "texts")):
                 yield pair
 
     @property
@@ -102,7 +106,7 @@ class Overlaps:
 
     @property
     def targets_are_labels(self) -> bool:
-        return self.targets_are_known_labels or self.target_shared * LABEL_SHARE > self.others
+        return self.targets != "texts" or self.target_shared * LABEL_SHARE > self.others
 
     def held_out(self) -> HeldOut:
         if not self.others:
@@ -113,7 +117,7 @@ class Overlaps:
                 hint="Provide your own validation files: --valid val.src val.tgt",
             )
         valid = self.held.valid
-        if self.targets_are_known_labels:  # a label cannot be predicted if all its examples are held out
+        if self.targets == "labels":  # a label cannot be predicted if all its examples are held out
             valid = [pair for pair in valid if key(pair).tgt in self.targets_in_training]
             if not valid:
                 raise DataError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dragoman.data.pair import Pair
@@ -35,12 +35,13 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Rows:
-    """The size of a corpus in the token store."""
+    """What a corpus is in the token store."""
 
     read: int  # pairs
     kept: int
     src_tokens: int
     tgt_tokens: int
+    frames: str = ""  # a hash, where sources are files: the corpus itself has only their names
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,12 @@ def refuse_other_vocabulary(was: Identity, vocabulary: Mapping[str, str], folder
 
 def refuse_other_rows(was: Identity, now: Identity) -> None:
     for before, rows, corpus in zip(was.rows, now.rows, now.given, strict=True):
-        if rows != before:
+        if before.frames and rows.frames != before.frames:
+            raise other(
+                "The files that the corpus names are not those this run started with: their content differs.",
+                " ".join(corpus.files),
+            )
+        if replace(rows, frames="") != replace(before, frames=""):
             raise other(
                 f"The same files gave {before.kept:,} pairs with {before.tgt_tokens:,} target tokens when "
                 f"this run started, and give {rows.kept:,} with {rows.tgt_tokens:,} now.",

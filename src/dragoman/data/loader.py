@@ -44,7 +44,8 @@ class Window(NamedTuple):
 
 
 class Loader:
-    """Batches of a mixture of stores. `resegment`, if given, samples new subwords for each example.
+    """Batches of a mixture of stores. `resegment`, if given, samples new subwords for each example; those of
+    more than `longest` tokens, which the stored ids have at most, are not used.
 
     Every micro-batch of an update comes from a window of its own. The windows of `per_window` updates are one
     range of the stream, and each is cut into that many micro-batches.
@@ -61,9 +62,11 @@ class Loader:
         rank: int = 0,
         ranks: int = 1,
         resegment: TokenizerPair | None = None,
+        longest: int = 1 << 30,
         collate: Collate = collate,
     ) -> None:
         self.collate = collate
+        self.longest = longest
         self.stores = stores
         self.order = ExampleOrder([len(store) for store in stores], weights, seed)
         self.micro_batches = micro_batches
@@ -153,4 +156,10 @@ class Loader:
     def redraw(self, text: TokenizerPair, pairs: Sequence[IdPair], examples: Rows) -> list[IdPair]:
         """Return the ids of examples in a new segmentation that depends only on seed and example number."""
         keys = hash64_each(hash64(self.seed, KeyPurpose.PIECES), examples.astype(np.uint64))
-        return [*text.resegment([(np.asarray(src), np.asarray(tgt)) for src, tgt in pairs], keys)]
+        drawn = text.resegment([(np.asarray(src), np.asarray(tgt)) for src, tgt in pairs], keys)
+        return [
+            new
+            if all(len(ids) <= max(len(was), self.longest) for ids, was in zip(new, stored, strict=True))
+            else stored
+            for stored, new in zip(pairs, drawn, strict=True)
+        ]

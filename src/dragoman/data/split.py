@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-from dragoman.data.holdout import MIN_PAIRS_PER_HELD_OUT, Pairs, choose, exclude_overlaps
+from dragoman.data.holdout import MIN_PAIRS_PER_HELD_OUT, Pairs, Targets, choose, exclude_overlaps
 from dragoman.data.pair import Pair
 from dragoman.data.readers.open_pairs import form, text_suffix
 from dragoman.errors import DataError
@@ -19,7 +19,14 @@ class Part(NamedTuple):
     pairs: int
 
 
-def split(pairs: Pairs, files: Sequence[Path], count: int, seed: int, folder: Path) -> dict[str, Part]:
+def split(
+    pairs: Pairs,
+    files: Sequence[Path],
+    count: int,
+    seed: int,
+    folder: Path,
+    targets: Targets = "texts",
+) -> dict[str, Part]:
     """Write the three parts to `folder`, in the format of `files`."""
     chosen, total = choose(pairs(), 2 * count, seed)
     each = min(count, total // MIN_PAIRS_PER_HELD_OUT)
@@ -30,8 +37,9 @@ def split(pairs: Pairs, files: Sequence[Path], count: int, seed: int, folder: Pa
             expected=f"at least {MIN_PAIRS_PER_HELD_OUT}",
             hint="Train on all of them, and collect a few more for validation.",
         )
-    valid = exclude_overlaps(pairs, chosen[:each])
-    test = exclude_overlaps(pairs, [pair for pair in chosen[each:] if not valid.skips(pair)][:each])
+    valid = exclude_overlaps(pairs, chosen[:each], targets)
+    left = [pair for pair in chosen[each:] if not valid.skips(pair)]
+    test = exclude_overlaps(pairs, left[:each], targets)
     train = (pair for pair in pairs() if not valid.skips(pair) and not test.skips(pair))
     names = {part: part_files(part, files, folder) for part in ("train", "valid", "test")}
     refuse_overwriting(name for part in names.values() for name in part)

@@ -6,23 +6,33 @@ import re
 from codecs import BOM_UTF8
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from dragoman.data.readers.inline import too_long
 from dragoman.data.readers.lines import LIMIT, MOST_BETWEEN
 from dragoman.data.readers.po import no_entries, no_field, unescaped
 from dragoman.documents.slots import Edit, Found, Lines, Slot, lines_of
+from dragoman.steering.placeholders import find_placeholders
 
 FIELD = re.compile(rb'(msgctxt|msgid|msgid_plural|msgstr|msgstr\[[0-9]{1,2}\])[ \t]+(?=")')
-MARK = ("# Machine translation by Dragoman", "#, fuzzy")
+MARK = "# Machine translation by Dragoman"
+FUZZY = "fuzzy"
 WIDTH = 76  # characters per line, as gettext wraps
 
 
-class Field:
-    """msgid "…" with its continuation lines, and the offset of the comments above it."""
+class Flags(NamedTuple):
+    """The last line of flags above an entry, which is the only one that gettext keeps."""
 
-    def __init__(self, name: bytes, start: int, number: int, comments: int) -> None:
+    start: int  # after its #,
+    names: tuple[str, ...]
+
+
+class Field:
+    """msgid "…" with its continuation lines, the offset of the comments above it, and their flags."""
+
+    def __init__(self, name: bytes, start: int, number: int, comments: int, flags: Flags | None) -> None:
         self.name, self.start, self.end, self.number = name.decode(), start, start, number
-        self.comments = comments
+        self.comments, self.flags = comments, flags
         self.size = 0
         self._parts: list[str] = []
 
@@ -56,6 +66,7 @@ def entries(document: bytes, file: Path) -> list[list[Field]]:
     found: list[list[Field]] = []
     entry: list[Field] = []
     last, comments = 0, len(BOM_UTF8) if document.startswith(BOM_UTF8) else 0
+    flags: Flags | None = None
     for number, start, raw in lines_of(document, file):
         line = raw.strip()
         if number == 1:
@@ -66,10 +77,13 @@ def entries(document: bytes, file: Path) -> list[list[Field]]:
         if field:
             if not entry:
                 found.append(entry)
-            entry.append(Field(field[1], start, number, comments))
+            entry.append(Field(field[1], start, number, comments, flags))
             line = line[field.end() :]
+        if line.startswith(b"#,"):
+            names = line[2:].decode(errors="replace").split(",")
+            flags = Flags(start + raw.index(b"#,") + 2, tuple(name.strip() for name in names if name.strip()))
         if not line.startswith(b"#") or line.startswith(b"#~"):
-            comments = start + len(raw) + 1
+            comments, flags = start + len(raw) + 1, None
         if line and not line.startswith(b"#"):
             last = number
             if not entry or len(line) < 2 or not (line.startswith(b'"') and line.endswith(b'"')):
@@ -83,25 +97,47 @@ def entries(document: bytes, file: Path) -> list[list[Field]]:
 
 
 def slot_of(fields: dict[str, Field], first: Field, forms: Sequence[Field], newline: bytes) -> Slot:
-    """Return the slot of an entry. The first plural form is the singular, the others are plurals."""
+    """Return the slot of an entry."""
     texts = [fields[name].text for name in ("msgid", "msgid_plural") if name in fields]
     laid_out = [Lines(text) for text in texts]
     sources = tuple(source for lines in laid_out for source in lines.sources)
+    which = sources_of_forms(texts, len(forms))
 
     def edits(outputs: Sequence[str]) -> list[Edit]:
         remaining = iter(outputs)
         translated = [lines.filled(remaining) for lines in laid_out]
-        marked = Edit(first.comments, first.comments, b"".join(line.encode() + newline for line in MARK))
-        filled = [translated[min(n, len(translated) - 1)] for n in range(len(forms))]
-        return [
-            marked,
-            *(
-                Edit(form.start, form.end, written(form.name, text, newline))
-                for form, text in zip(forms, filled, strict=True)
-            ),
+        filled = [
+            Edit(form.start, form.end, written(form.name, translated[source], newline))
+            for form, source in zip(forms, which, strict=True)
         ]
+        return [*mark(first, newline), *filled]
 
     return Slot(first.number, sources, edits)
+
+
+def sources_of_forms(texts: Sequence[str], forms: int) -> list[int]:
+    """Return which source each plural form translates: 0, the singular, or 1, the plural.
+
+    The first form is the singular, unless it is the only one or also stands for other numbers: with three and
+    more, as in Russian, it means 1, 21 and 31, so it needs the number that "One file" lacks.
+    """
+    if len(texts) == 1:
+        return [0] * forms
+    given = [{kept.literal for kept in find_placeholders(text, ("placeholders",))} for text in texts]
+    is_plural = forms == 1 or (forms > 2 and given[0] != given[1])
+    return [int(is_plural), *([1] * (forms - 1))]
+
+
+def mark(first: Field, newline: bytes) -> list[Edit]:
+    """Return the edits that mark an entry as a machine translation that nobody has reviewed."""
+    said = MARK.encode() + newline
+    if first.flags is None:
+        return [Edit(first.comments, first.comments, said + f"#, {FUZZY}".encode() + newline)]
+    if FUZZY in first.flags.names:
+        return [Edit(first.comments, first.comments, said)]
+    more = f" {FUZZY}," if first.flags.names else f" {FUZZY}"
+    place = first.flags.start
+    return [Edit(first.comments, first.comments, said), Edit(place, place, more.encode())]
 
 
 def written(name: str, text: str, newline: bytes) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from operator import add
 from pathlib import Path
 
 from dragoman.data.readers.inline import too_long
@@ -11,31 +12,41 @@ from dragoman.data.readers.lines import LIMIT, MOST_BETWEEN
 from dragoman.documents.slots import Edit, Found, Slot, lines_of
 from dragoman.errors import DataError
 
+DASH = re.compile(r"[-–—]\s*(?=[^\s\d-])")
 TIME = re.compile(rb"[0-9:,.]{5,20} *+--> *+[0-9:,.]{5,20}")
 
 
 def find(document: bytes, file: Path) -> Found:
     slots, last = list[Slot](), 0
-    text: list[tuple[int, bytes]] | None = None  # the lines of the cue, each with its byte offset
-    size, number = 0, 0
+    text: list[tuple[int, bytes]] = []  # the lines since a time or a blank line, each with its byte offset
+    size, number, is_inside = 0, 0, False  # inside: the lines follow their time
     for number, offset, raw in lines_of(document, file):
         if TIME.match(raw.strip()):
-            text, size, last = [], 0, number
-        elif raw.strip() and text is not None:
+            if text and is_number(text[-1:]):  # of this cue
+                text.pop()
+            if text:  # no blank line before this cue, or one within the cue before
+                slots.append(slot_of(text, number - len(text) - 1))
+            text, size, last, is_inside = [], 0, number, True
+        elif raw.strip() and last:
             text.append((offset, raw))
             size += len(raw)
             if size > LIMIT:
                 raise too_long(file, number - len(text) + 1).error
         elif text:
-            slots.append(slot_of(text, number - len(text)))
-            text, last = None, number
+            if is_inside or not is_number(text):
+                slots.append(slot_of(text, number - len(text)))
+            text, last, is_inside = [], number, False
         elif number - last > MOST_BETWEEN:
             break
-    if text:
+    if text and (is_inside or not is_number(text)):
         slots.append(slot_of(text, number - len(text) + 1))
     if number - last > MOST_BETWEEN or (not last and document.strip()):
         raise no_cues(file, last + 1)
     return Found(slots, 0)
+
+
+def is_number(lines: Sequence[tuple[int, bytes]]) -> bool:
+    return len(lines) == 1 and lines[0][1].strip().isdigit()
 
 
 def no_cues(file: Path, line: int) -> DataError:
@@ -50,18 +61,21 @@ def no_cues(file: Path, line: int) -> DataError:
 def slot_of(lines: Sequence[tuple[int, bytes]], number: int) -> Slot:
     """Return the slot of a cue. Its lines are one sentence, unless each begins with a dash (dialogue)."""
     texts = [raw.decode().strip() for _, raw in lines]
-    is_dialogue = len(texts) > 1 and all(text.startswith(("-", "–", "—")) for text in texts)
+    dashes = [DASH.match(text) for text in texts]  # of speakers: markup, like a tag
+    is_dialogue = all(dashes)
+    spoken = [dash[0] if dash and is_dialogue else "" for dash in dashes]
     ends = [raw[len(raw.rstrip()) :] for _, raw in lines]
     last = lines[-1]
 
     def edits(outputs: Sequence[str]) -> list[Edit]:
-        rows = list(outputs) if is_dialogue else balanced(outputs[0], len(texts))
+        rows = list(map(add, spoken, outputs)) if is_dialogue else balanced(outputs[0], len(texts))
         new = b"\n".join(row.encode() + end for row, end in zip(rows, ends, strict=False))
         if len(rows) < len(ends):  # the last line keeps the line end of the cue
             new = new.removesuffix(ends[len(rows) - 1]) + ends[-1]
         return [Edit(lines[0][0], last[0] + len(last[1]), new)]
 
-    return Slot(number, tuple(texts) if is_dialogue else (" ".join(texts),), edits)
+    sources = [text.removeprefix(dash) for text, dash in zip(texts, spoken, strict=True)]
+    return Slot(number, tuple(sources) if is_dialogue else (" ".join(texts),), edits)
 
 
 def balanced(text: str, most: int) -> list[str]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from dragoman.data.readers.inline import too_long
 from dragoman.data.readers.lines import LIMIT
+from dragoman.steering.placeholders import is_nested
 
 # For XML that was already parsed, so that each token is well-formed.
 TAG = r"""<[^<>"']*+(?:"[^"]*+"[^<>"']*+|'[^']*+'[^<>"']*+)*+>"""
@@ -18,6 +19,7 @@ TOKEN = re.compile(
     rf"<!--(?:(?!-->).)*+-->|<!\[CDATA\[(?:(?!]]>).)*+]]>|<\?(?:(?!\?>).)*+\?>|{TAG}|[^<]++", re.DOTALL
 )
 NAME = re.compile(r"</?(?:[\w.-]+:)?([\w.-]+)")
+PROTECTED = re.compile(r"""\s(?:mtype\s*=\s*["']protected|translate\s*=\s*["']no)["']""")
 CDATA = "<![CDATA["
 MOST_CODES = 1000  # inline elements of a segment
 
@@ -72,12 +74,12 @@ class Segment:
         self.source = " ".join(filter(None, map(str.strip, inner.split("\n"))))
 
     def written(self, output: str) -> str:
-        """Return the XML of a translation. If it does not have the tags of the source in the same order, they
-        are appended to its text, so that the XML stays well-formed."""
+        """Return the XML of a translation. If it lacks tags of the source, or they are not nested, they are
+        appended to its text, so that the XML stays well-formed. Their order may be another one."""
         if not self._tags:
             return f"{self._before}{escaped(output)}{self._after}"
         pieces = re.split("(" + "|".join(map(re.escape, self._tags)) + ")", output)
-        if pieces[1::2] != self._tags:
+        if sorted(pieces[1::2]) != sorted(self._tags) or not is_nested(pieces[1::2]):
             texts = " ".join(filter(None, map(str.strip, pieces[::2])))
             pieces = [texts, *(piece for tag in self._tags for piece in (tag, ""))]
         codes = dict(zip(self._tags, self._codes, strict=True))
@@ -89,7 +91,7 @@ def parts_of(content: str, opaque: frozenset[str]) -> Iterator[str | Code]:
     inside, depth, open_, number = list[str](), 0, list[int](), 0  # `inside`: tokens of an opaque element
     for token in TOKEN.findall(content):
         opened = change(token)
-        if depth or (opened == 1 and name_of(token) in opaque):
+        if depth or (opened == 1 and (name_of(token) in opaque or is_protected(token))):
             inside.append(token)
             depth += opened
             if not depth:
@@ -112,6 +114,11 @@ def parts_of(content: str, opaque: frozenset[str]) -> Iterator[str | Code]:
 def name_of(tag: str) -> str:
     found = NAME.match(tag)
     return found[1] if found else ""
+
+
+def is_protected(tag: str) -> bool:
+    """Return whether XLIFF marks what it encloses as not to be translated."""
+    return name_of(tag) == "mrk" and PROTECTED.search(tag) is not None
 
 
 def change(token: str) -> int:

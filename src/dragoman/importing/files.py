@@ -49,10 +49,10 @@ def read_text(file: Path, largest: int) -> str:
         raise refusal([f"{file.name} is not UTF-8, at byte {error.start:,}"], str(file)) from None
 
 
-def refusal(reasons: Sequence[str], file: str) -> ModelError:
+def refusal(reasons: Sequence[str], file: str, hint: str | None = None) -> ModelError:
     return ModelError(
         f"This model cannot be imported: {' · '.join(reasons)}.",
         where=file,
         expected="a supported Transformer; see docs/import.md for the list",
-        hint="Run it with its own toolkit; ctranslate2 has converters for more models.",
+        hint=hint or "Run it with its own toolkit; ctranslate2 has converters for more models.",
     )

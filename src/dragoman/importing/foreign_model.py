@@ -26,6 +26,7 @@ class ForeignModel(NamedTuple):
     settings: dict[str, Any]  # as in a settings file
     text: TokenizerPair
     weights: dict[str, Tensor]
+    notes: tuple[str, ...] = ()  # what is not as in the foreign model
 
 
 class Weights:

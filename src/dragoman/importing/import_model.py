@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.config.load import validate
 from dragoman.config.root import Config
 from dragoman.errors import ConfigError, ModelError, UsageError
-from dragoman.importing.files import refusal
+from dragoman.importing.files import opened, refusal
 from dragoman.importing.foreign_model import UNKNOWN_DATA, ForeignModel
 from dragoman.importing.marian import read_marian
 from dragoman.models.builders.network import new_model
@@ -31,6 +32,7 @@ class Imported(NamedTuple):
     maker: str
     parameters: int
     entries: tuple[int, int]
+    notes: tuple[str, ...]
 
 
 def import_model(path: Path, out: Path) -> Imported:
@@ -51,7 +53,7 @@ def import_model(path: Path, out: Path) -> Imported:
     weights = {name: p.detach() for name, p in model.named_parameters()}
     save_bundle(out, config, found.text, weights, card)
     count = sum(p.numel() for p in model.parameters())
-    return Imported(out, found.maker, count, (found.text.src.size, found.text.tgt.size))
+    return Imported(out, found.maker, count, (found.text.src.size, found.text.tgt.size), found.notes)
 
 
 def settings_of(found: ForeignModel, out: Path, path: Path) -> Config:
@@ -73,6 +75,17 @@ def read(path: Path) -> ForeignModel:
     if path.suffix == ".npz" or (path.is_dir() and any(path.glob("*.npz"))):
         return read_marian(path)
     programs = [f for f in ([path] if path.is_file() else sorted(path.iterdir())) if f.suffix in PROGRAMS]
+    if programs and is_marian_binary(programs[0]):
+        raise refusal(
+            [f"{programs[0].name} is in Marian's binary format"], str(path), "Import the .npz it was made of."
+        )
     if programs:
         raise refusal([f"{programs[0].name} is a pickle, which can run code and is never loaded"], str(path))
     raise refusal(["it has no .npz of Marian"], str(path))
+
+
+def is_marian_binary(file: Path) -> bool:
+    """Return whether it begins as Marian's .bin: a version of 1 and a number of arrays, both of 64 bits."""
+    with opened(file) as stream:
+        version, arrays = struct.unpack("<QQ", stream.read(16).ljust(16, b"\0"))
+    return file.suffix == ".bin" and version == 1 and 0 < arrays < 1 << 20

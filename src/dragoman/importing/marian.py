@@ -8,6 +8,7 @@ set to 0. Sinusoids have rates 10000^{−i/(d/2 − 1)}, so they are stored as a
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -60,15 +61,21 @@ DEMANDED: dict[str, tuple[Any, ...]] = {
     "transformer-no-affine": (False,),
     "transformer-pool": (False,),
     "transformer-tied-layers": ([], None),
+    "right-left": (False,),
     "lemma-dim-emb": (0,),
     "ulr": (False,),
 }
+
+
+# How the name of a vocabulary may say which side it is of.
+SIDES = {"source": r"(?<![a-z])(?:src|source)(?![a-z])", "target": r"(?<![a-z])(?:trg|tgt|target)(?![a-z])"}
 
 
 class Files(NamedTuple):
     weights: Path
     vocabularies: tuple[Path, Path]
     pieces: tuple[Path, Path]
+    decoder: Settings  # of decoder.yml, or of what the trainer wrote beside the weights
 
 
 def read_marian(path: Path) -> ForeignModel:
@@ -81,21 +88,18 @@ def read_marian(path: Path) -> ForeignModel:
     ours = dict(convert(weights, settings, src, tgt))
     weights.refuse_rest()
     model = model_settings(settings, tied="none" if "head.W" in ours else "target")
-    table = {"model": model, "text": units(files.pieces)}
-    return ForeignModel("Marian", table, text_of(files.pieces, src, tgt), ours)
+    table = {"model": model, "text": units(files.pieces), "search": search_settings(files.decoder)}
+    notes = search_notes(files.decoder)
+    return ForeignModel("Marian", table, text_of(files.pieces, src, tgt), ours, notes)
 
 
 def find(path: Path) -> Files:
-    """Find the files of a folder as published by OPUS-MT, including those named in its decoder.yml."""
+    """Find the files of a folder as published by OPUS-MT or as Marian's trainer leaves it."""
     folder = path if path.is_dir() else path.parent
-    decoder = folder / "decoder.yml"
-    named = parsed(read_text(decoder, LARGEST_SETTINGS), str(decoder)) if decoder.exists() else {}
-    weights = [folder / name for name in names(named.get("models"))] if path.is_dir() else [path]
-    weights = weights or sorted(folder.glob("*.npz"))
-    if len(weights) != 1:
-        raise refusal([f"{len(weights)} weight files, expected one"], str(folder))
+    weights = weights_of(path)
+    named = named_settings(weights)
     vocabularies = [folder / name for name in names(named.get("vocabs"))]
-    vocabularies = vocabularies or sorted([*folder.glob("*vocab*.yml"), *folder.glob("*vocab*.spm")])
+    vocabularies = vocabularies or guessed_vocabularies(folder)
     pieces = [folder / name for name in ("source.spm", "target.spm") if (folder / name).exists()]
     pieces = pieces or [file for file in vocabularies if file.suffix == ".spm"]
     for kind, files in (("vocabulary (*vocab*.yml)", vocabularies), ("SentencePiece model (*.spm)", pieces)):
@@ -103,7 +107,47 @@ def find(path: Path) -> Files:
             raise refusal(
                 [f"no {kind} next to the weights" if not files else f"too many: {kind}"], str(folder)
             )
-    return Files(weights[0], (vocabularies[0], vocabularies[-1]), (pieces[0], pieces[-1]))
+    return Files(weights, (vocabularies[0], vocabularies[-1]), (pieces[0], pieces[-1]), named)
+
+
+def weights_of(path: Path) -> Path:
+    if not path.is_dir():
+        return path
+    found = [path / name for name in names(settings_file(path / "decoder.yml").get("models"))]
+    found = found or [file for file in sorted(path.glob("*.npz")) if not file.stem.endswith(".optimizer")]
+    if len(found) != 1:
+        raise refusal([f"{len(found)} weight files, expected one"], str(path))
+    return found[0]
+
+
+def named_settings(weights: Path) -> Settings:
+    """Return the first settings beside the weights that name the vocabularies, source first."""
+    beside = (weights.with_name(weights.name + end) for end in (".decoder.yml", ".yml"))
+    for file in (weights.with_name("decoder.yml"), *beside):
+        if names((found := settings_file(file)).get("vocabs")):
+            return found
+    return {}
+
+
+def settings_file(file: Path) -> Settings:
+    return parsed(read_text(file, LARGEST_SETTINGS), str(file)) if file.exists() else {}
+
+
+def guessed_vocabularies(folder: Path) -> list[Path]:
+    """Return the only vocabulary, or those that say which side they are of."""
+    found = sorted([*folder.glob("*vocab*.yml"), *folder.glob("*vocab*.spm")])
+    found = found or sorted(folder.glob("*.spm"))
+    if len(found) != 2:
+        return found
+    sides = {side: file for file in found for side in SIDES if re.search(SIDES[side], file.name)}
+    if sides.keys() == SIDES.keys() and sides["source"] != sides["target"]:
+        return [sides["source"], sides["target"]]
+    first, second = (file.name for file in found)
+    raise refusal(
+        [f"two vocabularies, {first} and {second}, and nothing says which is the source's"],
+        str(folder),
+        f"Write {folder / 'decoder.yml'}, source first:  vocabs: [{first}, {second}]",
+    )
 
 
 def names(value: object) -> list[str]:
@@ -208,6 +252,20 @@ def model_settings(settings: Mapping[str, Any], tied: str) -> dict[str, Any]:
     }
 
 
+def search_settings(decoder: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the beam of a decoder.yml. Marian does not divide by the length unless `normalize` says so."""
+    if not decoder:
+        return {}
+    size, alpha = decoder.get("beam-size", 12), decoder.get("normalize", 0)
+    kind = "greedy" if size == 1 else "beam"
+    return {"kind": kind, "size": size, "length_penalty": alpha}
+
+
+def search_notes(decoder: Mapping[str, Any]) -> tuple[str, ...]:
+    penalty = decoder.get("word-penalty", 0)
+    return (f"word-penalty: {penalty} has no counterpart; outputs have another length",) if penalty else ()
+
+
 def convert(
     weights: Weights, settings: Mapping[str, Any], src: Entries, tgt: Entries
 ) -> Iterator[tuple[str, Tensor]]:
@@ -220,22 +278,25 @@ def convert(
         raise refusal(["no embeddings (Wemb)"], "the weights")
     yield "encoder.embed.matrix", src.rows(source)
     yield "decoder.embed.matrix", tgt.rows(target)
-    yield from output(weights, tgt)
+    yield from output(weights, tgt, omits_bias=bool(settings.get("output-omit-bias", False)))
     for side, depth in (("encoder", settings["enc-depth"]), ("decoder", settings["dec-depth"])):
         yield f"{side}.embed.positions.table", sinusoids(LONGEST, target.shape[1])
         for number in range(depth):
             yield from layer(weights, f"{side}_l{number + 1}", f"{side}.layers.{number}", side)
 
 
-def output(weights: Weights, tgt: Entries) -> Iterator[tuple[str, Tensor]]:
-    """Yield the weights of the output layer, which has its own matrix unless it is tied to the embeddings."""
+def output(weights: Weights, tgt: Entries, *, omits_bias: bool) -> Iterator[tuple[str, Tensor]]:
+    """Yield the weights of the output layer, which has its own matrix unless it is tied to the embeddings.
+
+    With `output-omit-bias`, Marian does not read a bias that is there.
+    """
     name = "decoder_ff_logit_out"
     if weights.has(f"{name}_W"):
         yield "head.W", tgt.rows(weights.take(f"{name}_W", 2).T)
     elif weights.has(f"{name}_Wt"):
         yield "head.W", tgt.rows(weights.take(f"{name}_Wt", 2))
     bias = weights.take(f"{name}_b").reshape(-1) if weights.has(f"{name}_b") else torch.zeros(tgt.count)
-    yield "head.b", tgt.rows(bias, NEVER)
+    yield "head.b", tgt.rows(torch.zeros(tgt.count) if omits_bias else bias, NEVER)
 
 
 def layer(weights: Weights, theirs: str, ours: str, side: str) -> Iterator[tuple[str, Tensor]]:

@@ -15,7 +15,7 @@ from dragoman.inference.result import Result
 from dragoman.inference.runtimes.torch import TorchRuntime, row_of
 from dragoman.inspection.attention import attention_layers, matrix
 from dragoman.inspection.beam_tree import beam_tree
-from dragoman.inspection.capture import Capture
+from dragoman.inspection.capture import Capture, private
 from dragoman.inspection.cells import convolution_traces, decoder_traces, encoder_traces
 from dragoman.inspection.explanation import Explanation
 from dragoman.inspection.forced_attention import ForcedAttention, forced_attention
@@ -114,8 +114,9 @@ def listen(
 
 
 def network_of(runtime: TorchRuntime) -> Seq2Seq:
+    """Return a copy of the network to listen to, while other threads use the network itself."""
     assert isinstance(runtime.model, Seq2Seq)
-    return runtime.model
+    return private(runtime.model)
 
 
 def written_ids(result: Result) -> list[int]:

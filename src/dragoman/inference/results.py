@@ -141,7 +141,7 @@ def make_result(source: str, answer: RenderedOutput, checker: OutputChecker, con
     truncated = decoded.is_cut or not best.finished
     details, alignment = decoded.analysis or (None, None)
     confidence = checker.confidence(best)
-    seen = FlagInput(source, text, truncated, checker.repeats(decoded.source, best.tokens), confidence)
+    seen = FlagInput(source, text, truncated, checker.repeats(decoded.source, best.tokens), best.mean_log_p)
     pairs = list(zip(answer.texts, decoded.hypotheses, strict=True))
     return Result(
         text,

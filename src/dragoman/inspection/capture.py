@@ -11,8 +11,9 @@ return are computed again, from the module's own projections, by the definition 
 
 from __future__ import annotations
 
+import copy
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import nn
@@ -30,6 +31,8 @@ from dragoman.nn.recurrent import residual
 from dragoman.nn.transformer.transformer_layer import DecoderLayer, EncoderLayer
 from dragoman.shapes import Float, Tensor
 
+Network = TypeVar("Network", bound=nn.Module)
+
 ATTENTION = (
     SelfAttention,
     CrossAttention,
@@ -44,6 +47,12 @@ ATTENTION = (
 AROUND_CELL = (residual.Plain, residual.Residual)
 LAYERS = (EncoderLayer, DecoderLayer, EncoderBlock, DecoderBlock, GatedConvolution, *AROUND_CELL)
 NO_DROPOUT = Dropout(0.0)  # weights are captured before dropout, which would draw from the network's stream
+
+
+def private(network: Network) -> Network:
+    """Return a copy with the same parameters, for hooks that calls in other threads must not run into."""
+    tensors = (*network.parameters(), *network.buffers())
+    return copy.deepcopy(network, {id(tensor): tensor for tensor in tensors})
 
 
 class LayerCall(NamedTuple):

@@ -12,7 +12,9 @@ Point = tuple[float, float]
 BINS = 10
 KNOTS = 20  # maximum for a monotone curve
 STEPS = 50  # at most, of Newton's method; it needs about eight
-RIDGE = 1e-6  # keeps the slope finite if the scores separate the values perfectly
+RIDGE = 1e-6  # keeps the steps finite where the curve is flat
+FAR = 3.0  # standard deviations below the lowest score: an output that is worth nothing
+LEAST_DISTANCE = 0.05  # in nats per token, if the scores hardly differ
 
 
 def calibration_error(confidence: ArrayLike, correct: ArrayLike, bins: int = BINS) -> float:
@@ -52,9 +54,16 @@ def logistic(x: ArrayLike, slope: float, offset: float) -> NDArray[np.float64]:
 
 
 def fit_logistic(x: ArrayLike, y: ArrayLike) -> tuple[float, float]:
-    """Return a ≥ 0 and b that minimise the cross-entropy of σ(a x + b) with values y in [0, 1]."""
+    """Return a ≥ 0 and b of σ(a x + b), fitted by cross-entropy to values y in [0, 1] of scores x.
+
+    Perfect outputs alone would say that all outputs are perfect, whatever their score. So the values are
+    smoothed (Platt 1999), and one output more, of value 0, is added far below the lowest score.
+    """
     scores, targets = np.asarray(x, np.float64), np.asarray(y, np.float64)
-    mean, spread = scores.mean(), scores.std() or 1.0
+    far_below = scores.min() - max(FAR * scores.std(), LEAST_DISTANCE)
+    scores, targets = np.append(scores, far_below), np.append(targets, 0.0)
+    targets = (targets * len(targets) + 1) / (len(targets) + 2)
+    mean, spread = scores.mean(), scores.std()
     features = np.stack([(scores - mean) / spread, np.ones_like(scores)])
     weights = np.zeros(2)
     for _ in range(STEPS):

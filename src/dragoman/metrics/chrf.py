@@ -10,10 +10,10 @@ from dragoman.metrics.corpus_score import CorpusScore
 from dragoman.metrics.sacrebleu_bootstrap import corpus_score
 
 
-def metric(*, lowercase: bool = False) -> CHRF:
+def metric(references: Sequence[str] = (), *, lowercase: bool = False) -> CHRF:
     return CHRF(lowercase=lowercase)
 
 
 def chrf(hypotheses: Sequence[str], *references: Sequence[str], lowercase: bool = False) -> CorpusScore:
-    """Return chrF, from 0 to 100, with sacreBLEU's own bootstrap and signature."""
+    """Return chrF, from 0 to 100, with sacreBLEU's signature."""
     return corpus_score(metric(lowercase=lowercase), hypotheses, *references)

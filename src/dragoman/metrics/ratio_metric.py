@@ -5,6 +5,8 @@ Reports show it in percent, so that all metrics have the same scale.
 
 from __future__ import annotations
 
+import math
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -36,4 +38,18 @@ class RatioMetric(NamedTuple):
         )
 
     def score(self) -> CorpusScore:
-        return CorpusScore(self.percent, interval(self.samples()), self.signature)
+        """Return the percentage with its interval; Wilson's (1927) where each sentence is right or wrong.
+
+        A bootstrap of sentences that are all right would say that the next one cannot be wrong.
+        """
+        is_proportion = bool((self.units == 1).all() and np.isin(self.hits, (0, 1)).all())
+        found = wilson(self.value, len(self.hits)) if is_proportion else interval(self.samples())
+        return CorpusScore(self.percent, found, self.signature)
+
+
+def wilson(share: float, count: int) -> tuple[float, float]:
+    """Return the 95 % interval of a proportion, in percent."""
+    n, z = max(count, 1), NormalDist().inv_cdf(0.975)
+    middle, half = share + z * z / (2 * n), z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    low, high = (100 * (middle + sign * half) / (1 + z * z / n) for sign in (-1, 1))
+    return round(max(low, 0.0), 9), round(min(high, 100.0), 9)

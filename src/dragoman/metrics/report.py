@@ -58,7 +58,7 @@ def values(
     check(hypotheses, references)
     outputs, wanted = (as_compared(side, lowercase=lowercase) for side in (hypotheses, references))
     return {
-        "bleu": float(bleu.metric().corpus_score(outputs, [wanted]).score),
+        "bleu": float(bleu.metric(wanted).corpus_score(outputs, [wanted]).score),
         "chrf": float(chrf.metric().corpus_score(outputs, [wanted]).score),
         "exact_match": exact_match(outputs, wanted).percent,
         "wer": wer(outputs, wanted).percent,
@@ -66,11 +66,11 @@ def values(
     }
 
 
-def signatures(*, lowercase: bool = False) -> dict[str, str]:
+def signatures(references: Sequence[str]) -> dict[str, str]:
     """Return the signatures of sacreBLEU's metrics. They are available only after scoring."""
     found = {}
     for name, make in BY_SACREBLEU.items():
-        metric = make(lowercase=lowercase)
+        metric = make(references)
         metric.corpus_score(["a"], [["a"]])
         found[name] = str(metric.get_signature())
     return found
@@ -100,7 +100,7 @@ def measured(
         as_compared(side, lowercase=lowercase) for side in (sources, hypotheses, *references)
     )
     scores = {
-        name: corpus_score(BY_SACREBLEU[name](lowercase=lowercase), hypotheses, *references)
+        name: corpus_score(BY_SACREBLEU[name](references[0], lowercase=lowercase), hypotheses, *references)
         if name in BY_SACREBLEU
         else measure_of(name, origins)(outputs, *wanted).score()
         for name in names

@@ -1,12 +1,11 @@
 """ROUGE-1, ROUGE-2 and ROUGE-L (Lin 2004): the mean F₁ of the sentences.
 
-Words are runs of letters and digits, in lower case, without stemming. In ASCII text these are the words of
-the `rouge-score` package, which has no others.
+Words are those of running text, in lower case, without stemming; characters, in scripts without spaces. In
+ASCII text these are the words of the `rouge-score` package, which has no others.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -14,8 +13,7 @@ from rapidfuzz.distance import LCSseq
 
 from dragoman.metrics.ngrams import ngrams
 from dragoman.metrics.ratio_metric import RatioMetric
-
-WORD = re.compile(r"[^\W_]++")
+from dragoman.text.running_words import running_words
 
 Words = Sequence[str]
 
@@ -48,11 +46,7 @@ def _mean(
 ) -> RatioMetric:
     """Return the mean over sentences; of several references the one with the highest F₁ counts."""
     best = [
-        max(f1(words(output), words(wanted)) for wanted in choices)
+        max(f1(running_words(output), running_words(wanted)) for wanted in choices)
         for output, *choices in zip(hypotheses, *references, strict=True)
     ]
     return RatioMetric(np.array(best), np.ones(len(best)))
-
-
-def words(text: str) -> list[str]:
-    return WORD.findall(text.lower())

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sacrebleu.metrics.base import Metric
 from sacrebleu.significance import PairedTest, Result
 
-from dragoman.metrics.bootstrap import SAMPLES, resampled
+from dragoman.metrics.bootstrap import SAMPLES, SEED, interval, resampled
 from dragoman.metrics.corpus_score import CorpusScore
 
 
@@ -27,9 +27,11 @@ def bootstrapped(
 
 
 def corpus_score(metric: Metric, hypotheses: Sequence[str], *references: Sequence[str]) -> CorpusScore:
-    (result,) = bootstrapped(metric, [hypotheses], *references)
-    mean, half = float(result.mean or 0), float(result.ci or 0)
-    return CorpusScore(float(result.score), (mean - half, mean + half), str(metric.get_signature()))
+    value = float(metric.corpus_score(hypotheses, references).score)
+    signature = metric.get_signature()
+    for key, one in (("bs", SAMPLES), ("seed", SEED)):
+        signature.update(key, one)
+    return CorpusScore(value, interval(samples(metric, hypotheses, *references)), str(signature))
 
 
 def samples(metric: Metric, hypotheses: Sequence[str], *references: Sequence[str]) -> NDArray[np.float64]:

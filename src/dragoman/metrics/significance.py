@@ -42,9 +42,8 @@ def compare(
     rows = []
     for name in names:
         if name in BY_SACREBLEU:
-            rows.append(
-                _by_sacrebleu(name, BY_SACREBLEU[name](lowercase=lowercase), system, baseline, references)
-            )
+            metric = BY_SACREBLEU[name](references[0], lowercase=lowercase)
+            rows.append(_by_sacrebleu(name, metric, system, baseline, references))
         else:
             measure = measure_of(name, origins)
             rows.append(_by_samples(name, measure(new, *wanted), measure(old, *wanted)))
@@ -81,7 +80,7 @@ def difference_interval(
 
     def drawn(outputs: Sequence[str]) -> NDArray[np.float64]:
         if name in BY_SACREBLEU:
-            return samples(BY_SACREBLEU[name](lowercase=lowercase), outputs, *references)
+            return samples(BY_SACREBLEU[name](references[0], lowercase=lowercase), outputs, *references)
         origins, mine, *wanted = (
             as_compared(side, lowercase=lowercase) for side in (sources, outputs, *references)
         )

@@ -20,6 +20,7 @@ from dragoman.metrics.tags import tag_accuracy
 
 Measure = Callable[..., Measured]  # of the outputs and one or more references
 
+# Made for the references, whose script says what BLEU's tokens are.
 BY_SACREBLEU: dict[str, Callable[..., Metric]] = {
     "bleu": bleu.metric,
     "chrf": chrf.metric,

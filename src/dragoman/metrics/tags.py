@@ -1,4 +1,4 @@
-"""Lines of tags, separated by whitespace: as many as the reference has."""
+"""Lines of tags, separated by spaces: as many as the reference has. A tag may have a no-break space."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dragoman.metrics.ratio_metric import RatioMetric
 def tag_pairs(hypotheses: Sequence[str], references: Sequence[str]) -> Iterator[tuple[list[str], list[str]]]:
     """Yield the tags of the output and of the reference, which have the same number."""
     for line, (output, reference) in enumerate(zip(hypotheses, references, strict=True), start=1):
-        ours, theirs = output.split(), reference.split()
+        ours, theirs = tags_of(output), tags_of(reference)
         if len(ours) != len(theirs):
             raise DataError(
                 f"The output has {len(ours):,} tags and the reference {len(theirs):,}.",
@@ -22,6 +22,10 @@ def tag_pairs(hypotheses: Sequence[str], references: Sequence[str]) -> Iterator[
                 hint="Leave tag_accuracy and span_f1 out for outputs that are not tags.",
             )
         yield ours, theirs
+
+
+def tags_of(line: str) -> list[str]:
+    return [tag for tag in line.replace("\t", " ").split(" ") if tag]
 
 
 def tag_accuracy(hypotheses: Sequence[str], references: Sequence[str]) -> RatioMetric:

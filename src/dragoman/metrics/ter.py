@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sacrebleu.metrics.ter import TER
 
 
-def metric(*, lowercase: bool = False) -> TER:
+def metric(references: Sequence[str] = (), *, lowercase: bool = False) -> TER:
     """Return sacreBLEU's TER, which ignores case whether or not everything is lowercased."""
     return TER()

@@ -25,7 +25,8 @@ class Calibration(BaseModel):
     tokens: tuple[tuple[float, float], ...] = Field(min_length=1)  # (p, accuracy), increasing
     slope: float  # confidence of an output: σ(slope · mean log p + offset)
     offset: float
-    doubt: float  # a confidence below this is low
+    lowest: float | None = None  # a mean log p below this is low; None before 2026-11-19
+    doubt: float = 0.0  # before that, a confidence
     shortest: float  # suspicious output/source ratios in characters: below this
     longest: float  # or above this
     muted: tuple[str, ...]  # flags that the references raise too
@@ -37,9 +38,14 @@ class Calibration(BaseModel):
         confidence: list[float] = monotone(np.exp(log_p), self.tokens).tolist()
         return confidence
 
-    def confidence(self, log_p: float, tokens: int) -> float:
-        """Return the confidence of an output with this number of tokens, including </s>."""
-        return float(logistic(log_p / max(tokens, 1), self.slope, self.offset))
+    def confidence(self, mean_log_p: float) -> float | None:
+        """Return the confidence of an output; None if probabilities say nothing about quality here."""
+        return float(logistic(mean_log_p, self.slope, self.offset)) if self.slope else None
+
+    @property
+    def is_old(self) -> bool:
+        """Whether it was fitted when perfect outputs meant that every output is perfect."""
+        return self.lowest is None
 
 
 def read_calibration(file: Path, read: Read) -> Calibration:

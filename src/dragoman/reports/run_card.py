@@ -80,7 +80,7 @@ def corpora(config: Config, out: Path, identity: Mapping[str, Any]) -> Iterator[
             languages=" → ".join(corpus_languages(corpus.files, corpus.languages)),
             licence=corpus.licence or "",
             left_out=left_out(out / "store" / f"corpus-{number}"),
-            **size,
+            **{name: number for name, number in size.items() if name != "frames"},
         )
 
 

@@ -14,6 +14,11 @@ class Hypothesis(NamedTuple):
     log_p: float
     finished: bool  # False: truncated at the maximum length, before </s>
 
+    @property
+    def mean_log_p(self) -> float:
+        """log p per token, </s> included."""
+        return self.log_p / max(len(self.tokens) + self.finished, 1)
+
 
 def best_of(*found: Sequence[Hypothesis], size: int) -> list[Hypothesis]:
     """Return the best distinct hypotheses of several lists; of equal scores, earlier lists come first."""

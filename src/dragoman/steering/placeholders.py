@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from dragoman.steering.words import folded, is_inside, is_letter, occurrences
@@ -11,15 +11,21 @@ from dragoman.steering.words import folded, is_inside, is_letter, occurrences
 # In order: a later kind does not match what an earlier one has matched. All take time linear in the line: a
 # run of characters is tried from its first one only, without backtracking into it (++).
 PATTERNS = {
-    "tags": r"<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?></\1\s*>|</?[A-Za-z][\w:.-]*(?:\s[^<>]*)?/?>|&#?\w+;",
+    "tags": r"<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?></\1\s*>|</?[A-Za-z][\w:.-]*(?:\s[^<>]*)?/?>|&#?\w+;"
+    r"|</?\d++\s*+/?>",  # numbered, of react-i18next
     "urls": r"(?:https?|ftp)://[^\s<>]*[^\s<>.,;:!?)\]'\"]|www\.[^\s<>]*[^\s<>.,;:!?)\]'\"]"
     r"|(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)+",
     "placeholders": "|".join(
         (
             r"\{\s*+\w++\s*+,\s*+(?:plural|select|selectordinal|number|date|time)\b"  # ICU, three levels
             r"(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\}",
-            r"\[[A-Za-z]*\d+[A-Za-z]*\]|\$?\{\{?[^{}\s]*\}?\}",
-            r"%%|%(?:\(\w++\)|\d++\$)?[-+#0]*+\d*+(?:\.\d++)?(?:hh|ll|[hlzjtL])?[sdiufFeEgGxXocrap@]",
+            r"\{\{[^{}\n]*+\}\}|[%#$]\{[^{}\n]*+\}",  # {{ name }} of Django and i18next, %{name} of Rails
+            r"<%[^%\n]*+%>",
+            r"\[[A-Za-z]*\d+[A-Za-z]*\]|\{\s*+[^{}\s]*+\s*+\}|\{\{?[^{}\s]*\}?\}",
+            r"%[A-Za-z_]\w++%(?![\w%])",  # %name% of Symfony
+            r"%%|%(?:\(\w++\)|\d++\$)?[-+#0]*+(?:\*|\d*+)(?:\.(?:\d++|\*))?"
+            r"(?:hh|ll|[hlzjtL])?[sdiufFeEgGxXocrap@]",
+            r"%L?\d{1,2}(?![\w$.])|%L?n(?!\w)",  # %1 and %n of Qt
             r"(?<![^\s(\"']):[a-z]\w++(?![\w:])",  # :name in Laravel
             r"(?<!\w)__[A-Za-z0-9]++(?:_[A-Za-z0-9]++)*+__(?!\w)",
             r"`[^`]++`",
@@ -28,6 +34,7 @@ PATTERNS = {
     ),
     "numbers": r"(?<![^\W_])\d+(?:[.,:/-]\d+)*(?![^\W_])",
 }
+TAG = re.compile(r"</?([\w:.-]+)")
 COMPILED = {kind: re.compile(pattern) for kind, pattern in PATTERNS.items()}
 KINDS = tuple(PATTERNS)
 CUSTOM_KIND = "pattern"  # the kind of matches of the caller's own patterns
@@ -58,6 +65,20 @@ def find_placeholders(text: str, what: Collection[Kind]) -> list[Placeholder]:
             taken[one.begin : one.end] = b"\1" * (one.end - one.begin)
         found += new
     return sorted(found, key=lambda kept: kept.begin)[:MAX_PLACEHOLDERS]
+
+
+def is_nested(tags: Iterable[str]) -> bool:
+    """Return whether every tag that is opened is closed, the innermost first."""
+    open_: list[str] = []
+    for tag in tags:
+        name = TAG.match(tag)
+        if name is None or tag.endswith("/>") or f"></{name[1]}" in tag:
+            continue
+        if not tag.startswith("</"):
+            open_.append(name[1])
+        elif not open_ or open_.pop() != name[1]:
+            return False
+    return not open_
 
 
 def starts(kept: Placeholder, text: str) -> list[int]:

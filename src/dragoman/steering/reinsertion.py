@@ -19,6 +19,8 @@ from dragoman.steering.placeholders import (
     Placeholder,
     RemovedPlaceholder,
     count,
+    find_placeholders,
+    is_nested,
     reinsert,
     remove_placeholders,
     restore_counts,
@@ -47,8 +49,13 @@ class WithoutPlaceholders(NamedTuple):
 
 
 def has_all_placeholders(text: str, source: str, kept: Sequence[Placeholder]) -> bool:
-    """Return whether an output has each literal as often as the source."""
-    return all(count(one, text) == count(one, source) for one in kept)
+    """Return whether an output has each literal as often as the source, and its tags nested as there."""
+    if not all(count(one, text) == count(one, source) for one in kept):
+        return False
+    given, written = (
+        is_nested(one.literal for one in find_placeholders(side, ["tags"])) for side in (source, text)
+    )
+    return written or not given or not any(one.kind == "tags" for one in kept)
 
 
 def reinsert_placeholders(

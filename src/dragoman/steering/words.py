@@ -23,7 +23,7 @@ def is_letter(character: str) -> bool:
     """Return whether a character is part of a word: a letter, a digit, a mark or an underscore."""
     if any(low <= ord(character) <= high for low, high in UNSPACED):
         return False
-    return character.isalnum() or character == "_" or unicodedata.combining(character) > 0
+    return character == "_" or unicodedata.category(character)[0] in "LNM"
 
 
 def is_inside(text: str, position: int) -> bool:
@@ -85,4 +85,5 @@ def is_invisible(character: str) -> bool:
 
 
 def is_mark(character: str) -> bool:
-    return unicodedata.combining(character) > 0
+    """Return whether it belongs to the letter before it: also the vowel signs of Indic scripts."""
+    return unicodedata.category(character)[0] == "M"

@@ -16,6 +16,7 @@ from dragoman.metrics.confusion import macro_f1, macro_f1_of
 from dragoman.metrics.exact_match import exact_match
 from dragoman.metrics.report import ScoreReport, check
 from dragoman.metrics.validation import Metrics
+from dragoman.tasks.examples import reads_words
 from dragoman.tasks.lines import LineBatches
 from dragoman.text.specials import EOS
 from dragoman.text.tokenizer_pair import TokenizerPair
@@ -53,7 +54,7 @@ class LabelAnswerer:
     def __init__(self, network: ArrayNetwork, config: Config, text: TokenizerPair) -> None:
         self.network = network
         self.text = text
-        self.is_word = config.text.src_units.kind in ("word", "spelled")
+        self.is_word = reads_words(config)
         self.lines = LineBatches(config, text)
 
     def __call__(self, texts: Sequence[str]) -> list[Label]:
@@ -70,9 +71,8 @@ class LabelAnswerer:
 
     def weighted(self, text: str, weights: NDArray[np.floating]) -> list[tuple[str, float]]:
         """Return the weight of each token, the last of which is </s>."""
-        line = words_of(text)
-        if not self.is_word:
-            line = [self.text.src.piece(id) for id in self.text.src.encode(" ".join(line))]
+        ids = () if self.is_word else self.text.src.encode(text)
+        line = words_of(text) if self.is_word else list(map(self.text.src.piece, ids))
         return list(zip([*line, self.text.src.piece(EOS)], weights.tolist(), strict=False))
 
 

@@ -13,7 +13,7 @@ from dragoman.config.parts.transformer import TransformerPart
 from dragoman.config.root import Config, TaskName
 from dragoman.data.clean.survey import LabelSurvey
 from dragoman.data.examples import Examples, Files, Lines, RunningText
-from dragoman.data.readers.tagged import read_labelled, read_tagged, words_of
+from dragoman.data.readers.tagged import read_labelled, read_labelled_words, read_tagged, words_of
 from dragoman.data.signals.build import build_signals
 from dragoman.losses.ctc_frames import FrameCount
 
@@ -36,13 +36,19 @@ def build_examples(config: Config) -> Examples:
         case "translate":
             return Examples()
         case "tag":
-            return Examples(read_tagged, survey=partial(LabelSurvey, words_of, are_closed=False))
+            return Examples(read_tagged, None, partial(LabelSurvey, words_of, are_closed=False), "tags")
         case "classify":
-            return Examples(read_labelled, survey=partial(LabelSurvey, one_label, are_closed=True))
+            read = read_labelled_words if reads_words(config) else read_labelled
+            return Examples(read, None, partial(LabelSurvey, one_label, are_closed=True), "labels")
         case "lm":
             return RunningText(size=config.data.block_size) if config.data.block_size else Lines()
         case _:
             assert_never(config.task)
+
+
+def reads_words(config: Config) -> bool:
+    """Return whether a line is read as words, whatever separates them; other units keep spaces."""
+    return config.text.src_units.kind in ("word", "spelled")
 
 
 def frame_count(config: Config) -> FrameCount | None:

@@ -16,10 +16,10 @@ from dragoman.inference.continuation import ContinuationRuntime
 from dragoman.inference.explain import explain as explain_translation
 from dragoman.inference.explain import forced_batch
 from dragoman.inference.runtimes.ctc import CTCRuntime
-from dragoman.inference.runtimes.torch_network import TorchNetwork
+from dragoman.inference.runtimes.torch_network import HasOutputs, TorchNetwork
 from dragoman.inference.runtimes.torch_scorers import TorchTokenLogP
 from dragoman.inspection.attention import attention_layers, matrix
-from dragoman.inspection.capture import Capture
+from dragoman.inspection.capture import Capture, private
 from dragoman.inspection.cells import convolution_traces, decoder_traces, encoder_traces
 from dragoman.inspection.data import AlignedToken, Choice, CTCAlignment, OutputStep, TagMarginals
 from dragoman.inspection.data import entropy as entropy_of
@@ -29,7 +29,7 @@ from dragoman.protocols import Outputs
 from dragoman.search.tags import chain_of, probabilities
 from dragoman.shapes import Bool, Tensor
 from dragoman.tasks.classify import LabelAnswerer
-from dragoman.tasks.lines import pad_lines
+from dragoman.tasks.lines import as_read, cut, pad_lines
 from dragoman.tasks.tag import TagAnswerer
 from dragoman.tasks.task import Answerer
 from dragoman.text.specials import EOS, SPECIALS
@@ -57,7 +57,7 @@ def explain_text(runtime: ContinuationRuntime, text: str) -> Explanation:
     """Return how a language model reads a text: the probability of each of its tokens after those before."""
     if not isinstance(runtime.log_p, TorchTokenLogP):
         raise needs_torch()
-    network, tokenizer = runtime.log_p.model, runtime.text.tgt
+    network, tokenizer = private(runtime.log_p.model), runtime.text.tgt
     ids = tokenizer.encode(text)[: runtime.longest]
     if not ids:
         return Explanation(text, text, (), ())
@@ -142,10 +142,11 @@ def heard_line(
     if not isinstance(answerer.network, TorchNetwork):
         raise needs_torch()
     network, config = answerer.network, answerer.lines.config
-    (row,) = answerer.lines.text.read([" ".join(words_of(text))])
-    src, keep = map(torch.from_numpy, pad_lines(config, [row[: config.model.longest_source]]))
-    with Capture(cast(nn.Module, network.model)) as seen:
-        outputs = network.model.outputs(src.to(network.device), keep.to(network.device))
+    (row,) = answerer.lines.text.read([as_read(config, text)])
+    src, keep = map(torch.from_numpy, pad_lines(config, [cut(config, row)]))
+    model = private(cast(nn.Module, network.model))
+    with Capture(model) as seen:
+        outputs = cast(HasOutputs, model).outputs(src.to(network.device), keep.to(network.device))
     return seen, {name: x.cpu() for name, x in outputs.items()}, keep
 
 

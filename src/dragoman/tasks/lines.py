@@ -12,6 +12,8 @@ from dragoman.config.root import Config
 from dragoman.data.padding import IdRow, pad
 from dragoman.data.readers.tagged import words_of
 from dragoman.search.batch_invariance import invariant_batches, pad_batch, padded_length
+from dragoman.tasks.examples import reads_words
+from dragoman.text.tokenizer import Row
 from dragoman.text.tokenizer_pair import TokenizerPair
 from dragoman.text.tokenizers.spelled import is_word, spelled_rows
 
@@ -28,6 +30,25 @@ def pad_lines(config: Config, rows: Sequence[IdRow], length: int | None = None) 
 
 def is_spelled(config: Config) -> bool:
     return config.text.src_units.kind == "spelled"
+
+
+def as_read(config: Config, text: str) -> str:
+    """Return a line as in training."""
+    return " ".join(words_of(text)) if config.task == "tag" or reads_words(config) else text
+
+
+def longest_line(config: Config) -> int:
+    """Return how many tokens of a line are read, without </s>: as many as the encoder has positions."""
+    return config.data.max_length if config.model.encoder.longest is None else config.model.longest_source
+
+
+def cut(config: Config, row: Row) -> Row:
+    """Return what is read of a line: of spelled words, whole ones."""
+    most = longest_line(config)
+    if not is_spelled(config):
+        return row[:most]
+    starts = np.flatnonzero(is_word(row))
+    return row[: starts[most]] if len(starts) > most else row
 
 
 class Lines(NamedTuple):
@@ -47,9 +68,11 @@ class LineBatches:
 
     def __call__(self, texts: Sequence[str]) -> Iterator[Lines]:
         """Yield all lines with words, by their length."""
-        most = self.config.model.longest_source
-        rows = [row[:most] for row in self.text.read([" ".join(words_of(text)) for text in texts])]
+        rows = [
+            cut(self.config, row) for row in self.text.read([as_read(self.config, text) for text in texts])
+        ]
         lengths = [int(is_word(row).sum()) if is_spelled(self.config) else len(row) for row in rows]
         for indices in invariant_batches(lengths, BATCH_LINES):
-            length = min(padded_length(lengths[indices[0]]), most + 1)  # the positions of the model
+            # the positions of the model
+            length = min(padded_length(lengths[indices[0]]), longest_line(self.config) + 1)
             yield Lines(indices, *pad_lines(self.config, pad_batch([rows[i] for i in indices]), length))

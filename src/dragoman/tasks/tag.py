@@ -16,7 +16,7 @@ from dragoman.metrics.exact_match import exact_match
 from dragoman.metrics.ratio_metric import RatioMetric
 from dragoman.metrics.report import ScoreReport, check
 from dragoman.metrics.span_f1 import PREFIXES, span_f1
-from dragoman.metrics.tags import tag_accuracy
+from dragoman.metrics.tags import tag_accuracy, tags_of
 from dragoman.metrics.validation import Metrics
 from dragoman.search.tags import best_tags, chain_of
 from dragoman.tasks.lines import LineBatches
@@ -54,6 +54,9 @@ class TaggedLine:
         return {"text": self.text, **label, "words": found}
 
 
+NOT_READ = "_"  # the tag of a word beyond the longest line that the model reads
+
+
 class TagAnswerer:
     """A tagger, ready to answer."""
 
@@ -72,6 +75,7 @@ class TagAnswerer:
                 weights = outputs["weights"][row].tolist() if "weights" in outputs else [None] * len(line)
                 tags = map(self.tokenizer.piece, ids[row].tolist())
                 words = tuple(map(TaggedWord, line, tags, p[row].tolist(), weights))
+                words += tuple(TaggedWord(word, NOT_READ, 0.0) for word in line[len(words) :])
                 found[index] = TaggedLine(words, *self.label(outputs["p"][row]) if "p" in outputs else ())
         return found
 
@@ -111,5 +115,5 @@ class Tag:
 
 def are_spans(references: Sequence[str]) -> bool:
     """Return whether all tags are O or a prefix and a type, such as B-LOC."""
-    tags = {tag for line in references for tag in line.split()} - {"O"}
+    tags = {tag for line in references for tag in tags_of(line)} - {"O"}
     return bool(tags) and all(tag.partition("-")[0] in PREFIXES and "-" in tag for tag in tags)

@@ -66,7 +66,7 @@ def file_names(corpus: Corpus) -> str:
 
 def scores(config: Config, facts: dict[str, Any]) -> str:
     """Return a table of the validation scores of the selected weights."""
-    signed = signatures()
+    signed = signatures([facts.get("sample", {}).get("ref", "")])
     rows = [f"| {name} | {value:.4f} | {signed.get(name, '')} |" for name, value in facts["valid"].items()]
     cased = ", both sides lower-cased" if config.text.lowercase else ""
     decoded = f"{facts['decoded']:,}"

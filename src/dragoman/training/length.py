@@ -30,6 +30,7 @@ class UpdateCount:
 
     last: int
     first: int = 0
+    more: str = ""  # by which a finished run was extended
 
     @property
     def updates(self) -> int:
@@ -70,16 +71,20 @@ class TimeBudget:
     start: float
     end: float  # of the updates
     next_milestone: float
+    more: str = ""  # by which a finished run was extended
 
     @classmethod
-    def plan(cls, clock: float, until: float, seconds_per_update: float) -> TimeBudget:
-        until = max(until, clock / (1 - MIN_UPDATE_SHARE))
+    def plan(
+        cls, clock: float, until: float, seconds_per_update: float, began: float = 0.0, more: str = ""
+    ) -> TimeBudget:
+        """Return a budget of which updates get their share of the time since `began`."""
+        until = max(until, began + (clock - began) / (1 - MIN_UPDATE_SHARE))
         room = until - clock
         end = until - UNMEASURED_END_SHARE * room
         updates = max(1, round((end - clock) / seconds_per_update))
         # An untrained model writes up to the maximum length: a short run must not start by decoding that.
         first_validation = min(max(room / DEFAULT_VALIDATIONS, MIN_FIRST_VALIDATION), room / 4)
-        return cls(updates, until, clock, end, clock + first_validation)
+        return cls(updates, until, clock, end, clock + first_validation, more)
 
     def position(self, step: int, clock: float) -> float:
         return self.updates * min(1.0, max(0.0, (clock - self.start) / (self.end - self.start)))

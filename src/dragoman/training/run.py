@@ -40,7 +40,7 @@ from dragoman.training.out_of_memory import DoesNotFit, halved, out_of_memory
 from dragoman.training.pace import Clock, PaceWatch
 from dragoman.training.parallel import Ranks, connect, disconnect
 from dragoman.training.plan import Plan, Timing, make_plan, planned_length, time_updates
-from dragoman.training.precision import resolve
+from dragoman.training.precision import choose, dtype_of
 from dragoman.training.select_model import select_and_save
 from dragoman.training.signals import FINISH, Interrupted, StopRequest, stop_on_signals
 from dragoman.training.state import checkpoint
@@ -50,6 +50,7 @@ from dragoman.training.state.resume import (
     UnfinishedRun,
     facts,
     find,
+    is_being_extended,
     length_of,
     lengthened,
     refuse_other_settings,
@@ -180,13 +181,13 @@ class Run:
         events.emit({"event": "reading"})
         data = self.data(ranks, events, begun)
         events.emit({"event": "prepared", **data.facts()})
-        stepper = self.stepper(data, ranks, is_begun=begun is not None)
+        stepper = self.stepper(data, ranks, begun)
         loader = self.loader(data, ranks)
         if begun:
             progress, notes = resume(begun, self.config, stepper, data.identity)
             self.clock.add(progress.seconds)
         pace = None
-        if begun and more:
+        if begun and more and not is_being_extended(progress, self.config.training):
             clock = ranks.from_first("the clock", self.clock)
             progress.length, progress.since_best = lengthened(progress, more, clock).to_json(), 0
         if not begun:
@@ -226,6 +227,7 @@ class Run:
             return None
         known = facts(self.config, ranks, from_json(length).updates, data.identity)
         known["init_from"] = initial_weights(self.config.training)
+        known["precision"] = self.precision(None)
         return TrainingState(run=known, length=length), timing.seconds_per_update
 
     def _plan(self, data: TrainingData, stepper: Updater, timing: Timing) -> dict[str, Any] | None:
@@ -322,14 +324,23 @@ class Run:
     def device(self) -> torch.device:
         return choose_device(self.config.training.device, "training.device")
 
-    def stepper(self, data: TrainingData, ranks: Ranks, *, is_begun: bool = False) -> Updater:
+    def precision(self, begun: UnfinishedRun | None) -> str:
+        """Return the precision; what `auto` meant at the start of a run, it means to its end."""
+        asked = self.config.training.precision
+        if asked != "auto":
+            return asked
+        was = begun.progress.run.get("precision") if begun else None
+        return was or choose(self.device, self.config.model)
+
+    def stepper(self, data: TrainingData, ranks: Ranks, begun: UnfinishedRun | None = None) -> Updater:
         config = self.config.training
         model = new_model(self.config, data.text)
-        if not is_begun:
+        if not begun:
             load_initial_weights(model, config)
         model.to(self.device)
+        longest = min(self.config.search.max_length, self.config.model.longest_target)
         objective = build_objective(
-            config.objective, data.text.tgt, self.config.search.max_length, self.alignment_loss(data, ranks)
+            config.objective, data.text.tgt, longest, self.alignment_loss(data, ranks)
         )
         return Updater(
             model,
@@ -337,7 +348,7 @@ class Run:
             seed=config.seed,
             clip=config.clip,
             objective=objective,
-            precision=resolve(config.precision, self.device),
+            precision=dtype_of(self.precision(begun), self.device),
             ranks=ranks,
             clock=self.clock,
         )
@@ -362,6 +373,7 @@ class Run:
             rank=ranks.rank,
             ranks=ranks.count,
             resegment=data.text if self.config.text.sampling else None,
+            longest=self.config.longest_row,
             collate=build_collate(self.config),
         )
 

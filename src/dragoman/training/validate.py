@@ -13,6 +13,7 @@ from dragoman.config.data import DataConfig
 from dragoman.config.root import Config
 from dragoman.data.examples import Files
 from dragoman.data.pair import Pair
+from dragoman.data.readers.bad_line import Skipped
 from dragoman.errors import DataError
 from dragoman.metrics.validation import LOWER_IS_BETTER, Metric, Metrics
 from dragoman.models.builders.network import new_model
@@ -66,7 +67,8 @@ class Validator:
         self.task = build_task(config)
         self.model = new_model(config, text).to(device).eval()
         limit, examples = config.longest_side, build_examples(config)
-        usable = examples.validation_rows(pairs, text, limit)
+        on_bad = Skipped(is_strict=not config.data.skip_bad)
+        usable = examples.validation_rows(pairs, text, limit, on_bad)
         if not usable:
             raise unusable(config.data, limit)
         in_order = sorted(usable, key=lambda item: (len(item[1][1]), len(item[1][0])))

@@ -12,6 +12,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image, ImageOps
 
 from dragoman.config.data import DataConfig
 from dragoman.config.parts.source import TextSource
@@ -20,6 +21,7 @@ from dragoman.data.build import TrainingData, build_data, carry_out, plan_data
 from dragoman.data.collate import collate
 from dragoman.data.examples import Files
 from dragoman.data.executors import in_pool
+from dragoman.data.identity import refuse_other_rows
 from dragoman.data.loader import Loader
 from dragoman.data.signals.build import build_signals, read_frames
 from dragoman.data.store.layout import MANIFEST, Frames
@@ -151,6 +153,19 @@ def test_a_changed_picture_makes_a_new_store(tmp_path: Path):
         file.write_bytes((tmp_path / "train" / "0.png").read_bytes())
     after = built(tmp_path / "data", train, source).stores[0].read(np.arange(70))
     assert [len(src) for src, _ in before] != [len(src) for src, _ in after]
+
+
+def test_a_run_does_not_resume_with_other_pictures_of_the_same_size(tmp_path: Path):
+    train, source = write_pictures(tmp_path, TEXTS), KINDS["picture"][1]
+    began = built(tmp_path / "data", train, source).identity
+    for file in (tmp_path / "train").iterdir():
+        file.touch()
+    refuse_other_rows(began, built(tmp_path / "data", train, source).identity)
+    for file in (tmp_path / "train").iterdir():
+        with Image.open(file) as picture:
+            ImageOps.invert(picture.convert("L")).save(file)
+    with pytest.raises(DataError, match="are not those this run started with: their content differs"):
+        refuse_other_rows(began, built(tmp_path / "data", train, source).identity)
 
 
 def test_a_bad_file_is_an_error_that_names_it_or_is_skipped(tmp_path: Path):

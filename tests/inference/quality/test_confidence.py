@@ -6,15 +6,17 @@ import json
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dragoman.data.pair import Pair
 from dragoman.durable import verify_folder
 from dragoman.errors import DataError, ModelError
 from dragoman.inference.model import load
-from dragoman.inference.quality.confidence import calibrate, references
+from dragoman.inference.quality.confidence import calibrate, error_elsewhere, references
 from dragoman.inference.quality.flags import Limits
 from dragoman.inference.runtimes.torch import TorchRuntime
+from dragoman.metrics.calibration import calibration_error, fit_logistic, fit_monotone, monotone
 from dragoman.models.bundle import Bundle, add_calibration
 from dragoman.models.calibration import FILE, Calibration
 from dragoman.search.repetition import OutputBounds
@@ -26,7 +28,7 @@ KNOWN = Calibration(
     tokens=((0.0, 0.1), (1.0, 0.9)),
     slope=1.0,
     offset=2.0,
-    doubt=0.4,
+    lowest=-2.4,
     shortest=0.2,
     longest=4.0,
     muted=("copied",),
@@ -40,7 +42,7 @@ def test_what_is_learned_are_numbers_that_fit_the_task() -> None:
     translator = TorchRuntime(tiny())
     learned = calibrate(translator, [*PAIRS, Pair("", "a", 11), Pair("a", " ", 12)])
     assert learned.sentences == len(PAIRS)
-    assert learned.error[1] <= learned.error[0]
+    assert all(0 <= error <= 1 for error in learned.error)
     assert list(learned.tokens) == sorted(learned.tokens)
     assert learned.slope >= 0
     assert "copied" in learned.muted  # the same words in another order: here a copy is no fault
@@ -83,6 +85,41 @@ def test_a_folder_keeps_its_calibration_and_stays_whole(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
 
 
+def test_perfect_outputs_do_not_make_every_output_certain() -> None:
+    """Where all validation outputs are right, their probabilities still say what a right output is like."""
+    draw = np.random.default_rng(1)
+    right = -draw.exponential(0.001, 500)  # mean log p, as of the recipe `dates`
+    slope, offset = fit_logistic(right, np.ones(500))
+    known = KNOWN.model_copy(update={"slope": slope, "offset": offset})
+    assert np.median([known.confidence(x) for x in right]) > 0.99
+    assert known.confidence(-0.07) < 0.05
+    assert known.confidence(-5.0) < 0.01
+
+
+def test_the_error_is_measured_on_pairs_that_the_curve_has_not_seen() -> None:
+    """Of confidences that say nothing, a curve with 20 knots would fit the chance in 30 tokens."""
+    draw = np.random.default_rng(1)
+    halves = [(draw.uniform(size=200), draw.uniform(size=200) < 0.5) for _ in range(2)]
+    inside = [calibration_error(monotone(p, fit_monotone(p, hit)), hit) for p, hit in halves]
+    assert error_elsewhere(halves) > np.mean(inside)
+
+
+def test_scores_that_say_nothing_give_no_confidence() -> None:
+    assert KNOWN.model_copy(update={"slope": 0.0}).confidence(-1.0) is None
+
+
+def test_a_calibration_from_before_is_read_and_flags_nothing(tmp_path: Path) -> None:
+    folder = tiny_folder(tmp_path / "model")
+    add_calibration(folder, KNOWN)
+    facts = json.loads((folder / FILE).read_text())
+    del facts["lowest"]
+    old = Calibration.model_validate({**facts, "doubt": 0.9999})
+    assert old.is_old
+    assert not KNOWN.is_old
+    add_calibration(folder, old)
+    assert "low_confidence" not in load(folder)("a b c", {"guard": False}).flags
+
+
 def test_a_calibration_of_another_kind_is_refused(tmp_path: Path) -> None:
     folder = tiny_folder(tmp_path / "model")
     add_calibration(folder, KNOWN.model_copy(update={"slope": math.inf}))
@@ -97,6 +134,6 @@ def test_confidence_follows_from_the_mean_of_the_tokens(part: dict[str, object])
     for result in translate(["a b c", "d e", "f", "g h i j"], details=True):
         mean = sum(token.log_p for token in result.details) / len(result.details)
         assert result.confidence == pytest.approx(1 / (1 + math.exp(-mean - 2.0)), abs=1e-5)
-        assert ("low_confidence" in result.flags) == (result.confidence < 0.4)
+        assert ("low_confidence" in result.flags) == (mean < -2.4)
         for token in result.details:
             assert token.confidence == pytest.approx(0.1 + 0.8 * math.exp(token.log_p))

@@ -18,11 +18,11 @@ from dragoman.inference.quality.flags import (
     numbers,
 )
 
-GOOD = FlagInput("A man is riding a bicycle.", "Ein Mann fährt auf einem Fahrrad.", False, (1, 1), 0.7)
+GOOD = FlagInput("A man is riding a bicycle.", "Ein Mann fährt auf einem Fahrrad.", False, (1, 1), -0.3)
 
 
 def test_a_good_output_has_no_flag() -> None:
-    assert compute_flags(GOOD, Limits(confidence=0.3)) == ()
+    assert compute_flags(GOOD, Limits(mean_log_p=-1.2)) == ()
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_a_good_output_has_no_flag() -> None:
         ({"output": "Ein Mann " * 20}, "too_long"),
         ({"output": ""}, "too_short"),
         ({"source": "A man is riding a bicycle. " * 5}, "too_short"),
-        ({"confidence": 0.29}, "low_confidence"),
+        ({"mean_log_p": -1.3}, "low_confidence"),
         ({"source": "A man of 45.", "output": "Ein Mann von 54."}, "number_mismatch"),
         ({"source": "Hi {name}, a man.", "output": "Hallo, ein Mann."}, "placeholder_mismatch"),
         ({"source": "It is %s <b>big</b>.", "output": "Es ist %s %s <b>groß</b>."}, "placeholder_mismatch"),
@@ -43,13 +43,13 @@ def test_a_good_output_has_no_flag() -> None:
 )
 def test_each_flag_has_its_sign(change: dict[str, object], flag: str) -> None:
     seen = GOOD._replace(**change)
-    assert compute_flags(seen, Limits(confidence=0.3)) == (flag,)
-    assert compute_flags(seen, Limits(confidence=0.3, muted=frozenset([flag]))) == ()
+    assert compute_flags(seen, Limits(mean_log_p=-1.2)) == (flag,)
+    assert compute_flags(seen, Limits(mean_log_p=-1.2, muted=frozenset([flag]))) == ()
 
 
 def test_several_flags_stand_in_order() -> None:
-    seen = FlagInput("Room 101.", "zimmer " * 30, True, (1, 30), 0.0)
-    assert compute_flags(seen, Limits(confidence=0.3)) == (
+    seen = FlagInput("Room 101.", "zimmer " * 30, True, (1, 30), -9.0)
+    assert compute_flags(seen, Limits(mean_log_p=-1.2)) == (
         "truncated",
         "repetition",
         "too_long",
@@ -59,7 +59,7 @@ def test_several_flags_stand_in_order() -> None:
 
 
 def test_a_model_without_a_calibration_is_never_of_low_confidence() -> None:
-    assert compute_flags(GOOD._replace(confidence=None), Limits(confidence=1.0)) == ()
+    assert compute_flags(GOOD._replace(mean_log_p=-99.0), Limits()) == ()
 
 
 def test_a_loop_of_the_source_may_be_in_the_output() -> None:
@@ -111,11 +111,11 @@ def test_number_mismatch_knows_no_direction_and_no_text_disagrees_with_itself(a:
     assert all(number.isascii() and number.isdigit() for number in numbers(a))
 
 
-@given(st.text(), st.text(), st.booleans(), st.tuples(st.integers(1, 9), st.integers(1, 9)), st.floats(0, 1))
+@given(st.text(), st.text(), st.booleans(), st.tuples(st.integers(1, 9), st.integers(1, 9)), st.floats(-9, 0))
 def test_any_text_gets_known_flags_in_order(
-    source: str, output: str, truncated: bool, repeats: tuple[int, int], confidence: float
+    source: str, output: str, truncated: bool, repeats: tuple[int, int], log_p: float
 ) -> None:
-    found = compute_flags(FlagInput(source, output, truncated, repeats, confidence), Limits(confidence=0.5))
+    found = compute_flags(FlagInput(source, output, truncated, repeats, log_p), Limits(mean_log_p=-1))
     assert list(found) == [flag for flag in FLAGS if flag in found]
     assert ("truncated" in found) == truncated
     assert not {"too_long", "too_short"} <= set(found)

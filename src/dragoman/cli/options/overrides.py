@@ -28,6 +28,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     add(
         "data",
         nargs="*",
+        metavar="FILE|DIR",
         help="two text files, one .tsv, .csv, .jsonl, .tmx, .xliff or .po, or a folder; then settings",
     )
     add("--valid", nargs="+", metavar="FILE", help="validation pairs (default: some are held out)")

@@ -147,7 +147,8 @@ def write_split(corpora: Corpora, args: argparse.Namespace) -> str:
             hint="Name its files: dragoman check train.en train.de --hold-out 1000 -o data",
         )
     files = corpora.train[0]
-    parts = split(pairs, [Path(file) for file in files], args.hold_out, args.seed, Path(args.output))
+    paths, targets = [Path(file) for file in files], corpora.examples.targets
+    parts = split(pairs, paths, args.hold_out, args.seed, Path(args.output), targets)
     counts = " + ".join(f"{part.pairs:,} {name}" for name, part in parts.items())
     talk(f"  wrote {counts} to {args.output}, no pair shared between them")
     train, valid = (" ".join(map(str, parts[name].files)) for name in ("train", "valid"))

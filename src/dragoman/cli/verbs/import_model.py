@@ -37,5 +37,7 @@ def run(args: argparse.Namespace) -> int:
         say(f"wrote       {done.folder}   from a {done.maker} model")
         say(f"entries     {done.entries[0]:,} → {done.entries[1]:,}")
         say(f"parameters  {format_count(done.parameters)}")
+        for note in done.notes:
+            say(f"note        {note}")
     talk(f"Next: dragoman run {args.output} TEXT")
     return 0

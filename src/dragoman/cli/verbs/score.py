@@ -273,7 +273,12 @@ def calibrate_model(model: str, test: TestSet) -> None:
     learned = calibrate(loaded.translator, pairs)
     add_calibration(loaded.folder, learned)
     before, after = learned.error
-    talk(f"Calibrated on {learned.sentences:,} pairs: token ECE {before:.3f} before, {after:.3f} after.")
+    talk(
+        f"Calibrated on {learned.sentences:,} pairs: token ECE {before:.3f} before, "
+        f"{after:.3f} after (of each half, fitted on the other)."
+    )
+    if not learned.slope:
+        talk("The probabilities of its outputs say nothing about their quality: outputs get no confidence.")
 
 
 def next_command(model: str | None, files: Sequence[str], args: argparse.Namespace) -> str:

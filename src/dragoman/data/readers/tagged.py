@@ -59,8 +59,17 @@ def read_labelled(
     """Yield texts and labels: of two columns, in the order that `columns` says, or of two files."""
     chosen = numbers(columns)
     if chosen and len(files) == 1:
-        return read_chosen(Path(files[0]), on_bad or refuse, chosen)
-    return open_pairs(files, on_bad=on_bad, languages=columns)
+        pairs = read_chosen(Path(files[0]), on_bad or refuse, chosen)
+    else:
+        pairs = open_pairs(files, on_bad=on_bad, languages=columns)
+    return (pair._replace(tgt=pair.tgt.strip()) for pair in pairs)
+
+
+def read_labelled_words(
+    files: Sequence[str], on_bad: OnBad | None = None, columns: Languages | None = None
+) -> Iterator[Pair]:
+    """Yield texts and labels as `read_labelled` does, with one space between words."""
+    return (pair._replace(src=" ".join(words_of(pair.src))) for pair in read_labelled(files, on_bad, columns))
 
 
 def numbers(columns: Languages | None) -> tuple[int, int] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from dragoman.config.search import SearchConfig
@@ -33,7 +34,8 @@ class OutputChecker:
         self.bounds = bounds or (calibration.bounds if calibration else None)
         self.limits = Limits()
         if calibration:
-            limits = calibration.shortest, calibration.longest, calibration.doubt
+            lowest = -math.inf if calibration.lowest is None else calibration.lowest
+            limits = calibration.shortest, calibration.longest, lowest
             self.limits = Limits(*limits, frozenset(calibration.muted))
 
     def loops(self, config: SearchConfig) -> LoopBounds | None:
@@ -59,8 +61,7 @@ class OutputChecker:
 
     def confidence(self, best: Hypothesis) -> float | None:
         """Return the confidence in a hypothesis, from its log p; None without a calibration."""
-        tokens = len(best.tokens) + best.finished
-        return self.calibration.confidence(best.log_p, tokens) if self.calibration else None
+        return self.calibration.confidence(best.mean_log_p) if self.calibration else None
 
     def repeats(self, src: Sequence[int], tgt: Sequence[int]) -> tuple[int, int]:
         """Return the repetitions of the longest loop in the source and in the target.

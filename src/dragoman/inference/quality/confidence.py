@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import compress
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dragoman.data.collate import collate_sources
 from dragoman.data.pair import Pair
@@ -15,7 +16,7 @@ from dragoman.inference.quality.checks import OutputChecker, learn_output_bounds
 from dragoman.inference.quality.flags import FlagInput, Limits, compute_flags, length_ratio
 from dragoman.inference.result import Result
 from dragoman.inference.runtimes.torch import TorchRuntime
-from dragoman.metrics.calibration import calibration_error, fit_logistic, fit_monotone, logistic, monotone
+from dragoman.metrics.calibration import calibration_error, fit_logistic, fit_monotone, monotone
 from dragoman.metrics.sentence_distance import chrf_distance
 from dragoman.models.calibration import Calibration
 from dragoman.protocols import send
@@ -25,7 +26,7 @@ from dragoman.text.specials import EOS
 
 BATCH_PAIRS = 64  # pairs per batch of forced decoding
 LENGTH_TAIL = 0.001  # share of the references beyond each of the two length thresholds
-LOW_CONFIDENCE_TAIL = 0.002  # share of the outputs with the flag low_confidence
+LOW_CONFIDENCE_TAIL = 0.02  # share of the outputs with the flag low_confidence
 MAX_FALSE_FLAG_RATE = 0.01  # a flag that a larger share of the references raises is muted
 
 
@@ -48,7 +49,12 @@ def calibrate(
     ids = [] if bounds else [(text.src.encode(pair.src), text.tgt.encode(pair.tgt)) for pair in usable]
     bounds = bounds or learn_output_bounds(text, ids)
     translator.checker = OutputChecker(text, None, bounds)
-    confidences, correct = top1_confidence(translator.model, references(translator, usable))
+    halves = [
+        top1_confidence(translator.model, references(translator, half))
+        for half in (usable[::2], usable[1::2])
+        if half
+    ]
+    confidences, correct = (np.concatenate(side) for side in zip(*halves, strict=True))
     tokens = fit_monotone(confidences, correct)
     outputs = compress(results, fits) if results else translator([pair.src for pair in usable])
     mean_log_p, quality = output_quality(translator, usable, list(outputs))
@@ -59,16 +65,22 @@ def calibrate(
         tokens=tokens,
         slope=slope,
         offset=offset,
-        doubt=float(np.quantile(logistic(mean_log_p, slope, offset), LOW_CONFIDENCE_TAIL)),
+        lowest=float(np.quantile(mean_log_p, LOW_CONFIDENCE_TAIL)),
         shortest=limits.shortest,
         longest=limits.longest,
         muted=tuple(sorted(limits.muted)),
         bounds=bounds,
-        error=(
-            calibration_error(confidences, correct),
-            calibration_error(monotone(confidences, tokens), correct),
-        ),
+        error=(calibration_error(confidences, correct), error_elsewhere(halves)),
     )
+
+
+def error_elsewhere(halves: Sequence[tuple[NDArray[np.float64], NDArray[np.bool_]]]) -> float:
+    """Return the calibration error of each half of the pairs by a curve that was fitted to the other."""
+    mapped = [
+        monotone(here, fit_monotone(*there))
+        for (here, _), there in zip(halves, reversed(halves), strict=True)
+    ]
+    return calibration_error(np.concatenate(mapped), np.concatenate([correct for _, correct in halves]))
 
 
 def no_pairs() -> DataError:

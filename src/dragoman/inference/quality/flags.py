@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections import Counter
@@ -37,7 +38,7 @@ class Limits(NamedTuple):
 
     shortest: float = 1 / MAX_LENGTH_RATIO  # length of the output over that of the source
     longest: float = MAX_LENGTH_RATIO
-    confidence: float = 0.0
+    mean_log_p: float = -math.inf  # below which the confidence is low
     muted: frozenset[str] = frozenset()  # flags that references of this task also raise
 
 
@@ -48,7 +49,7 @@ class FlagInput(NamedTuple):
     output: str
     truncated: bool
     repeats: tuple[int, int]
-    confidence: float | None = None
+    mean_log_p: float = 0.0
 
 
 def compute_flags(seen: FlagInput, limits: Limits) -> tuple[str, ...]:
@@ -60,7 +61,7 @@ def compute_flags(seen: FlagInput, limits: Limits) -> tuple[str, ...]:
         "copied": is_copy(seen.source, seen.output),
         "too_long": ratio > limits.longest,
         "too_short": ratio < limits.shortest or is_empty(seen.source, seen.output),
-        "low_confidence": seen.confidence is not None and seen.confidence < limits.confidence,
+        "low_confidence": seen.mean_log_p < limits.mean_log_p,
         "number_mismatch": is_number_mismatch(seen.source, seen.output),
         "placeholder_mismatch": placeholders(seen.source) != placeholders(seen.output),
     }

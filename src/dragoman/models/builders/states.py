@@ -11,6 +11,7 @@ from dragoman.config.model import ModelConfig
 from dragoman.config.parts.head import CRFHeadPart, LabelHeadPart, WordHeadPart
 from dragoman.config.parts.pooling import LastPoolingPart, MaxPoolingPart, MeanPoolingPart, QueryPoolingPart
 from dragoman.config.parts.sentence import SentencePart
+from dragoman.errors import DataError
 from dragoman.models.classifier import Classifier, LabelHead, Pooling
 from dragoman.models.heads.tags import CRFTags, SoftmaxTags, TagHead
 from dragoman.models.heads.token import TokenHead
@@ -39,6 +40,12 @@ def build_heads(
         return Classifier(encoder, build_label_head(config, never, smoothing))
     assert isinstance(part, WordHeadPart)
     is_joint = part.label
+    if is_joint and not labels.any():
+        raise DataError(
+            "model.head.label is set, but no target line begins with @ and a label.",
+            expected="a third file with a label for each line, or lines such as: @PlayMusic O B-artist",
+            hint="Leave model.head.label out, or name three files: words, tags and labels.",
+        )
     tags = build_tag_head(config, torch.cat((special, (labels & is_joint) | empty)), entries, smoothing)
     if not is_joint:
         return Tagger(encoder, tags)

@@ -184,7 +184,7 @@ def resume(
         ) from None
     was = begun.progress.run
     now = facts(config, stepper.ranks, was["updates"], data) | {
-        name: was.get(name) for name in ("budget", "init_from")
+        name: was.get(name) for name in ("budget", "init_from", "precision")
     }
     progress, notes = replace(begun.progress, run=now), [*begun.notes, *changes(was, now)]
     if (budget := config.training.budget) and budget != was.get("budget", budget):
@@ -239,11 +239,17 @@ def is_over(progress: TrainingState, config: TrainingConfig) -> bool:
     )
 
 
+def is_being_extended(progress: TrainingState, config: TrainingConfig) -> bool:
+    """Return whether an extension was interrupted: the same request then resumes it."""
+    return bool(length_of(progress).more) and not is_over(progress, config)
+
+
 def lengthened(progress: TrainingState, more: str, clock: float) -> Length:
     """Return a length from here on, with its own schedule: a warm restart (Loshchilov & Hutter 2017)."""
     if more.isdecimal():
-        return UpdateCount(progress.step + int(more), first=progress.step)
-    return TimeBudget.plan(clock, clock + seconds(more), progress.seconds / max(1, progress.step))
+        return UpdateCount(progress.step + int(more), progress.step, more)
+    each = progress.seconds / max(1, progress.step)
+    return TimeBudget.plan(clock, clock + seconds(more), each, progress.seconds, more)
 
 
 def refuse_request(
