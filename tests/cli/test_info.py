@@ -88,7 +88,8 @@ def test_the_network_of_each_task_is_said_without_parts_that_it_does_not_have(
 ) -> None:
     settings, expected = OTHERS[task]
     config = validate({"data": {"train": "train.tsv"}, **settings, "task": task})
-    text = learn(config.text, [("a", "b"), ("b", "a")] if task != "lm" else [("a b", "a b")])
+    pairs = {"lm": [("a b", "a b")], "tag": [("a", "@b b"), ("b", "@b b")]}
+    text = learn(config.text, pairs.get(task, [("a", "b"), ("b", "a")]))
     saved(tmp_path / "model", Bundle(config, text, new_model(config, text)))
     assert main(["info", str(tmp_path), "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)

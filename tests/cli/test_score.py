@@ -120,9 +120,16 @@ def test_a_model_learns_from_a_set_how_sure_it_may_be(
 ) -> None:
     tiny_folder(tmp_path / "model")
     assert main(["score", str(tmp_path), "test.src", "test.tgt", "--calibrate"]) == 0
-    assert "Calibrated on 4 pairs: token ECE 0." in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "Calibrated on 4 pairs: token ECE 0." in said
+    nothing = "say nothing about their quality"  # of a model that is not trained
+    assert nothing in said
     assert main(["run", str(tmp_path), "--json", "a b c"]) == 0
-    assert 0 < json.loads(capsys.readouterr().out)["confidence"] < 1
+    answer = capsys.readouterr()
+    assert "confidence" not in json.loads(answer.out)
+    assert nothing in answer.err
+    assert main(["info", str(tmp_path)]) == 0
+    assert nothing in capsys.readouterr().out
 
 
 def test_outputs_of_nobody_cannot_be_calibrated(capsys: pytest.CaptureFixture[str]) -> None:

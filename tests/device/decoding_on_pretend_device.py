@@ -155,7 +155,7 @@ def test_calibration_is_that_of_the_cpu() -> None:
     with far.pretend_device() as device:
         found = calibrated(device)
         waits = {line: n for line, n in far.WAITS.items() if "top1" in line}
-    assert list(waits.values()) == [1]  # once per batch
+    assert list(waits.values()) == [2]  # once per batch, which each half of the pairs is
     assert found.keys() == expected.keys()
     for name in ("slope", "offset", "lowest", "error"):
         assert found.pop(name) == pytest.approx(expected.pop(name), rel=1e-4), name

@@ -43,9 +43,18 @@ class Calibration(BaseModel):
         return float(logistic(mean_log_p, self.slope, self.offset)) if self.slope else None
 
     @property
-    def is_old(self) -> bool:
-        """Whether it was fitted when perfect outputs meant that every output is perfect."""
-        return self.lowest is None
+    def said(self) -> str:
+        """What a user must know about it: nothing, if it was fitted as it is now."""
+        if self.lowest is None:
+            return (
+                "The confidence of this model was calibrated by an earlier version, by which nothing is "
+                "low_confidence: dragoman score MODEL dev.src dev.tgt --calibrate"
+            )
+        if not self.slope:
+            return (
+                "The probabilities of its outputs say nothing about their quality: outputs get no confidence."
+            )
+        return ""
 
 
 def read_calibration(file: Path, read: Read) -> Calibration:

@@ -114,8 +114,9 @@ def test_a_calibration_from_before_is_read_and_flags_nothing(tmp_path: Path) -> 
     facts = json.loads((folder / FILE).read_text())
     del facts["lowest"]
     old = Calibration.model_validate({**facts, "doubt": 0.9999})
-    assert old.is_old
-    assert not KNOWN.is_old
+    assert "earlier version" in old.said
+    assert not KNOWN.said
+    assert "no confidence" in KNOWN.model_copy(update={"slope": 0.0}).said
     add_calibration(folder, old)
     assert "low_confidence" not in load(folder)("a b c", {"guard": False}).flags
 

@@ -12,6 +12,7 @@ from dragoman.errors import UsageError
 
 if TYPE_CHECKING:
     from dragoman.config.root import Config
+    from dragoman.manifest import Manifest
 
 HELP = """\
 Describe a model: its network, vocabulary, data, training and scores.
@@ -107,7 +108,7 @@ def facts_of(path: str) -> dict[str, Any]:
     corpus = config.data.train[0]
     if names := corpus_languages(corpus.files, corpus.languages):
         facts["languages"] = " → ".join(names)
-    facts |= {"data": data(config), **trained(Path(path)), **search(config)}
+    facts |= {"data": data(config), **trained(Path(path)), **search(config), **confidence(manifest)}
     written = [*exports(folder), *(["argos"] if packages(folder) else [])]
     facts["exports"] = ", ".join(written) or "none; dragoman export creates them"
     facts["size"] = format_bytes(sum(fact.bytes for fact in manifest.files.values()))
@@ -155,6 +156,16 @@ def trained(out: Path) -> dict[str, str]:
         "validation": scores(ends[-1]["valid"]),
         **({"searches": SearchChoice(**choice).sentence} if (choice := ends[-1].get("search")) else {}),
     }
+
+
+def confidence(manifest: Manifest) -> dict[str, str]:
+    from dragoman.models.calibration import FILE, read_calibration
+
+    if FILE not in manifest.files:
+        return {}
+    return (
+        {"confidence": said} if (said := read_calibration(manifest.folder / FILE, manifest.read).said) else {}
+    )
 
 
 def search(config: Config) -> dict[str, str]:

@@ -129,10 +129,15 @@ def translate(
             out.flush()
     cut.report()
     report_flagged(flagged)
-    for message in report.lines:
+    for message in (*report.lines, *calibration_notes(model)):
         talk(message)
     suggest(f"dragoman score {args.model} test.src test.tgt")
     return 0
+
+
+def calibration_notes(model: Model) -> list[str]:
+    known = model.runtime.checker.calibration
+    return [known.said] if known and known.said else []
 
 
 def suggest(command: str) -> None:

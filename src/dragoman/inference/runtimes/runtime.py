@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dragoman.config.search import SearchConfig
 from dragoman.errors import UsageError
+from dragoman.inference.quality.checks import OutputChecker
 from dragoman.inference.result import Result
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.steering.options import SteeringOptions
@@ -92,6 +93,10 @@ class Runtime(Protocol):
     @property
     def search(self) -> SearchConfig:
         """The search settings of the model."""
+
+    @property
+    def checker(self) -> OutputChecker:
+        """What is known of its outputs: their bounds, and their calibration."""
 
     def __call__(
         self,
