@@ -51,9 +51,10 @@ torch.set_num_threads(1)
 model = dragoman.load(sys.argv[1])
 sources = open(sys.argv[2], encoding="utf-8").read().split("\\n")[:256]
 sources = [line.partition("\\t")[0] for line in sources]
+search = {"kind": "beam", "size": 5, "stop": "n_best"}
 for line in sys.stdin:
     start = time.process_time()
-    model(sources)
+    model(sources, search)
     print(len(sources) / (time.process_time() - start), flush=True)
 """
 
