@@ -86,6 +86,19 @@ def test_a_file_goes_to_a_file(model: str, tmp_path: Path, capsys: pytest.Captur
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.txt"]
 
 
+def test_a_file_that_ends_in_gz_is_compressed_and_a_dash_is_stdout(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "out.txt.gz"
+    assert main(["run", model, "a b", "c d e", "-o", str(target)]) == 0
+    main(["run", model, "a b", "c d e", "-o", "-"])
+    assert gzip.decompress(target.read_bytes()).decode() == capsys.readouterr().out
+    first = target.read_bytes()
+    main(["run", model, "a b", "c d e", "-o", str(target)])
+    assert target.read_bytes() == first, "the time is not in it"
+    assert [path.name for path in tmp_path.iterdir()] == ["out.txt.gz"]
+
+
 def test_a_command_that_is_ended_leaves_no_part_of_its_output(
     model: str, tmp_path: Path, dragoman: list[str]
 ) -> None:

@@ -9,9 +9,10 @@ import math
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from io import BufferedReader
+from gzip import GzipFile
+from io import BufferedReader, TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 
 from dragoman.allocator import keep_freed_memory
 from dragoman.cli import document
@@ -312,10 +313,15 @@ def finite(value: Any) -> Any:
     return value
 
 
+def compressed(raw: IO[bytes], file: Path) -> IO[bytes]:
+    """Return what writes to `raw` as the name of the file says, with the same bytes at any time."""
+    return cast("IO[bytes]", GzipFile("", "wb", fileobj=raw, mtime=0)) if file.suffix == ".gz" else raw
+
+
 @contextlib.contextmanager
 def opened_output(file: Path | None) -> Iterator[TextIO]:
-    """Yield stdout, or a file that is created only when it is complete."""
-    if file is None:
+    """Yield stdout, or a file that is created only when it is complete; a .gz is compressed."""
+    if file is None or str(file) == "-":
         yield sys.stdout
         return
     if file.exists() and not file.is_file():  # a folder raises here; a pipe or device is written to
@@ -324,7 +330,11 @@ def opened_output(file: Path | None) -> Iterator[TextIO]:
         return
     part = file.with_name(f"{file.name}.{os.getpid()}.part")
     try:
-        with part.open("w", encoding="utf-8", newline="\n") as out:
+        with (
+            part.open("wb") as raw,
+            compressed(raw, file) as data,
+            TextIOWrapper(data, encoding="utf-8", newline="\n") as out,
+        ):
             yield out
         part.replace(file)
     except OSError as error:
