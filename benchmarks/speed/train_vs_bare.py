@@ -241,6 +241,7 @@ def against(peer: str, precision: str, peers: Path, neighbour: Worker) -> list[d
             "updates": row["updates"],
             "tokens_per_second": row["tokens_per_second"],
             "bare": neighbour.rate,
+            "ratio": [row["tokens_per_second"] / neighbour.rate],
         }
     ]
 
@@ -251,8 +252,8 @@ def show(rows: list[dict[str, Any]]) -> None:
         if "failed" in row:
             print(f"{row['trainer']:<20}{row['precision']:<11}  {row['failed']}")
             continue
-        ratio, low, high = row.get("ratio") or (row["tokens_per_second"] / row["bare"], 0.0, 0.0)
-        interval = f" [{low:.2f}, {high:.2f}]" if low else ""
+        ratio, *ends = row["ratio"]
+        interval = f" [{ends[0]:.2f}, {ends[1]:.2f}]" if ends else ""
         print(
             f"{row['trainer']:<20}{row['precision']:<11}{row['updates']:>8}"
             f"{row['tokens_per_second']:>10.0f}{row['bare']:>8.0f}{ratio:>7.2f}{interval}"
@@ -265,9 +266,8 @@ def keep(model: str, rows: list[dict[str, Any]], *, is_with_peers: bool) -> None
         name, precision = NAMES[row["trainer"].partition(" ")[0]], row["precision"]
         if name and "failed" not in row:
             key = f"peers.{name}_{precision}" if is_with_peers else f"{group}.{precision}"
-            ratio, *interval = row.get("ratio") or (row["tokens_per_second"] / row["bare"],)
-            ends = (round(interval[0], 2), round(interval[1], 2)) if interval else None
-            record(key, round(ratio, 2), "×", ends)
+            ratio, *ends = (round(number, 2) for number in row["ratio"])
+            record(key, ratio, "×", (ends[0], ends[1]) if ends else None)
 
 
 def main() -> None:

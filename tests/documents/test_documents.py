@@ -436,6 +436,30 @@ def test_the_dash_of_a_speaker_is_kept_whatever_the_model(tmp_path: Path) -> Non
     assert filled.document.decode() == document.format("<I don't know.>", "<Neither do I.>", "<Go!>")
 
 
+@pytest.mark.parametrize(
+    ("lines", "sources"),
+    [
+        (["- 3 o'clock?", "- No, 5."], ["3 o'clock?", "No, 5."]),
+        (["--What?", "—Nothing."], ["What?", "Nothing."]),
+        (["It is", "-5 degrees."], ["It is -5 degrees."]),
+        (["-5 degrees."], ["-5 degrees."]),
+        (["- Hi.", "you"], ["- Hi. you"]),
+    ],
+)
+def test_a_dash_is_a_speakers_unless_it_is_a_sign(
+    tmp_path: Path, lines: list[str], sources: list[str]
+) -> None:
+    given: list[str] = []
+
+    def translate(texts: Sequence[str]) -> list[str]:
+        given.extend(texts)
+        return list(texts)
+
+    document = "1\n00:00:01,000 --> 00:00:02,000\n" + "\n".join(lines) + "\n"
+    translated(tmp_path, "a.srt", document, translate)
+    assert given == sources
+
+
 def test_srt_with_a_shorter_translation_has_fewer_lines(tmp_path: Path) -> None:
     document = "1\n00:00:01,000 --> 00:00:02,000\nHello\nmy friend."
     filled = translated(tmp_path, "a.srt", document, lambda sources: ["Hi" for _ in sources])

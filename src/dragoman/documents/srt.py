@@ -12,7 +12,7 @@ from dragoman.data.readers.lines import LIMIT, MOST_BETWEEN
 from dragoman.documents.slots import Edit, Found, Slot, lines_of
 from dragoman.errors import DataError
 
-DASH = re.compile(r"[-–—]\s*(?=[^\s\d-])")
+DASH = re.compile(r"[-–—]++(?:\s++|(?=[^\s\d]))")  # of a speaker: "-5" is a number, "- 5" is said by somebody
 TIME = re.compile(rb"[0-9:,.]{5,20} *+--> *+[0-9:,.]{5,20}")
 
 
@@ -61,21 +61,20 @@ def no_cues(file: Path, line: int) -> DataError:
 def slot_of(lines: Sequence[tuple[int, bytes]], number: int) -> Slot:
     """Return the slot of a cue. Its lines are one sentence, unless each begins with a dash (dialogue)."""
     texts = [raw.decode().strip() for _, raw in lines]
-    dashes = [DASH.match(text) for text in texts]  # of speakers: markup, like a tag
-    is_dialogue = all(dashes)
-    spoken = [dash[0] if dash and is_dialogue else "" for dash in dashes]
+    dashes = [dash[0] for text in texts if (dash := DASH.match(text))]  # markup, like a tag
+    is_dialogue = len(dashes) == len(texts)
     ends = [raw[len(raw.rstrip()) :] for _, raw in lines]
     last = lines[-1]
 
     def edits(outputs: Sequence[str]) -> list[Edit]:
-        rows = list(map(add, spoken, outputs)) if is_dialogue else balanced(outputs[0], len(texts))
+        rows = list(map(add, dashes, outputs)) if is_dialogue else balanced(outputs[0], len(texts))
         new = b"\n".join(row.encode() + end for row, end in zip(rows, ends, strict=False))
         if len(rows) < len(ends):  # the last line keeps the line end of the cue
             new = new.removesuffix(ends[len(rows) - 1]) + ends[-1]
         return [Edit(lines[0][0], last[0] + len(last[1]), new)]
 
-    sources = [text.removeprefix(dash) for text, dash in zip(texts, spoken, strict=True)]
-    return Slot(number, tuple(sources) if is_dialogue else (" ".join(texts),), edits)
+    sources = map(str.removeprefix, texts, dashes) if is_dialogue else [" ".join(texts)]
+    return Slot(number, tuple(sources), edits)
 
 
 def balanced(text: str, most: int) -> list[str]:

@@ -75,7 +75,7 @@ def read(path: Path) -> ForeignModel:
     if path.suffix == ".npz" or (path.is_dir() and any(path.glob("*.npz"))):
         return read_marian(path)
     programs = [f for f in ([path] if path.is_file() else sorted(path.iterdir())) if f.suffix in PROGRAMS]
-    if programs and is_marian_binary(programs[0]):
+    if programs and programs[0].suffix == ".bin" and is_marian_binary(programs[0]):
         raise refusal(
             [f"{programs[0].name} is in Marian's binary format"], str(path), "Import the .npz it was made of."
         )
@@ -88,4 +88,4 @@ def is_marian_binary(file: Path) -> bool:
     """Return whether it begins as Marian's .bin: a version of 1 and a number of arrays, both of 64 bits."""
     with opened(file) as stream:
         version, arrays = struct.unpack("<QQ", stream.read(16).ljust(16, b"\0"))
-    return file.suffix == ".bin" and version == 1 and 0 < arrays < 1 << 20
+    return bool(version == 1 and 0 < arrays < 1 << 20)

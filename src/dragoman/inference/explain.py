@@ -32,6 +32,7 @@ from dragoman.text.specials import BOS, EOS
 class Heard(NamedTuple):
     """What was heard of a network while it read a source and the output that a search has found."""
 
+    network: Seq2Seq  # a copy to listen to, while other threads use the network itself
     result: Result
     source: SourceRow  # ids, or the features of each frame
     written: list[int]  # tokens, with </s> if the output ended by itself
@@ -61,7 +62,7 @@ def explain(
     found = decisions_of(runtime, text, heard)
     if attend:
         return found
-    network, batch, src, tgt = network_of(runtime), heard.batch, found.source, found.tokens
+    network, batch, src, tgt = heard.network, heard.batch, found.source, found.tokens
     return replace(
         found,
         saliency=saliencies(network, batch, src, tgt) if saliency and src else (),
@@ -76,7 +77,7 @@ def explain(
 
 def decisions_of(runtime: TorchRuntime, text: str, heard: Heard) -> Explanation:
     """Return the steps of an output, their attention, and the candidates of the search."""
-    (result, row, written, batch, log_p, seen), piece = heard, runtime.text.tgt.piece
+    (_, result, row, written, batch, log_p, seen), piece = heard, runtime.text.tgt.piece
     src = tuple(map(runtime.text.src.piece, [*row, EOS])) if isinstance(row, list) else ()
     tgt = tuple(map(piece, written))
     return Explanation(
@@ -99,7 +100,7 @@ def listen(
     **options: Unpack[SteeringOptions],
 ) -> Heard | Result:
     """Search with a trace, and listen to the network while it reads the output; of nothing, the result."""
-    network, config = network_of(runtime), search or runtime.search
+    network, config = private(network_of(runtime)), search or runtime.search
     searcher = runtime.over(ForcedAttention(network, attend)) if attend else runtime
     has_trace = config.kind in ("greedy", "beam")
     (result,) = searcher([text], config, details=True, trace=has_trace, **options)
@@ -110,13 +111,12 @@ def listen(
     batch = forced_batch(row, written, runtime.device)
     with torch.no_grad(), forced_attention(network, attend), Capture(network) as seen:
         log_p = network.log_p(batch)
-    return Heard(result, row, written, batch, log_p[0], seen)
+    return Heard(network, result, row, written, batch, log_p[0], seen)
 
 
 def network_of(runtime: TorchRuntime) -> Seq2Seq:
-    """Return a copy of the network to listen to, while other threads use the network itself."""
     assert isinstance(runtime.model, Seq2Seq)
-    return private(runtime.model)
+    return runtime.model
 
 
 def written_ids(result: Result) -> list[int]:

@@ -11,10 +11,9 @@ from sacrebleu.metrics.bleu import BLEU
 
 from dragoman.metrics.corpus_score import CorpusScore
 from dragoman.metrics.sacrebleu_bootstrap import corpus_score
+from dragoman.text.running_words import HAN, KANA, SOUTH_EAST_ASIAN, character_class
 
-HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
-KANA = re.compile(r"[\u3040-\u30ff]")
-WITHOUT_SPACES = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")  # Thai, Lao, Myanmar, Khmer
+SCRIPTS = [re.compile(f"[{character_class(*script)}]") for script in (HAN, KANA, SOUTH_EAST_ASIAN)]
 LETTER = re.compile(r"[^\W\d_]")
 MOST_LINES = 200  # that are looked at
 
@@ -30,12 +29,12 @@ def tokenizer_of(references: Sequence[str]) -> str:
     Without MeCab, which sacreBLEU uses for Japanese, characters are the tokens, as for Thai.
     """
     text = "".join(islice(references, MOST_LINES))
-    letters, han, kana = (len(found.findall(text)) for found in (LETTER, HAN, KANA))
+    letters, han, kana, others = (len(found.findall(text)) for found in (LETTER, *SCRIPTS))
     if 2 * (han + kana) > letters:
         if 20 * kana < han:
             return "zh"
         return "ja-mecab" if find_spec("MeCab") else "char"
-    return "char" if 2 * len(WITHOUT_SPACES.findall(text)) > letters else "13a"
+    return "char" if 2 * others > letters else "13a"
 
 
 def bleu(hypotheses: Sequence[str], *references: Sequence[str], lowercase: bool = False) -> CorpusScore:

@@ -9,7 +9,7 @@ Interval = tuple[float, float]
 
 class CorpusScore(NamedTuple):
     value: float
-    interval: Interval  # 95 %, by bootstrap over sentences
+    interval: Interval  # 95 %, by bootstrap over sentences; of a share of sentences, Wilson's
     signature: str = ""
 
     def __str__(self) -> str:

@@ -8,12 +8,13 @@ import numpy as np
 
 from dragoman.errors import DataError
 from dragoman.metrics.ratio_metric import RatioMetric
+from dragoman.text.running_words import words_of
 
 
 def tag_pairs(hypotheses: Sequence[str], references: Sequence[str]) -> Iterator[tuple[list[str], list[str]]]:
     """Yield the tags of the output and of the reference, which have the same number."""
     for line, (output, reference) in enumerate(zip(hypotheses, references, strict=True), start=1):
-        ours, theirs = tags_of(output), tags_of(reference)
+        ours, theirs = words_of(output), words_of(reference)
         if len(ours) != len(theirs):
             raise DataError(
                 f"The output has {len(ours):,} tags and the reference {len(theirs):,}.",
@@ -22,10 +23,6 @@ def tag_pairs(hypotheses: Sequence[str], references: Sequence[str]) -> Iterator[
                 hint="Leave tag_accuracy and span_f1 out for outputs that are not tags.",
             )
         yield ours, theirs
-
-
-def tags_of(line: str) -> list[str]:
-    return [tag for tag in line.replace("\t", " ").split(" ") if tag]
 
 
 def tag_accuracy(hypotheses: Sequence[str], references: Sequence[str]) -> RatioMetric:

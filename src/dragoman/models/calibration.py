@@ -43,8 +43,8 @@ class Calibration(BaseModel):
         return float(logistic(mean_log_p, self.slope, self.offset)) if self.slope else None
 
     @property
-    def said(self) -> str:
-        """What a user must know about it: nothing, if it was fitted as it is now."""
+    def warning(self) -> str:
+        """What a user must know about it; empty if there is nothing."""
         if self.lowest is None:
             return (
                 "The confidence of this model was calibrated by an earlier version, by which nothing is "

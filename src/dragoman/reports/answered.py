@@ -12,7 +12,6 @@ import numpy as np
 from dragoman.analysis.error_analysis import ErrorAnalysis, analyse_errors
 from dragoman.analysis.training_words import TrainingWords, read_training, training_pairs
 from dragoman.config.root import Config
-from dragoman.data.readers.tagged import words_of
 from dragoman.errors import DataError
 from dragoman.inference.model import Model
 from dragoman.metrics.length_buckets import lengths_of
@@ -23,6 +22,7 @@ from dragoman.metrics.significance import difference_interval
 from dragoman.reports.data import Example, Gain, Score
 from dragoman.tasks.load import TaskModel, settings_of
 from dragoman.tasks.remarks import BASELINES, training
+from dragoman.text.running_words import words_of
 
 Outputs = Mapping[str, Sequence[str]]  # of each baseline, by its name
 Values = Mapping[str, Mapping[str, float]]  # of each baseline and metric

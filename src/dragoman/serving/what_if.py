@@ -88,7 +88,7 @@ class Workbench:
         model, heard = self._listen(asked)
         if isinstance(heard, Result) or asked.step >= len(heard.written):
             raise no_step(asked.step)
-        network = network_of(model.translator)
+        network = heard.network
         source = tuple(token["shown"] for token in source_tokens(model, heard))
         heads = max((len(layer.heads) for layer in cross(heard)), default=1)
         head = min(asked.head, heads - 1)

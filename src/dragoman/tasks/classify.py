@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config.root import Config
-from dragoman.data.readers.tagged import words_of
 from dragoman.inference.array_network import ArrayNetwork
 from dragoman.metrics.confusion import macro_f1, macro_f1_of
 from dragoman.metrics.exact_match import exact_match
@@ -18,6 +17,7 @@ from dragoman.metrics.report import ScoreReport, check
 from dragoman.metrics.validation import Metrics
 from dragoman.tasks.examples import reads_words
 from dragoman.tasks.lines import LineBatches
+from dragoman.text.running_words import words_of
 from dragoman.text.specials import EOS
 from dragoman.text.tokenizer_pair import TokenizerPair
 

@@ -13,9 +13,10 @@ from dragoman.config.parts.transformer import TransformerPart
 from dragoman.config.root import Config, TaskName
 from dragoman.data.clean.survey import LabelSurvey
 from dragoman.data.examples import Examples, Files, Lines, RunningText
-from dragoman.data.readers.tagged import read_labelled, read_labelled_words, read_tagged, words_of
+from dragoman.data.readers.tagged import read_labelled, read_labelled_words, read_tagged
 from dragoman.data.signals.build import build_signals
 from dragoman.losses.ctc_frames import FrameCount
+from dragoman.text.running_words import words_of
 
 
 def one_label(target: str) -> list[str]:

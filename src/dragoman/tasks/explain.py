@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from dragoman.data.readers.tagged import words_of
 from dragoman.errors import UsageError
 from dragoman.inference.captions import CaptionRuntime
 from dragoman.inference.continuation import ContinuationRuntime
@@ -32,6 +31,7 @@ from dragoman.tasks.classify import LabelAnswerer
 from dragoman.tasks.lines import as_read, cut, pad_lines
 from dragoman.tasks.tag import TagAnswerer
 from dragoman.tasks.task import Answerer
+from dragoman.text.running_words import words_of
 from dragoman.text.specials import EOS, SPECIALS
 
 T = TypeVar("T")

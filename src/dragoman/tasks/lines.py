@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from dragoman.config.root import Config
 from dragoman.data.padding import IdRow, pad
-from dragoman.data.readers.tagged import words_of
 from dragoman.search.batch_invariance import invariant_batches, pad_batch, padded_length
 from dragoman.tasks.examples import reads_words
+from dragoman.text.running_words import words_of
 from dragoman.text.tokenizer import Row
 from dragoman.text.tokenizer_pair import TokenizerPair
 from dragoman.text.tokenizers.spelled import is_word, spelled_rows

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from dragoman.analysis.training_words import training_pairs
 from dragoman.config.root import TaskName
 from dragoman.data.pair import Pair
-from dragoman.data.readers.tagged import LABEL, words_of
+from dragoman.data.readers.tagged import LABEL
 from dragoman.errors import DataError
 from dragoman.metrics.calibration import calibration_error
 from dragoman.metrics.confusion import macro_f1
@@ -20,6 +20,7 @@ from dragoman.models.folder import TEXT, open_folder
 from dragoman.models.hmm import HMM, MostFrequentTag, first
 from dragoman.tasks.examples import LABELS_OF
 from dragoman.text.build import load as load_text
+from dragoman.text.running_words import words_of
 
 if TYPE_CHECKING:
     from dragoman.tasks.load import TaskModel

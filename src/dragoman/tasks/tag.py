@@ -10,16 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config.root import Config
-from dragoman.data.readers.tagged import LABEL, words_of
+from dragoman.data.readers.tagged import LABEL
 from dragoman.inference.array_network import ArrayNetwork
 from dragoman.metrics.exact_match import exact_match
 from dragoman.metrics.ratio_metric import RatioMetric
 from dragoman.metrics.report import ScoreReport, check
 from dragoman.metrics.span_f1 import PREFIXES, span_f1
-from dragoman.metrics.tags import tag_accuracy, tags_of
+from dragoman.metrics.tags import tag_accuracy
 from dragoman.metrics.validation import Metrics
 from dragoman.search.tags import best_tags, chain_of
 from dragoman.tasks.lines import LineBatches
+from dragoman.text.running_words import words_of
 from dragoman.text.tokenizer_pair import TokenizerPair
 
 
@@ -115,5 +116,5 @@ class Tag:
 
 def are_spans(references: Sequence[str]) -> bool:
     """Return whether all tags are O or a prefix and a type, such as B-LOC."""
-    tags = {tag for line in references for tag in tags_of(line)} - {"O"}
+    tags = {tag for line in references for tag in words_of(line)} - {"O"}
     return bool(tags) and all(tag.partition("-")[0] in PREFIXES and "-" in tag for tag in tags)

@@ -114,9 +114,9 @@ def test_a_calibration_from_before_is_read_and_flags_nothing(tmp_path: Path) -> 
     facts = json.loads((folder / FILE).read_text())
     del facts["lowest"]
     old = Calibration.model_validate({**facts, "doubt": 0.9999})
-    assert "earlier version" in old.said
-    assert not KNOWN.said
-    assert "no confidence" in KNOWN.model_copy(update={"slope": 0.0}).said
+    assert "earlier version" in old.warning
+    assert not KNOWN.warning
+    assert "no confidence" in KNOWN.model_copy(update={"slope": 0.0}).warning
     add_calibration(folder, old)
     assert "low_confidence" not in load(folder)("a b c", {"guard": False}).flags
 

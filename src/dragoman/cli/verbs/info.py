@@ -159,13 +159,11 @@ def trained(out: Path) -> dict[str, str]:
 
 
 def confidence(manifest: Manifest) -> dict[str, str]:
-    from dragoman.models.calibration import FILE, read_calibration
+    """Return what is to be known of the calibration, if it is not as it should be."""
+    from dragoman.inference.runtimes.exports import load_calibration
 
-    if FILE not in manifest.files:
-        return {}
-    return (
-        {"confidence": said} if (said := read_calibration(manifest.folder / FILE, manifest.read).said) else {}
-    )
+    calibration = load_calibration(manifest)
+    return {"confidence": calibration.warning} if calibration and calibration.warning else {}
 
 
 def search(config: Config) -> dict[str, str]:

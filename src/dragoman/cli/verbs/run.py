@@ -138,7 +138,7 @@ def translate(
 
 def calibration_notes(model: Model) -> list[str]:
     known = model.runtime.checker.calibration
-    return [known.said] if known and known.said else []
+    return [known.warning] if known and known.warning else []
 
 
 def suggest(command: str) -> None:

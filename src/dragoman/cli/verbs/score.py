@@ -277,8 +277,8 @@ def calibrate_model(model: str, test: TestSet) -> None:
         f"Calibrated on {learned.sentences:,} pairs: token ECE {before:.3f} before, "
         f"{after:.3f} after (of each half, fitted on the other)."
     )
-    if learned.said:
-        talk(learned.said)
+    if learned.warning:
+        talk(learned.warning)
 
 
 def next_command(model: str | None, files: Sequence[str], args: argparse.Namespace) -> str:

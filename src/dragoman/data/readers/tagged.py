@@ -17,15 +17,11 @@ from dragoman.data.readers.open_pairs import open_pairs, text_suffix
 from dragoman.data.readers.plain import read_plain
 from dragoman.errors import DataError
 from dragoman.text.languages import Languages
+from dragoman.text.running_words import words_of
 
 COLUMNS = {".tsv": (1, 2), ".conll": (1, 2), ".conllu": (2, 4)}  # of words and tags, if none are named
 LABEL = "@"
 NO_BREAK = "\N{NO-BREAK SPACE}"
-
-
-def words_of(line: str) -> list[str]:
-    """Return the words of a line, which spaces and tabs separate."""
-    return [word for word in line.replace("\t", " ").split(" ") if word]
 
 
 def read_tagged(
