@@ -267,10 +267,62 @@ def test_text_that_is_marked_as_protected_is_kept(tmp_path: Path, source: str, k
 
 def test_tags_may_come_in_the_order_of_the_other_language() -> None:
     segment = Segment("Click <g id='1'>here</g> and <g id='2'>there</g>", frozenset())
-    assert segment.source == "Click <x1>here</x1> and <x2>there</x2>"
-    swapped = segment.written("Klick <x2>dort</x2> und <x1>hier</x1>")
-    assert swapped == "Klick <g id='2'>dort</g> und <g id='1'>hier</g>"
-    assert segment.written("Klick </x1>hier<x1> und <x2>dort</x2>").count("Klick hier und dort") == 1
+    assert segment.sources == ("Click <x1>here</x1> and <x2>there</x2>",)
+    swapped = segment.written(["Klick <x2>dort</x2> und <x1>hier</x1>"])
+    assert swapped == ("Klick <g id='2'>dort</g> und <g id='1'>hier</g>", 0)
+
+
+@pytest.mark.parametrize(
+    ("output", "xml", "detached"),
+    [
+        ("Klick </x1>hier<x1> und <x2>dort</x2><x3/>", "Klick hier und <g id='2'>dort</g><x/>", 1),
+        ("Klick <x1>hier <x2>und</x1> dort</x2><x3/>", "Klick <g id='1'>hier und</g> dort<x/>", 1),
+        ("Klick hier und dort <x1></x1> <x2></x2>", "Klick hier und dort <x/>", 2),
+        ("<x1>Hier</x1> <x1>und</x1> <x2>dort</x2>", "<g id='1'>Hier</g> und <g id='2'>dort</g><x/>", 0),
+    ],
+)
+def test_a_pair_of_tags_is_never_emptied_but_left_out_and_counted(
+    output: str, xml: str, detached: int
+) -> None:
+    segment = Segment("Click <g id='1'>here</g> and <g id='2'>there</g><x/>", frozenset())
+    assert segment.written([output]) == (xml, detached)
+    empty = Segment("a<g></g>b", frozenset())
+    assert empty.written(["<x1></x1>ab"]) == ("<g></g>ab", 0)
+
+
+PRESERVED = """<xliff version="1.2"><file source-language="en"><body xml:space="preserve">
+<trans-unit id="1"><source>Line <g id="1">one
+  Line</g> two
+<x id="2"/>
+</source>{0}</trans-unit>
+<trans-unit id="2" xml:space="default"><source>
+  Wrapped
+  line &#x41;.&#xA; Another&#13;&#010;
+</source>{1}</trans-unit></body></file></xliff>"""
+
+
+def test_line_breaks_are_kept_where_xml_says_that_they_mean_something(tmp_path: Path) -> None:
+    given: list[str] = []
+
+    def translate(sources: Sequence[str]) -> list[str]:
+        given.extend(sources)
+        return shout(sources)
+
+    filled = translated(tmp_path, "a.xlf", PRESERVED.format("", ""), translate).document.decode()
+    assert given == ["Line <x1>one", "Line</x1> two", "Wrapped line A.", "Another"]
+    one = f'<target {MARK_1}>LINE <g id="1">ONE\n  LINE</g> TWO\n<x id="2"/>\n</target>'
+    two = f"<target {MARK_1}>\n  WRAPPED LINE A.&#xA; ANOTHER&#xD;&#xA;\n</target>"
+    assert filled == PRESERVED.format(one, two)
+
+
+def test_line_breaks_of_a_memory_are_kept_where_xml_says_that_they_mean_something(tmp_path: Path) -> None:
+    document = (
+        '<tmx><body><tu><tuv xml:lang="en"><seg xml:space="preserve">a\nb</seg></tuv>{0}</tu>'
+        '<tu><tuv xml:lang="en"><seg>a\nb</seg></tuv>{1}</tu></body></tmx>'
+    )
+    filled = translated(tmp_path, "a.tmx", document.format("", "")).document.decode()
+    tuv = '<tuv xml:lang="de" creationid="MT!Dragoman"><seg{}>{}</seg></tuv>'
+    assert filled == document.format(tuv.format(' xml:space="preserve"', "A\nB"), tuv.format("", "A B"))
 
 
 def test_xliff_2_says_in_the_segment_that_it_is_machine_output(tmp_path: Path) -> None:
@@ -293,12 +345,11 @@ def test_a_document_of_the_other_direction_is_refused(tmp_path: Path) -> None:
         translate_document(tmp_path / "a.xlf", shout, ("de", "en"))
 
 
-def test_tags_that_a_model_loses_go_behind_its_text_and_the_xml_stays_whole(tmp_path: Path) -> None:
+def test_of_the_tags_that_a_model_loses_those_without_text_go_behind_it(tmp_path: Path) -> None:
     filled = translated(tmp_path, "a.xlf", XLIFF_1.format("", "", ""), forgets)
     ET.fromstring(filled.document)
-    assert (
-        'words &amp; more &lt;<g id="1"></g><ph id="2">&lt;br/&gt;</ph></target>' in filled.document.decode()
-    )
+    assert 'words &amp; more &lt;<ph id="2">&lt;br/&gt;</ph></target>' in filled.document.decode()
+    assert filled.detached == (4,)
 
 
 INLINE = st.recursive(
@@ -319,20 +370,23 @@ OPAQUE = frozenset({"ph"})
 def test_any_segment_is_written_as_it_was_read(content: str) -> None:
     segment = Segment(content, OPAQUE)
     as_text = "".join(ET.fromstring(f"<s>{content}</s>").itertext())
-    written = segment.written(segment.source)
+    written, detached = segment.written(segment.sources)
+    assert not detached
     ET.fromstring(f"<s>{written}</s>")
     same = "".join(ET.fromstring(f"<s>{written}</s>").itertext())
     assert same.split() == as_text.split()
     if not segment.has_text:
         return
-    tags = re.findall(r"</?[xyz]\d+/?>", segment.source)
-    known = {kept.literal for kept in find_placeholders(segment.source, ("tags",))}
+    source = " ".join(segment.sources)
+    tags = re.findall(r"</?[xyz]\d+/?>", source)
+    known = {kept.literal for kept in find_placeholders(source, ("tags",))}
     assert all(any(tag in literal for literal in known) for tag in tags[:10])
 
 
 @given(st.lists(INLINE, max_size=4).map("".join), WORDS)
 def test_any_output_makes_whole_xml(content: str, output: str) -> None:
-    ET.fromstring(f"<s>{Segment(content, OPAQUE).written(output)}</s>")
+    segment = Segment(content, OPAQUE)
+    ET.fromstring(f"<s>{segment.written([output] * len(segment.sources)).xml}</s>")
 
 
 SPACE = st.sampled_from(["", "\n  ", "\r\n\t", "<!-- </unit> -->", " <?x y?> "])

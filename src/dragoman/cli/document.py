@@ -70,6 +70,12 @@ def run(document: Document, model: Model, search: SearchConfig, args: argparse.N
     if filled.empty:
         lines = ", ".join(map(str, filled.empty[:SHOWN]))
         talk(f"The output is empty for {len(filled.empty):,} of them (line {lines}): they are unchanged.")
+    if filled.detached:
+        lines = ", ".join(map(str, filled.detached[:SHOWN]))
+        talk(
+            f"Tags are left out of {plural(len(filled.detached), 'unit')} (line {lines}): the output did not "
+            "have them around a text."
+        )
     report_flagged(flagged, "unit")
     for message in report.lines:
         talk(message)

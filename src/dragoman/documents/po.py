@@ -11,7 +11,7 @@ from typing import NamedTuple
 from dragoman.data.readers.inline import too_long
 from dragoman.data.readers.lines import LIMIT, MOST_BETWEEN
 from dragoman.data.readers.po import no_entries, no_field, unescaped
-from dragoman.documents.slots import Edit, Found, Lines, Slot, lines_of
+from dragoman.documents.slots import Edit, Filling, Found, Lines, Slot, lines_of
 from dragoman.steering.placeholders import find_placeholders
 
 FIELD = re.compile(rb'(msgctxt|msgid|msgid_plural|msgstr|msgstr\[[0-9]{1,2}\])[ \t]+(?=")')
@@ -103,16 +103,16 @@ def slot_of(fields: dict[str, Field], first: Field, forms: Sequence[Field], newl
     sources = tuple(source for lines in laid_out for source in lines.sources)
     which = sources_of_forms(texts, len(forms))
 
-    def edits(outputs: Sequence[str]) -> list[Edit]:
+    def filled(outputs: Sequence[str]) -> Filling:
         remaining = iter(outputs)
         translated = [lines.filled(remaining) for lines in laid_out]
-        filled = [
+        edits = [
             Edit(form.start, form.end, written(form.name, translated[source], newline))
             for form, source in zip(forms, which, strict=True)
         ]
-        return [*mark(first, newline), *filled]
+        return Filling([*mark(first, newline), *edits])
 
-    return Slot(first.number, sources, edits)
+    return Slot(first.number, sources, filled)
 
 
 def sources_of_forms(texts: Sequence[str], forms: int) -> list[int]:

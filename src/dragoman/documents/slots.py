@@ -11,6 +11,7 @@ from dragoman.data.readers.lines import LIMIT, overlong
 
 Translate = Callable[[Sequence[str]], Sequence[str]]
 # All except the tab. Line breaks would end a cue, gettext rejects EOT, and a byte model may output any.
+LINE_BREAKS = re.compile("([\n\x1d])")  # \x1d stands for a reference to a line break
 CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029]+")
 
 
@@ -22,12 +23,17 @@ class Edit(NamedTuple):
     new: bytes
 
 
+class Filling(NamedTuple):
+    edits: list[Edit]
+    detached: int = 0  # pairs of tags that are left out
+
+
 class Slot(NamedTuple):
-    """An untranslated unit: its source texts, and a function from their translations to edits."""
+    """An untranslated unit: its source texts, and a function of their translations."""
 
     line: int
     sources: tuple[str, ...]
-    edits: Callable[[Sequence[str]], list[Edit]]
+    filled: Callable[[Sequence[str]], Filling]
 
 
 class Filled(NamedTuple):
@@ -35,6 +41,7 @@ class Filled(NamedTuple):
     units: int  # translated now
     before: int  # already translated
     empty: tuple[int, ...]  # lines of units with empty output
+    detached: tuple[int, ...]  # lines of units without some of their tags
 
 
 class Found(NamedTuple):
@@ -48,13 +55,17 @@ def fill(document: bytes, found: Found, translate: Translate) -> Filled:
     outputs = iter(translate(sources) if sources else ())
     edits: list[Edit] = []
     empty: list[int] = []
+    detached: list[int] = []
     for slot in found.slots:
         texts = [CONTROLS.sub(" ", next(outputs)) for _ in slot.sources]
         if all(text.strip() for text in texts):
-            edits += slot.edits(texts)
+            filling = slot.filled(texts)
+            edits += filling.edits
+            detached += [slot.line] if filling.detached else []
         else:
             empty.append(slot.line)
-    return Filled(spliced(document, edits), len(found.slots) - len(empty), found.before, tuple(empty))
+    units = len(found.slots) - len(empty)
+    return Filled(spliced(document, edits), units, found.before, tuple(empty), tuple(detached))
 
 
 def spliced(document: bytes, edits: Sequence[Edit]) -> bytes:
@@ -80,15 +91,17 @@ def lines_of(document: bytes, file: Path) -> Iterator[tuple[int, int, bytes]]:
 
 
 class Lines:
-    """A text of several lines. Each line is translated separately, and whitespace is preserved."""
+    """A text of several lines. Each line with text is translated separately, and whitespace is preserved."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, has_text: Callable[[str], object] = str.strip) -> None:
         self._pieces: list[str] = []
-        for n, line in enumerate(text.split("\n")):
-            inner = line.strip()
-            before, _, after = line.partition(inner) if inner else (line, "", "")
-            self._pieces += [("\n" if n else "") + before, inner, after]
-        self._indices = [n for n, piece in enumerate(self._pieces) if piece.strip()]
+        self._indices: list[int] = []
+        for piece in LINE_BREAKS.split(text):
+            inner = piece.strip()
+            before, _, after = piece.partition(inner) if inner else (piece, "", "")
+            if has_text(inner):
+                self._indices.append(len(self._pieces) + 1)
+            self._pieces += [before, inner, after]
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dragoman.data.readers.inline import too_long
 from dragoman.data.readers.lines import LIMIT, MOST_BETWEEN
-from dragoman.documents.slots import Edit, Found, Slot, lines_of
+from dragoman.documents.slots import Edit, Filling, Found, Slot, lines_of
 from dragoman.errors import DataError
 
 DASH = re.compile(r"[-–—]++(?:\s++|(?=[^\s\d]))")  # of a speaker: "-5" is a number, "- 5" is said by somebody
@@ -66,15 +66,15 @@ def slot_of(lines: Sequence[tuple[int, bytes]], number: int) -> Slot:
     ends = [raw[len(raw.rstrip()) :] for _, raw in lines]
     last = lines[-1]
 
-    def edits(outputs: Sequence[str]) -> list[Edit]:
+    def filled(outputs: Sequence[str]) -> Filling:
         rows = list(map(add, dashes, outputs)) if is_dialogue else balanced(outputs[0], len(texts))
         new = b"\n".join(row.encode() + end for row, end in zip(rows, ends, strict=False))
         if len(rows) < len(ends):  # the last line keeps the line end of the cue
             new = new.removesuffix(ends[len(rows) - 1]) + ends[-1]
-        return [Edit(lines[0][0], last[0] + len(last[1]), new)]
+        return Filling([Edit(lines[0][0], last[0] + len(last[1]), new)])
 
     sources = map(str.removeprefix, texts, dashes) if is_dialogue else [" ".join(texts)]
-    return Slot(number, tuple(sources), edits)
+    return Slot(number, tuple(sources), filled)
 
 
 def balanced(text: str, most: int) -> list[str]:

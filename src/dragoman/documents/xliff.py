@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from dragoman.data.readers.markup import End, Start, parse
 from dragoman.data.readers.xliff import ASIDE, CODES, UNFINISHED, UNITS, languages_of, turned
-from dragoman.documents.slots import Edit, Found, Slot
-from dragoman.documents.xml import Segment, content_of, end_of_tag, indent
+from dragoman.documents.slots import Edit, Filling, Found, Slot
+from dragoman.documents.xml import PRESERVE, Segment, content_of, end_of_tag, indent, is_preserved
 from dragoman.errors import DataError
 from dragoman.text.languages import Languages
 
@@ -33,6 +33,8 @@ class Unit:
 
     def __init__(self, start: Start) -> None:
         self.start, self.state = start, start.attributes.get("state", "")
+        self.is_preserved = False  # the line breaks of the source
+        self.space = ""  # the attribute that says so, if no outer element has it
         self.elements: dict[str, Element] = {}
         self.open: dict[str, int] = {}
 
@@ -46,12 +48,13 @@ class Unit:
 
 def find(document: bytes, file: Path, languages: Languages | None = None) -> Found:
     slots, before, unit, aside = list[Slot](), 0, None, 0
-    translate = [True]  # for each open element
+    translate, preserve = [True], [False]  # for each open element
     for event in parse(BytesIO(document), file):
         match event:
             case Start(name, attributes):
                 wish = {"no": False, "yes": True}
                 translate.append(wish.get(attributes.get("translate", ""), translate[-1]))
+                preserve.append(is_preserved(attributes, preserve[-1]))
                 if aside or name in ASIDE:
                     aside += 1
                 elif name in ("xliff", "file") and (theirs := languages_of(name, attributes)):
@@ -61,10 +64,14 @@ def find(document: bytes, file: Path, languages: Languages | None = None) -> Fou
                     unit = Unit(event)
                 elif unit and name in ("source", "seg-source", "target"):
                     unit.open[name] = event.byte
+                    if name == "source":
+                        unit.is_preserved = preserve[-1]
+                        unit.space = PRESERVE if preserve[-1] and not preserve[-2] else ""
                     if name == "target":
                         unit.state = attributes.get("state", unit.state)
             case End(name, byte):
                 is_wanted = translate.pop()
+                preserve.pop()
                 if aside:
                     aside -= 1
                 elif unit and name in unit.open:
@@ -84,21 +91,23 @@ def slot_of(document: bytes, unit: Unit, name: str, file: Path) -> Slot | None:
     has_target = bool(target and document[target.inner].strip())
     if has_target and unit.state not in UNFINISHED:
         return None
-    segment = Segment(content_of(document, source.inner, file, unit.start.line), CODES)
+    content = content_of(document, source.inner, file, unit.start.line)
+    segment = Segment(content, CODES, is_preserved=unit.is_preserved)
     if not segment.has_text:
         return None
     is_2 = name == "segment"
     after = unit.elements.get("seg-source", source).end
 
-    def edits(outputs: Sequence[str]) -> list[Edit]:
-        mark = "" if is_2 else MARK_1
-        new = f"<target{mark}>{segment.written(outputs[0])}</target>".encode()
+    def filled(outputs: Sequence[str]) -> Filling:
+        mark, written = "" if is_2 else MARK_1, segment.written(outputs)
+        new = f"<target{mark}{unit.space}>{written.xml}</target>".encode()
         marked = [remarked(document, unit.start.byte)] if is_2 else []
+        place = Edit(after, after, indent(document, source.start) + new)
         if target:
-            return [*marked, Edit(target.start, target.end, new)]
-        return [*marked, Edit(after, after, indent(document, source.start) + new)]
+            place = Edit(target.start, target.end, new)
+        return Filling([*marked, place], written.detached)
 
-    return Slot(unit.start.line, (segment.source,), edits)
+    return Slot(unit.start.line, segment.sources, filled)
 
 
 def remarked(document: bytes, start: int) -> Edit:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from string import ascii_lowercase
 from typing import NamedTuple
 
 from dragoman.data.readers.inline import too_long
 from dragoman.data.readers.lines import LIMIT
-from dragoman.steering.placeholders import is_nested
+from dragoman.documents.slots import Lines
 
 # For XML that was already parsed, so that each token is well-formed.
 TAG = r"""<[^<>"']*+(?:"[^"]*+"[^<>"']*+|'[^']*+'[^<>"']*+)*+>"""
@@ -21,6 +21,13 @@ TOKEN = re.compile(
 NAME = re.compile(r"</?(?:[\w.-]+:)?([\w.-]+)")
 PROTECTED = re.compile(r"""\s(?:mtype\s*=\s*["']protected|translate\s*=\s*["']no)["']""")
 CDATA = "<![CDATA["
+PRESERVE = ' xml:space="preserve"'
+# Breaks that mean something only as white space, and breaks that are written as references: XML cannot
+# contain these characters, and Python strips them.
+SOFT_BREAK, LINE_BREAK, RETURN = "\x1f", "\x1d", "\x1e"
+WRITTEN = {SOFT_BREAK: "\n", LINE_BREAK: "&#xA;", RETURN: "&#xD;"}
+REFERENCE = re.compile("&#(?:0*+1[03]|[xX]0*+[aAdD]);")
+MARK_OF = {"0": LINE_BREAK, "a": LINE_BREAK, "3": RETURN, "d": RETURN}
 MOST_CODES = 1000  # inline elements of a segment
 
 
@@ -29,6 +36,11 @@ def end_of_tag(document: bytes, start: int) -> int:
     found = re.compile(TAG.encode()).match(document, start)
     assert found
     return found.end()
+
+
+def is_preserved(attributes: dict[str, str], outer: bool) -> bool:
+    """Return whether line breaks in an element have a meaning, as xml:space says of it or of an outer one."""
+    return {"preserve": True, "default": False}.get(attributes.get("xml:space", ""), outer)
 
 
 def indent(document: bytes, offset: int) -> bytes:
@@ -56,38 +68,88 @@ def content_of(document: bytes, inner: slice, file: Path, line: int) -> str:
     return document[inner].decode()
 
 
+class Written(NamedTuple):
+    xml: str
+    detached: int  # pairs of tags that are left out
+
+
 class Segment:
     """The content of a <source> or <seg> as model input, with a placeholder tag such as <x1> for each inline
-    element. `opaque` are the names of elements whose content is not text."""
+    element. `opaque` are the names of elements whose content is not text.
 
-    def __init__(self, content: str, opaque: frozenset[str]) -> None:
-        parts = list(parts_of(content, opaque))
+    Lines are translated one by one, where breaks have a meaning: if `is_preserved` (xml:space), or if they are
+    written as references.
+    """
+
+    def __init__(self, content: str, opaque: frozenset[str], *, is_preserved: bool = False) -> None:
+        parts = list(parts_of(content, opaque, is_preserved=is_preserved))
         text = "".join(part for part in parts if isinstance(part, str))
         self.has_text = bool(text.strip())
         letter = next(c for c in "xyz" + ascii_lowercase if not re.search(rf"</?{c}[0-9]", text))
-        codes = [part for part in parts if isinstance(part, Code)]
-        self._tags = [code.short(letter) for code in codes]
-        self._codes = [code.xml for code in codes]
+        self._codes = {part.short(letter): part.xml for part in parts if isinstance(part, Code)}
+        self._tags = re.compile("(" + "|".join(map(re.escape, self._codes)) + ")") if self._codes else None
         whole = "".join(part if isinstance(part, str) else part.short(letter) for part in parts)
         inner = whole.strip()
-        self._before, _, self._after = whole.partition(inner) if inner else (whole, "", "")
-        self.source = " ".join(filter(None, map(str.strip, inner.split("\n"))))
+        before, _, after = whole.partition(inner) if inner else (whole, "", "")
+        flowing = " ".join(filter(None, (row.strip(" \t\r") for row in inner.split(SOFT_BREAK))))
+        self._lines = Lines(f"{before}{flowing}{after}", self._has_words)
+        pieces = self._pieces(whole)
+        self._pairs = {tag: has_words(pieces, pair) for tag, pair in nested(pieces).items()}
 
-    def written(self, output: str) -> str:
-        """Return the XML of a translation. If it lacks tags of the source, or they are not nested, they are
-        appended to its text, so that the XML stays well-formed. Their order may be another one."""
-        if not self._tags:
-            return f"{self._before}{escaped(output)}{self._after}"
-        pieces = re.split("(" + "|".join(map(re.escape, self._tags)) + ")", output)
-        if sorted(pieces[1::2]) != sorted(self._tags) or not is_nested(pieces[1::2]):
-            texts = " ".join(filter(None, map(str.strip, pieces[::2])))
-            pieces = [texts, *(piece for tag in self._tags for piece in (tag, ""))]
-        codes = dict(zip(self._tags, self._codes, strict=True))
-        inner = "".join(codes[piece] if n % 2 else escaped(piece) for n, piece in enumerate(pieces))
-        return f"{self._before}{inner}{self._after}"
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return self._lines.sources
+
+    def written(self, outputs: Sequence[str]) -> Written:
+        """Return the XML of a translation. Pairs of tags that it lost, did not nest or emptied are left out;
+        other tags that it lost are appended. The order of tags may be another one."""
+        pieces = self._pieces(self._lines.filled(iter(outputs)))
+        found = nested(pieces).items()
+        pairs = {tag: pair for tag, pair in found if has_words(pieces, pair) or not self._pairs[tag]}
+        kept = {n for pair in pairs.values() for n in pair}
+        alone = {tag: n for n, tag in reversed(list(enumerate(pieces))) if n % 2 and tag.endswith("/>")}
+        kept.update(alone.values())
+        for n in range(1, len(pieces), 2):
+            if n not in kept and pieces[n - 1].endswith(" ") and pieces[n + 1].startswith(" "):
+                pieces[n + 1] = pieces[n + 1][1:]
+        texts = [
+            (self._codes[piece] if n in kept else "") if n % 2 else escaped(piece)
+            for n, piece in enumerate(pieces)
+        ]
+        missing = [xml for tag, xml in self._codes.items() if tag.endswith("/>") and tag not in alone]
+        last = texts[-1].rstrip()
+        texts[-1:] = [last, *missing, texts[-1][len(last) :]]
+        return Written("".join(texts), len(self._pairs) - len(pairs))
+
+    def _has_words(self, line: str) -> bool:
+        return any(map(str.strip, self._pieces(line)[::2]))
+
+    def _pieces(self, text: str) -> list[str]:
+        """Return the text between tags, at even indices, and the tags."""
+        return self._tags.split(text) if self._tags else [text]
 
 
-def parts_of(content: str, opaque: frozenset[str]) -> Iterator[str | Code]:
+def nested(pieces: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Return the indices of the tags of each pair that is closed within the pair that encloses it."""
+    found: dict[str, tuple[int, int]] = {}
+    open_: list[int] = []
+    for n in range(1, len(pieces), 2):
+        tag = pieces[n]
+        if not tag.startswith("</"):
+            open_ += [] if tag.endswith("/>") else [n]
+            continue
+        begin = next((i for i in reversed(open_) if pieces[i][1:] == tag[2:]), None)
+        if begin is not None:
+            del open_[open_.index(begin) :]
+            found.setdefault(pieces[begin], (begin, n))
+    return found
+
+
+def has_words(pieces: Sequence[str], pair: tuple[int, int]) -> bool:
+    return any(map(str.strip, pieces[pair[0] + 1 : pair[1] : 2]))
+
+
+def parts_of(content: str, opaque: frozenset[str], *, is_preserved: bool) -> Iterator[str | Code]:
     inside, depth, open_, number = list[str](), 0, list[int](), 0  # `inside`: tokens of an opaque element
     for token in TOKEN.findall(content):
         opened = change(token)
@@ -99,9 +161,11 @@ def parts_of(content: str, opaque: frozenset[str]) -> Iterator[str | Code]:
                 yield Code("".join(inside), "", number, "/")
                 inside = []
         elif token.startswith(CDATA):
-            yield token[len(CDATA) : -3]
+            text = token[len(CDATA) : -3]
+            yield text if is_preserved else text.replace("\n", SOFT_BREAK)
         elif not token.startswith("<"):
-            yield html.unescape(token)
+            text = token if is_preserved else token.replace("\n", SOFT_BREAK)
+            yield html.unescape(REFERENCE.sub(lambda found: MARK_OF[found[0][-2].lower()], text))
         elif opened == -1:
             yield Code(token, "/", open_.pop(), "")
         else:
@@ -130,5 +194,6 @@ def change(token: str) -> int:
 
 def escaped(text: str) -> str:
     """Escape text for XML, without the control characters that XML cannot represent."""
-    text = re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]", "", text)
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1c\ud800-\udfff\ufffe\uffff]", "", text)
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub("[\x1d-\x1f]", lambda found: WRITTEN[found[0]], text)
