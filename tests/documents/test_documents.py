@@ -6,10 +6,12 @@ import gzip
 import re
 import shutil
 import subprocess
+import tracemalloc
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 import pytest
@@ -17,8 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.data.readers.open_pairs import open_pairs
-from dragoman.documents.build import KINDS, translate_document
-from dragoman.documents.slots import Filled
+from dragoman.documents.build import KINDS, read_document
+from dragoman.documents.slots import Output
 from dragoman.documents.srt import balanced
 from dragoman.documents.xml import Segment
 from dragoman.errors import DataError, UsageError
@@ -39,7 +41,9 @@ TEXTS = WORDS.filter(str.strip)
 
 def shout(sources: Sequence[str]) -> list[str]:
     """A model that keeps what is to be kept."""
-    return [re.sub(r"(<[^<>]*>|%\w|\{\w+\})|(\w)", lambda m: m[1] or m[2].upper(), s) for s in sources]
+    return [
+        re.sub(r"(<[^<>]*>|%(?:\(\w+\))?\w|\{\w+\})|(\w)", lambda m: m[1] or m[2].upper(), s) for s in sources
+    ]
 
 
 def forgets(sources: Sequence[str]) -> list[str]:
@@ -51,10 +55,34 @@ def silent(sources: Sequence[str]) -> list[str]:
     return [" " for _ in sources]
 
 
-def translated(folder: Path, name: str, document: str | bytes, translate=shout) -> Filled:  # type: ignore[no-untyped-def]
-    file = folder / name
+class Translated(NamedTuple):
+    document: bytes
+    units: int
+    before: int
+    others: int
+    empty: list[int]
+    broken: list[int]
+    detached: list[int]
+    flagged: dict[int, tuple[str, ...]]
+
+
+Model = Callable[[Sequence[str]], Sequence[str]]
+
+
+def translated(
+    folder: Path,
+    name: str,
+    document: str | bytes,
+    translate: Model = shout,
+    languages: tuple[str, str] | None = EN_DE,
+    flags: tuple[str, ...] = (),
+) -> Translated:
+    file, out = folder / name, BytesIO()
     file.write_bytes(document.encode() if isinstance(document, str) else document)
-    return translate_document(file, translate, EN_DE)
+    counts = read_document(file, languages).fill(
+        out, lambda sources: [Output(text, flags) for text in translate(sources)]
+    )
+    return Translated(out.getvalue(), *counts)
 
 
 # ---- PO
@@ -91,7 +119,7 @@ TWO = 'msgid ""\n"Two lines\\n"\n"and \\"more\\"\\n"\nmsgstr ""\n'
 
 def test_po(tmp_path: Path) -> None:
     filled = translated(tmp_path, "a.po", PO)
-    assert (filled.units, filled.before, filled.empty) == (2, 1, ())
+    assert (filled.units, filled.before, filled.empty) == (2, 1, [])
     mark = "# Machine translation by Dragoman\n#, fuzzy\n"
     expected = (
         PO.replace("# a person", "# Machine translation by Dragoman\n# a person")
@@ -162,6 +190,77 @@ def test_plural_forms_of_languages_with_one_and_with_three(
     entry = f'msgid "{singular}"\nmsgid_plural "%d files"\n{empty}'
     written = translated(tmp_path, "a.po", entry).document.decode()
     assert re.findall(r'msgstr\[\d\] "(.*)"', written) == expected
+
+
+def test_the_empty_forms_of_a_half_translated_plural_are_filled_in(tmp_path: Path) -> None:
+    entry = 'msgid "One file"\nmsgid_plural "%d files"\nmsgstr[0] "Eine Datei"\nmsgstr[1] "{}"\n'
+    filled = translated(tmp_path, "a.po", entry.format(""))
+    mark = "# Machine translation by Dragoman\n#, fuzzy\n"
+    assert filled.document.decode() == mark + entry.format("%d FILES")
+    assert (filled.units, filled.before) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("flag", "source", "output"),
+    [
+        ("python-format", "Delete %(count)d", "Löschen %(model)s"),
+        ("python-format", "Delete %(count)d", "%(count)d %(count)s löschen"),
+        ("python-format", "Run %s", "Lauf %r %s"),
+        ("c-format", "%d of %s", "%s von %d"),
+        ("c-format", "Save %s", "50 % der %s"),
+        ("c-format", "Done", "100%"),
+        ("python-brace-format", "Hi {name}", "Hallo {Name}"),
+        ("python-brace-format", "{0} and {1}", "{0}"),
+        ("qt-format", "Page %1 of %2", "Seite %1"),
+    ],
+)
+def test_an_output_that_breaks_the_format_string_is_not_written_but_counted(
+    tmp_path: Path, flag: str, source: str, output: str
+) -> None:
+    document = f'#, {flag}\nmsgid "{source}"\nmsgstr ""\n'
+    filled = translated(tmp_path, "a.po", document, lambda _: [output])
+    assert (filled.document.decode(), filled.units, filled.broken) == (document, 0, [2])
+    if shutil.which("msgfmt"):
+        header = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
+        (tmp_path / "b.po").write_text(header + document.replace('""', f'"{output}"'), encoding="utf-8")
+        check = ["msgfmt", "--check-format", "-o", "/dev/null", tmp_path / "b.po"]
+        assert subprocess.run(check, capture_output=True).returncode == 1
+    without = document.replace(f"#, {flag}\n", "")
+    assert translated(tmp_path, "a.po", without, lambda _: [output]).units == 1
+
+
+@pytest.mark.parametrize(
+    ("flag", "source", "output"),
+    [
+        ("c-format", "%d of %s", "%2$s: %1$d"),
+        ("c-format", "%d of %s, 100%%", "%d von %s"),
+        ("no-c-format", "100% done", "fertig zu 100 % da"),
+        ("python-format", "%(a)s and %(b)s", "%(b)s und %(a)s"),
+        ("python-brace-format", "{a} {{b}}", "{a}"),
+    ],
+)
+def test_an_output_with_the_same_arguments_is_written(
+    tmp_path: Path, flag: str, source: str, output: str
+) -> None:
+    document = f'#, {flag}\nmsgid "{source}"\nmsgstr ""\n'
+    assert translated(tmp_path, "a.po", document, lambda _: [output]).units == 1
+
+
+def test_the_mark_says_why_an_output_needs_review(tmp_path: Path) -> None:
+    flags = ("low_confidence", "placeholder_mismatch")
+    filled = translated(tmp_path, "a.po", 'msgid "a"\nmsgstr ""\n', flags=flags)
+    assert b"# Machine translation by Dragoman: low_confidence placeholder_mismatch\n" in filled.document
+    assert filled.flagged == {1: flags}
+    source = "<source>a</source>"
+    in_1 = translated(tmp_path, "a.xlf", XLIFF_1.format("", "", ""), flags=flags).document.decode()
+    assert '\n    <note from="Dragoman">low_confidence placeholder_mismatch</note>\n' in in_1
+    in_2 = translated(
+        tmp_path, "a.xliff", f'<xliff><unit id="1"><segment>{source}</segment></unit></xliff>', flags=flags
+    )
+    assert b'subState="dragoman:mt,low_confidence,placeholder_mismatch"' in in_2.document
+    unit = '<tmx><body><tu><tuv xml:lang="en"><seg>a</seg></tuv></tu></body></tmx>'
+    in_tmx = translated(tmp_path, "a.tmx", unit, flags=flags).document.decode()
+    assert '<prop type="x-flags">low_confidence placeholder_mismatch</prop><seg>A</seg>' in in_tmx
 
 
 def test_a_compressed_document_is_read(tmp_path: Path) -> None:
@@ -240,7 +339,7 @@ MARK_1 = 'state="needs-review-translation" state-qualifier="mt-suggestion"'
 
 def test_xliff_1(tmp_path: Path) -> None:
     filled = translated(tmp_path, "a.xlf", XLIFF_1.format("", "<target/>", '<target state="new">d</target>'))
-    assert (filled.units, filled.before) == (3, 3)
+    assert (filled.units, filled.before, filled.others) == (3, 1, 2)
     clicked = 'CLICK <g id="1">HÉRE</g> &amp; <ph id="2">&lt;br/&gt;</ph> GO'
     assert filled.document.decode() == XLIFF_1.format(
         f"\n    <target {MARK_1}>{clicked}</target>",
@@ -277,7 +376,7 @@ def test_tags_may_come_in_the_order_of_the_other_language() -> None:
     [
         ("Klick </x1>hier<x1> und <x2>dort</x2><x3/>", "Klick hier und <g id='2'>dort</g><x/>", 1),
         ("Klick <x1>hier <x2>und</x1> dort</x2><x3/>", "Klick <g id='1'>hier und</g> dort<x/>", 1),
-        ("Klick hier und dort <x1></x1> <x2></x2>", "Klick hier und dort <x/>", 2),
+        ("Klick <x1></x1> <x2></x2> hier und dort", "Klick hier und dort<x/>", 2),
         ("<x1>Hier</x1> <x1>und</x1> <x2>dort</x2>", "<g id='1'>Hier</g> und <g id='2'>dort</g><x/>", 0),
     ],
 )
@@ -339,17 +438,49 @@ def test_xliff_2_says_in_the_segment_that_it_is_machine_output(tmp_path: Path) -
     assert filled.document.decode() == expected
 
 
+@pytest.mark.parametrize(
+    ("target", "filled_in"),
+    [
+        (
+            '<target xml:lang="de" state="new" phase-name="p" equiv-trans="no"/>',
+            f'<target {MARK_1} xml:lang="de" phase-name="p" equiv-trans="no">C</target>',
+        ),
+        (
+            "<target state-qualifier='x' state = 'new' a=\"/>\">c</target>",
+            f'<target {MARK_1} a="/>">C</target>',
+        ),
+    ],
+)
+def test_a_target_that_is_replaced_keeps_its_other_attributes(
+    tmp_path: Path, target: str, filled_in: str
+) -> None:
+    document = '<xliff version="1.2"><trans-unit id="1"><source>c</source>{}</trans-unit></xliff>'
+    filled = translated(tmp_path, "a.xlf", document.format(target)).document.decode()
+    assert filled == document.format(filled_in)
+    document = '<xliff version="2.0"><unit id="1"><segment{}><source>c</source>{}</segment></unit></xliff>'
+    target = '<target order="1" xml:space="preserve"{}>'
+    filled = translated(tmp_path, "a.xliff", document.format("", target.format("/"))).document.decode()
+    mark = ' state="translated" subState="dragoman:mt"'
+    assert filled == document.format(mark, target.format("") + "C</target>")
+
+
+def test_what_is_filled_in_is_in_the_namespace_of_the_source(tmp_path: Path) -> None:
+    source = "<x:trans-unit id='1'><x:source>a</x:source>{}</x:trans-unit>"
+    document = f"<x:xliff xmlns:x='urn:oasis:names:tc:xliff:document:1.2'>{source}</x:xliff>"
+    filled = translated(tmp_path, "a.xlf", document.format("")).document.decode()
+    assert filled == document.format(f"<x:target {MARK_1}>A</x:target>")
+
+
 def test_a_document_of_the_other_direction_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.xlf").write_text(XLIFF_1.format("", "", ""), encoding="utf-8")
     with pytest.raises(DataError, match="from en to de"):
-        translate_document(tmp_path / "a.xlf", shout, ("de", "en"))
+        translated(tmp_path, "a.xlf", XLIFF_1.format("", "", ""), languages=("de", "en"))
 
 
 def test_of_the_tags_that_a_model_loses_those_without_text_go_behind_it(tmp_path: Path) -> None:
     filled = translated(tmp_path, "a.xlf", XLIFF_1.format("", "", ""), forgets)
     ET.fromstring(filled.document)
     assert 'words &amp; more &lt;<ph id="2">&lt;br/&gt;</ph></target>' in filled.document.decode()
-    assert filled.detached == (4,)
+    assert filled.detached == [3]
 
 
 INLINE = st.recursive(
@@ -434,7 +565,7 @@ def test_tmx(tmp_path: Path) -> None:
  <tu><tuv lang="fr"><seg>q</seg></tuv></tu>
 </body></tmx>"""
     filled = translated(tmp_path, "a.tmx", document.format(""))
-    assert (filled.units, filled.before) == (1, 2)
+    assert (filled.units, filled.before, filled.others) == (1, 1, 1)
     new = 'A <bpt i="1">&lt;b&gt;</bpt>C<ept i="1">&lt;/b&gt;</ept>'
     expected = document.format(f'\n  <tuv xml:lang="de" creationid="MT!Dragoman"><seg>{new}</seg></tuv>')
     assert filled.document.decode() == expected
@@ -443,10 +574,29 @@ def test_tmx(tmp_path: Path) -> None:
     assert [(pair.src, pair.tgt) for pair in pairs] == [("a c", "A C"), ("q", "q")]
 
 
+@pytest.mark.parametrize("seg", ["<seg></seg>", "<seg/>", "<seg> </seg>"])
+def test_a_memory_with_an_empty_segment_in_the_target_language_is_filled_in(tmp_path: Path, seg: str) -> None:
+    document = (
+        '<tmx><body><tu><tuv xml:lang="en"><seg>a</seg></tuv><tuv xml:lang="de" {}usagecount="1">'
+        "<note>n</note>{}</tuv></tu></body></tmx>"
+    )
+    filled = translated(tmp_path, "a.tmx", document.format('creationid="me" ', seg))
+    assert (filled.units, filled.before) == (1, 0)
+    tuv = '<tuv creationid="MT!Dragoman" xml:lang="de"'
+    expected = document.format("", "<seg>A</seg>").replace('<tuv xml:lang="de"', tuv)
+    assert filled.document.decode() == expected
+
+
+def test_units_without_the_source_language_are_counted_apart(tmp_path: Path) -> None:
+    unit = '<tu><tuv xml:lang="{}"><seg>{}</seg></tuv></tu>'
+    units = unit.format("en", "a") + unit.format("fr", "b") + unit.format("en", " ")
+    filled = translated(tmp_path, "a.tmx", f"<tmx><body>{units}</body></tmx>")
+    assert (filled.units, filled.before, filled.others) == (1, 0, 2)
+
+
 def test_a_tmx_needs_to_know_the_languages(tmp_path: Path) -> None:
-    (tmp_path / "a.tmx").write_text("<tmx/>", encoding="utf-8")
     with pytest.raises(UsageError, match="several languages, and no source and target are given") as caught:
-        translate_document(tmp_path / "a.tmx", shout)
+        translated(tmp_path, "a.tmx", "<tmx/>", languages=None)
     assert "--languages en de" in caught.value.hint
 
 
@@ -609,3 +759,31 @@ def test_a_segment_inside_a_segment_is_markup(tmp_path: Path) -> None:
     document = '<tmx><body><tu><tuv xml:lang="en"><seg>a<seg>b</seg>c</seg></tuv></tu></body></tmx>'
     filled = translated(tmp_path, "a.tmx", document)
     assert b"<seg>A<seg>B</seg>C</seg>" in filled.document
+
+
+UNITS_OF = {
+    "a.po": ('msgid ""\nmsgstr ""\n', '\nmsgid "A text, number {}"\nmsgstr ""\n', ""),
+    "a.xlf": ("<xliff>", "<trans-unit id='{}'><source>A text</source></trans-unit>\n", "</xliff>"),
+    "a.tmx": ("<tmx>", '<tu tuid="{}"><tuv xml:lang="en"><seg>A text</seg></tuv></tu>\n', "</tmx>"),
+    "a.srt": ("", "{0}\n00:00:01,000 --> 00:00:02,000\nA text, number {0}\n\n", ""),
+}
+
+
+@pytest.mark.parametrize("name", UNITS_OF)
+def test_memory_does_not_grow_with_the_units(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr("dragoman.documents.slots.BATCH", 50)
+    monkeypatch.setattr("dragoman.documents.build.LARGEST", 500_000)
+    head, unit, end = UNITS_OF[name]
+    (tmp_path / name).write_text(head + "".join(map(unit.format, range(5000))) + end, encoding="utf-8")
+    tracemalloc.start()
+    try:
+        document = read_document(tmp_path / name, EN_DE)
+        with (tmp_path / "out").open("wb") as out:
+            filled = document.fill(out, lambda sources: list(map(Output, sources)))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert filled.units == 5000
+    assert peak < len(document.content) + 3_000_000  # of one batch, and of one chunk of XML

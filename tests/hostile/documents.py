@@ -17,7 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from dragoman.data.readers.markup import LONGEST_TEXT
+from dragoman.documents.markup import LONGEST_TEXT
 from hostile.corpus import bomb
 
 Verdict = Literal["read", "refuse"]

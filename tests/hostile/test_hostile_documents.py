@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from io import BytesIO
 from itertools import chain
 from pathlib import Path
 
@@ -13,7 +14,8 @@ import pytest
 from dragoman.cli.main import main
 from dragoman.data.clean.check import MOST_FAULTS, check
 from dragoman.data.readers.arrow import dataset_files
-from dragoman.documents.build import translate_document
+from dragoman.documents.build import read_document
+from dragoman.documents.slots import Output
 from dragoman.errors import DragomanError
 from hostile.columns import column_cases
 from hostile.documents import SECRET, Case, document_cases
@@ -22,8 +24,8 @@ SIZE = 3_000_000  # above every limit
 CPU_SECONDS = 5
 
 
-def shortened(sources: Sequence[str]) -> list[str]:
-    return [source[:3].upper() or "x" for source in sources]
+def shortened(sources: Sequence[str]) -> list[Output]:
+    return [Output(source[:3].upper() or "x") for source in sources]
 
 
 def checked(file: Path) -> tuple[str, str]:
@@ -36,7 +38,9 @@ def checked(file: Path) -> tuple[str, str]:
 
 
 def filled(file: Path) -> tuple[str, str]:
-    return "read", translate_document(file, shortened, ("en", "de")).document.decode()
+    out = BytesIO()
+    read_document(file, ("en", "de")).fill(out, shortened)
+    return "read", out.getvalue().decode()
 
 
 def wrong(case: Case, verb: str) -> str | None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from dragoman.cli.counting import ProgressCount, decoded, total_of
+from dragoman.cli.counting import ProgressCount, Total, decoded
 from dragoman.cli.flagged import SHOWN, report_flagged
 from dragoman.cli.format import plural
 from dragoman.cli.options import steering
 from dragoman.cli.terminal import LiveLine, talk
+from dragoman.documents.slots import Output
 from dragoman.errors import UsageError
 
 if TYPE_CHECKING:
@@ -50,33 +52,31 @@ def read(inputs: Sequence[str | Path], args: argparse.Namespace) -> Document | N
 def run(document: Document, model: Model, search: SearchConfig, args: argparse.Namespace, out: TextIO) -> int:
     """Write the document with its missing translations filled in."""
     requested, report, live = steering.steering_options(args), steering.SteeringReport(), LiveLine()
-    flagged: dict[int, tuple[str, ...]] = {}
+    requested["keep"] = steering.kept(args)  # placeholders are preserved with or without --keep
+    count = ProgressCount(live, Total(document.texts, document.characters), "unit")
+    numbers = itertools.count(1)
 
-    def translate(sources: Sequence[str]) -> list[str]:
-        """Translate; placeholders are preserved with or without --keep."""
-        count = ProgressCount(live, total_of(sources), "unit")
-        results = decoded(model, sources, search, count, **{**requested, "keep": steering.kept(args)})
-        for unit, result in enumerate(results, start=1):
-            report.add(unit, result)
-            if result.flags:
-                flagged[unit] = result.flags
-        return [result.text for result in results]
+    def translate(sources: Sequence[str]) -> list[Output]:
+        results = decoded(model, sources, search, count, **requested)
+        for result, number in zip(results, numbers, strict=False):
+            report.add(number, result)
+        return [Output(result.text, result.flags) for result in results]
 
     with live:
-        filled = document.filled(translate)
-    out.buffer.write(filled.document)
-    total = filled.units + filled.before + len(filled.empty)
+        filled = document.fill(out.buffer, translate)
+    total = filled.units + filled.before + len(filled.empty) + len(filled.broken)
     talk(f"Translated {filled.units:,} of {plural(total, 'unit')} in {document.file}.")
-    if filled.empty:
-        lines = ", ".join(map(str, filled.empty[:SHOWN]))
-        talk(f"The output is empty for {len(filled.empty):,} of them (line {lines}): they are unchanged.")
-    if filled.detached:
-        lines = ", ".join(map(str, filled.detached[:SHOWN]))
-        talk(
-            f"Tags are left out of {plural(len(filled.detached), 'unit')} (line {lines}): the output did not "
-            "have them around a text."
-        )
-    report_flagged(flagged, "unit")
+    if filled.others:
+        talk(f"Not counted: {plural(filled.others, 'unit')} without text to translate.")
+    for lines, what in (
+        (filled.empty, "The output is empty for {}: they are unchanged."),
+        (filled.broken, "The output would break the format string of {}: they are unchanged."),
+        (filled.detached, "Tags are left out of {}: the output did not have them around a text."),
+    ):
+        if lines:
+            shown = ", ".join(map(str, lines[:SHOWN])) + (", …" if len(lines) > SHOWN else "")
+            talk(what.format(f"{len(lines):,} of them (line {shown})"))
+    report_flagged(filled.flagged)
     for message in report.lines:
         talk(message)
     return 0

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Iterator
 from io import BufferedReader, BytesIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from dragoman.data.readers.lines import other_encoding, recode, refuse_other_formats
 from dragoman.data.readers.open_file import open_bytes
 from dragoman.documents import po, srt, tmx, xliff
-from dragoman.documents.slots import Filled, Found, Translate, fill
+from dragoman.documents.slots import Filled, Slot, Translate, Unit, fill
 from dragoman.errors import DataError
 from dragoman.text.languages import Languages
 
 KINDS = {".po": "po", ".pot": "po", ".xlf": "xliff", ".xliff": "xliff", ".tmx": "tmx", ".srt": "srt"}
+UNITS = {"po": po.units, "xliff": xliff.units, "tmx": tmx.units, "srt": srt.units}
 LARGEST = 1 << 28  # bytes; a document is held in memory
 CHUNK = 1 << 20
 DECLARED = {
@@ -28,11 +30,13 @@ UTF_8 = frozenset({"utf-8", "utf8", "charset"})  # templates have the placeholde
 class Document(NamedTuple):
     file: Path
     content: bytes
-    found: Found
+    languages: Languages | None
+    texts: int  # to be translated
+    characters: int  # of them
 
-    def filled(self, translate: Translate) -> Filled:
-        """Return the document with a translation in each untranslated unit; all other bytes are unchanged."""
-        return fill(self.content, self.found, translate)
+    def fill(self, out: BinaryIO, translate: Translate) -> Filled:
+        """Write the document with a translation in each untranslated unit; all other bytes are unchanged."""
+        return fill(self.content, units(self.content, self.file, self.languages), translate, out)
 
 
 def is_document(file: Path) -> bool:
@@ -44,12 +48,8 @@ def suffix(file: Path) -> str:
     return Path(file.name.lower().removesuffix(".gz")).suffix
 
 
-def translate_document(file: Path, translate: Translate, languages: Languages | None = None) -> Filled:
-    return read_document(file, languages).filled(translate)
-
-
 def read_document(file: Path, languages: Languages | None = None) -> Document:
-    """Read a document. Faults raise here, before anything is translated."""
+    """Read a document. Faults raise here, before anything is translated: units are read again then."""
     with open_bytes(file) as stream:
         content = stream.read(LARGEST + 1)
     if len(content) > LARGEST:
@@ -59,20 +59,17 @@ def read_document(file: Path, languages: Languages | None = None) -> Document:
             expected=f"at most {LARGEST:,} bytes",
             hint="Split it in the tool that created it.",
         )
-    return Document(file, content, find(content, file, languages))
+    refuse_other_encodings(content, file, KINDS[suffix(file)])
+    texts = characters = 0
+    for unit in units(content, file, languages):
+        if isinstance(unit, Slot):
+            texts += len(unit.sources)
+            characters += sum(map(len, unit.sources))
+    return Document(file, content, languages, texts, characters)
 
 
-def find(document: bytes, file: Path, languages: Languages | None) -> Found:
-    kind = KINDS[suffix(file)]
-    refuse_other_encodings(document, file, kind)
-    match kind:
-        case "xliff":
-            return xliff.find(document, file, languages)
-        case "tmx":
-            return tmx.find(document, file, languages)
-        case "po":
-            return po.find(document, file)
-    return srt.find(document, file)
+def units(document: bytes, file: Path, languages: Languages | None) -> Iterator[Unit]:
+    return UNITS[KINDS[suffix(file)]](document, file, languages)
 
 
 def refuse_other_encodings(document: bytes, file: Path, kind: str) -> None:

@@ -1,20 +1,30 @@
-"""PO documents: untranslated entries. New translations are fuzzy: gettext ignores them until reviewed."""
+"""PO, the gettext format: pairs for training, and untranslated entries to be filled in.
+
+New translations are fuzzy: gettext ignores them until reviewed.
+"""
 
 from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from io import BytesIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
-from dragoman.data.readers.inline import too_long
-from dragoman.data.readers.lines import LIMIT, MOST_BETWEEN
-from dragoman.data.readers.po import no_entries, no_field, unescaped
-from dragoman.documents.slots import Edit, Filling, Found, Lines, Slot, lines_of
+from dragoman.data.pair import Pair
+from dragoman.data.readers.bad_line import BadLine, OnBad, bad_line, refuse
+from dragoman.data.readers.lines import LIMIT, MOST_BETWEEN, skip_mark, too_long
+from dragoman.data.readers.open_file import open_bytes
+from dragoman.documents.formats import breaks_formats
+from dragoman.documents.slots import Edit, Filling, Lines, Slot, Unit, lines_of
+from dragoman.errors import DataError
 from dragoman.steering.placeholders import find_placeholders
+from dragoman.text.languages import Languages
 
 FIELD = re.compile(rb'(msgctxt|msgid|msgid_plural|msgstr|msgstr\[[0-9]{1,2}\])[ \t]+(?=")')
+ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 MARK = "# Machine translation by Dragoman"
 FUZZY = "fuzzy"
 WIDTH = 76  # characters per line, as gettext wraps
@@ -28,91 +38,177 @@ class Flags(NamedTuple):
 
 
 class Field:
-    """msgid "…" with its continuation lines, the offset of the comments above it, and their flags."""
+    """msgid "…" with its continuation lines, and their offsets."""
 
-    def __init__(self, name: bytes, start: int, number: int, comments: int, flags: Flags | None) -> None:
-        self.name, self.start, self.end, self.number = name.decode(), start, start, number
-        self.comments, self.flags = comments, flags
-        self.size = 0
-        self._parts: list[str] = []
-
-    def add(self, line: bytes, end: int) -> None:
-        self.size += len(line)
-        self._parts.append(unescaped(line.decode()[1:-1]))
-        self.end = end
+    def __init__(self, name: str, start: int) -> None:
+        self.name, self.start, self.end = name, start, start
+        self.parts: list[str] = []
 
     @property
     def text(self) -> str:
-        return "".join(self._parts)
+        return "".join(self.parts)
 
 
-def find(document: bytes, file: Path) -> Found:
-    slots, before = [], 0
-    newline = b"\r\n" if b"\r\n" in document else b"\n"
-    for entry in entries(document, file):
-        fields = {field.name: field for field in entry}
-        forms = [field for field in entry if field.name.startswith("msgstr")]
-        if "msgid" not in fields or not fields["msgid"].text.strip() or not forms:
-            continue  # the header, or an incomplete entry
-        if any(form.text for form in forms):
-            before += 1
-        else:
-            slots.append(slot_of(fields, entry[0], forms, newline))
-    return Found(slots, before)
+class Entry:
+    """The fields of an entry, its first line, and what is above it."""
+
+    def __init__(self) -> None:
+        self.line = self.size = 0
+        self.comments = 0  # offset of the comments above it
+        self.flags: Flags | None = None
+        self.is_fuzzy = False
+        self.fields: dict[str, Field] = {}
+
+    def text(self, name: str) -> str:
+        return self.fields[name].text if name in self.fields else ""
+
+    @property
+    def forms(self) -> list[Field]:
+        return [field for name, field in self.fields.items() if name.startswith("msgstr")]
+
+    @property
+    def sources(self) -> list[str]:
+        return [self.text(name) for name in ("msgid", "msgid_plural") if name in self.fields]
 
 
-def entries(document: bytes, file: Path) -> list[list[Field]]:
-    """Return the fields of each entry, in order. Comments and obsolete entries are left out."""
-    found: list[list[Field]] = []
-    entry: list[Field] = []
-    last, comments = 0, len(BOM_UTF8) if document.startswith(BOM_UTF8) else 0
-    flags: Flags | None = None
-    for number, start, raw in lines_of(document, file):
+# ---- for training
+
+
+def read(file: Path, on_bad: OnBad, languages: Languages | None = None) -> Iterator[Pair]:
+    """Yield pairs, except the header and fuzzy, obsolete or untranslated entries."""
+    with open_bytes(file) as stream:
+        skip_mark(file, stream)
+        for entry in entries(stream, file, on_bad):
+            if not entry.text("msgid").strip():  # the header
+                continue
+            if entry.is_fuzzy:
+                on_bad(bad_line("fuzzy", file, entry.line, "This entry is fuzzy.", hint=""))
+                continue
+            for src, tgt in pairs_of(entry):
+                if tgt.strip():
+                    yield Pair(src.strip(), tgt.strip(), entry.line)
+                else:
+                    what = "This entry has no translation."
+                    on_bad(bad_line("untranslated", file, entry.line, what, hint=""))
+
+
+def pairs_of(entry: Entry) -> Iterator[tuple[str, str]]:
+    """Yield pairs: the singular with the first form, the plural with the last."""
+    texts, forms = entry.sources, entry.forms
+    if len(texts) == 1 or len(forms) > 1:
+        yield texts[0], forms[0].text
+    if len(texts) > 1:
+        yield texts[1], forms[-1].text
+
+
+# ---- the entries
+
+
+def entries(stream: BinaryIO, file: Path, on_bad: OnBad) -> Iterator[Entry]:
+    """Yield the translated and untranslated entries. Comments and obsolete entries are left out."""
+    entry, field = Entry(), None  # the field that is open
+    last = 0  # the last line that is part of an entry
+    for number, start, raw in lines_of(stream, file, on_bad):
         line = raw.strip()
-        if number == 1:
-            line = line.removeprefix(BOM_UTF8)
-        field = FIELD.match(line)
-        if field and field[1] in (b"msgctxt", b"msgid") and any(f.name.startswith("msgstr") for f in entry):
-            entry = []
-        if field:
-            if not entry:
-                found.append(entry)
-            entry.append(Field(field[1], start, number, comments, flags))
-            line = line[field.end() :]
-        if line.startswith(b"#,"):
-            names = line[2:].decode(errors="replace").split(",")
-            flags = Flags(start + raw.index(b"#,") + 2, tuple(name.strip() for name in names if name.strip()))
-        if not line.startswith(b"#") or line.startswith(b"#~"):
-            comments, flags = start + len(raw) + 1, None
-        if line and not line.startswith(b"#"):
-            last = number
-            if not entry or len(line) < 2 or not (line.startswith(b'"') and line.endswith(b'"')):
-                raise no_field(file, number).error
-            if entry[-1].size + len(line) > LIMIT:
-                raise too_long(file, entry[-1].number).error
-            entry[-1].add(line, start + len(raw.rstrip(b"\r")))
-        elif number - last > MOST_BETWEEN:
-            raise no_entries(file, number)
-    return found
+        if number == 1 and line.startswith(BOM_UTF8):
+            entry.comments, line = len(BOM_UTF8), line.removeprefix(BOM_UTF8)
+        begins = FIELD.match(line)
+        is_comment = line.startswith(b"#")
+        if entry.forms and (is_comment or (begins and begins[1] in (b"msgctxt", b"msgid"))):
+            if "msgid" in entry.fields:
+                yield entry
+            entry, field = Entry(), None
+            entry.comments = start
+        if line.startswith(b"#~"):
+            entry = Entry()
+        if (not line and not entry.fields) or line.startswith(b"#~"):
+            entry.comments = start + len(raw) + 1
+        elif line.startswith(b"#,"):
+            names = [name.strip() for name in line[2:].decode().split(",")]
+            entry.flags = Flags(start + raw.index(b"#,") + 2, tuple(filter(None, names)))
+            entry.is_fuzzy |= FUZZY in names
+        if not line or is_comment:
+            if number - last > MOST_BETWEEN:
+                raise no_entries(file, number)
+            continue
+        last = number
+        if begins:
+            field = entry.fields[begins[1].decode()] = Field(begins[1].decode(), start)
+            entry.line = entry.line or number
+            line = line[begins.end() :]
+        if field is None or len(line) < 2 or not (line.startswith(b'"') and line.endswith(b'"')):
+            on_bad(no_field(file, number))
+            continue
+        entry.size += len(line)
+        if entry.size > LIMIT:  # no tool writes such an entry, and finding its end takes time
+            raise too_long(file, entry.line).error
+        field.parts.append(unescaped(line[1:-1].decode()))
+        field.end = start + len(raw.rstrip(b"\r"))
+    if entry.forms and "msgid" in entry.fields:
+        yield entry
 
 
-def slot_of(fields: dict[str, Field], first: Field, forms: Sequence[Field], newline: bytes) -> Slot:
-    """Return the slot of an entry."""
-    texts = [fields[name].text for name in ("msgid", "msgid_plural") if name in fields]
-    laid_out = [Lines(text) for text in texts]
-    sources = tuple(source for lines in laid_out for source in lines.sources)
-    which = sources_of_forms(texts, len(forms))
+def unescaped(text: str) -> str:
+    return ESCAPE.sub(lambda found: ESCAPED.get(found[1], found[1]), text)
 
-    def filled(outputs: Sequence[str]) -> Filling:
+
+def no_entries(file: Path, line: int) -> DataError:
+    return DataError(
+        f"More than {MOST_BETWEEN:,} lines are not part of an entry.",
+        where=f"{file}:{line}",
+        expected='msgid "…" and msgstr "…", as gettext writes them',
+        hint=f"Find the fault with msgfmt --check {file} -o /dev/null",
+    )
+
+
+def no_field(file: Path, line: int) -> BadLine:
+    return bad_line(
+        "po",
+        file,
+        line,
+        "This line is not valid in a PO file.",
+        expected='msgid "…", msgstr "…", or a comment after #',
+        hint=f"Find the fault with msgfmt --check {file} -o /dev/null",
+    )
+
+
+# ---- to be filled in
+
+
+def units(document: bytes, file: Path, languages: Languages | None = None) -> Iterator[Unit]:
+    newline = b"\r\n" if b"\r\n" in document else b"\n"
+    for entry in entries(BytesIO(document), file, refuse):
+        if not entry.text("msgid"):
+            continue  # the header
+        if not entry.text("msgid").strip():
+            yield "other"
+        elif all(form.text for form in entry.forms):
+            yield "translated"
+        else:
+            yield slot_of(entry, newline)
+
+
+def slot_of(entry: Entry, newline: bytes) -> Slot:
+    """Return the slot of the forms of an entry that are empty."""
+    texts = entry.sources
+    which = sources_of_forms(texts, len(entry.forms))
+    empty = [(form, source) for form, source in zip(entry.forms, which, strict=True) if not form.text]
+    laid_out = {source: Lines(texts[source]) for source in sorted({source for _, source in empty})}
+    kinds = entry.flags.names if entry.flags else ()
+
+    def filled(outputs: Sequence[str], flags: Sequence[str]) -> Filling | None:
         remaining = iter(outputs)
-        translated = [lines.filled(remaining) for lines in laid_out]
+        translated = {source: lines.filled(remaining) for source, lines in laid_out.items()}
+        if any(breaks_formats(kinds, texts[source], text) for source, text in translated.items()):
+            return None
         edits = [
             Edit(form.start, form.end, written(form.name, translated[source], newline))
-            for form, source in zip(forms, which, strict=True)
+            for form, source in empty
         ]
-        return Filling([*mark(first, newline), *edits])
+        return Filling([*mark(entry, flags, newline), *edits])
 
-    return Slot(first.number, sources, filled)
+    sources = tuple(source for lines in laid_out.values() for source in lines.sources)
+    return Slot(entry.line, sources, filled)
 
 
 def sources_of_forms(texts: Sequence[str], forms: int) -> list[int]:
@@ -128,16 +224,16 @@ def sources_of_forms(texts: Sequence[str], forms: int) -> list[int]:
     return [int(is_plural), *([1] * (forms - 1))]
 
 
-def mark(first: Field, newline: bytes) -> list[Edit]:
+def mark(entry: Entry, flags: Sequence[str], newline: bytes) -> list[Edit]:
     """Return the edits that mark an entry as a machine translation that nobody has reviewed."""
-    said = MARK.encode() + newline
-    if first.flags is None:
-        return [Edit(first.comments, first.comments, said + f"#, {FUZZY}".encode() + newline)]
-    if FUZZY in first.flags.names:
-        return [Edit(first.comments, first.comments, said)]
-    more = f" {FUZZY}," if first.flags.names else f" {FUZZY}"
-    place = first.flags.start
-    return [Edit(first.comments, first.comments, said), Edit(place, place, more.encode())]
+    place = entry.comments
+    said = (f"{MARK}: {' '.join(flags)}" if flags else MARK).encode() + newline
+    if entry.flags is None:
+        return [Edit(place, place, said + f"#, {FUZZY}".encode() + newline)]
+    if FUZZY in entry.flags.names:
+        return [Edit(place, place, said)]
+    more = f" {FUZZY}," if entry.flags.names else f" {FUZZY}"
+    return [Edit(place, place, said), Edit(entry.flags.start, entry.flags.start, more.encode())]
 
 
 def written(name: str, text: str, newline: bytes) -> bytes:

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from io import BytesIO
 from operator import add
 from pathlib import Path
 
-from dragoman.data.readers.inline import too_long
-from dragoman.data.readers.lines import LIMIT, MOST_BETWEEN
-from dragoman.documents.slots import Edit, Filling, Found, Slot, lines_of
+from dragoman.data.readers.bad_line import refuse
+from dragoman.data.readers.lines import LIMIT, MOST_BETWEEN, too_long
+from dragoman.documents.slots import Edit, Filling, Slot, Unit, lines_of
 from dragoman.errors import DataError
+from dragoman.text.languages import Languages
 
 DASH = re.compile(r"[-–—]++(?:\s++|(?=[^\s\d]))")  # of a speaker: "-5" is a number, "- 5" is said by somebody
 TIME = re.compile(rb"[0-9:,.]{5,20} *+--> *+[0-9:,.]{5,20}")
 
 
-def find(document: bytes, file: Path) -> Found:
-    slots, last = list[Slot](), 0
+def units(document: bytes, file: Path, languages: Languages | None = None) -> Iterator[Unit]:
+    last = 0
     text: list[tuple[int, bytes]] = []  # the lines since a time or a blank line, each with its byte offset
     size, number, is_inside = 0, 0, False  # inside: the lines follow their time
-    for number, offset, raw in lines_of(document, file):
+    for number, offset, raw in lines_of(BytesIO(document), file, refuse):
         if TIME.match(raw.strip()):
             if text and is_number(text[-1:]):  # of this cue
                 text.pop()
             if text:  # no blank line before this cue, or one within the cue before
-                slots.append(slot_of(text, number - len(text) - 1))
+                yield slot_of(text, number - len(text) - 1)
             text, size, last, is_inside = [], 0, number, True
         elif raw.strip() and last:
             text.append((offset, raw))
@@ -34,15 +36,14 @@ def find(document: bytes, file: Path) -> Found:
                 raise too_long(file, number - len(text) + 1).error
         elif text:
             if is_inside or not is_number(text):
-                slots.append(slot_of(text, number - len(text)))
+                yield slot_of(text, number - len(text))
             text, last, is_inside = [], number, False
         elif number - last > MOST_BETWEEN:
             break
     if text and (is_inside or not is_number(text)):
-        slots.append(slot_of(text, number - len(text) + 1))
+        yield slot_of(text, number - len(text) + 1)
     if number - last > MOST_BETWEEN or (not last and document.strip()):
         raise no_cues(file, last + 1)
-    return Found(slots, 0)
 
 
 def is_number(lines: Sequence[tuple[int, bytes]]) -> bool:
@@ -66,7 +67,7 @@ def slot_of(lines: Sequence[tuple[int, bytes]], number: int) -> Slot:
     ends = [raw[len(raw.rstrip()) :] for _, raw in lines]
     last = lines[-1]
 
-    def filled(outputs: Sequence[str]) -> Filling:
+    def filled(outputs: Sequence[str], flags: Sequence[str]) -> Filling:
         rows = list(map(add, dashes, outputs)) if is_dialogue else balanced(outputs[0], len(texts))
         new = b"\n".join(row.encode() + end for row, end in zip(rows, ends, strict=False))
         if len(rows) < len(ends):  # the last line keeps the line end of the cue

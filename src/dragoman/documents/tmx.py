@@ -1,21 +1,42 @@
-"""TMX documents: units in the source language without the target language."""
+"""TMX translation memories: <tu> has a <tuv xml:lang="…"><seg>…</seg></tuv> per language.
+
+Pairs for training, and units in the source language without the target language to be filled in.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import NamedTuple
 from xml.sax.saxutils import quoteattr
 
-from dragoman.data.readers.markup import End, Start, parse
-from dragoman.data.readers.tmx import CODES
-from dragoman.documents.slots import Edit, Filling, Found, Slot
-from dragoman.documents.xml import PRESERVE, Segment, content_of, end_of_tag, indent, is_preserved
-from dragoman.errors import UsageError
-from dragoman.text.languages import Languages, index_of
+from dragoman.data.pair import Pair
+from dragoman.data.readers.bad_line import OnBad, bad_line
+from dragoman.data.readers.lines import LIMIT, too_long
+from dragoman.documents.markup import Event, Start, Text, parse, read_xml
+from dragoman.documents.slots import Edit, Filling, Slot, Unit
+from dragoman.documents.xml import (
+    PRESERVE,
+    Inline,
+    Segment,
+    content_of,
+    element_at,
+    end_of_tag,
+    indent,
+    is_preserved,
+    prefix_of,
+    start_tag,
+)
+from dragoman.errors import DataError, UsageError
+from dragoman.text.languages import Languages, code, index_of, language_error, matches_language
 
+MOST_LANGUAGES = 1000
+LONGEST_UNIT = 8 * LIMIT  # characters, in all its languages
+CODES = frozenset({"bpt", "ept", "it", "ph", "ut"})  # contain native codes of a tool, not text
 MARK = ' creationid="MT!Dragoman"'
+CREATOR = re.compile(rb"""(?<!\s)\s++creationid\s*+=\s*+(?:"[^"]*+"|'[^']*+')""")
+SPACE = re.compile(rb"""(?<!\s)\s++xml:space\s*+=\s*+(?:"[^"]*+"|'[^']*+')""")
 
 
 class Variant:
@@ -25,20 +46,123 @@ class Variant:
         self.byte = start.byte
         self.attribute = "xml:lang" if "xml:lang" in start.attributes else "lang"
         self.language = start.attributes.get(self.attribute, "")
-        self.inner = slice(0, 0)  # content of the <seg>
+        self.text: str | None = None  # of the <seg>
+        self.seg = (0, 0)  # byte offsets of its tags
         self.is_preserved = False  # its line breaks
         self.space = ""  # the attribute that says so, if no outer element has it
 
 
-class Unit(NamedTuple):
-    """A <tu> and the offset of its end."""
+class Tu:
+    """A <tu>, its line, and the byte offset of its end."""
 
-    variants: list[Variant]
-    line: int
-    end: int
+    def __init__(self, line: int, srclang: str) -> None:
+        self.line, self.srclang = line, srclang  # of the header
+        self.end = self.size = 0
+        self.variants: list[Variant] = []
 
 
-def find(document: bytes, file: Path, languages: Languages | None = None) -> Found:
+def tus(events: Iterable[Event], file: Path) -> Iterator[Tu]:
+    seg, tu, srclang, depth = Inline(CODES, file), Tu(0, ""), "", 0
+    preserve = [False]  # for each open element
+    for event in events:  # no `match`: it takes 50% longer, and memories have millions of units
+        if isinstance(event, Text):
+            seg.take(event)
+        elif isinstance(event, Start):
+            name = event.name
+            preserve.append(is_preserved(event.attributes, preserve[-1]))
+            if depth:  # a <seg> in a <seg> is markup
+                depth += 1
+                seg.take(event)
+            elif name == "seg" and tu.variants:
+                depth, variant = 1, tu.variants[-1]
+                seg.open(event)
+                variant.seg, variant.is_preserved = (event.byte, 0), preserve[-1]
+                variant.space = PRESERVE if preserve[-1] and not preserve[-3] else ""
+            elif name == "tuv":
+                tu.variants.append(Variant(event))
+            elif name == "tu":
+                tu = Tu(event.line, srclang)
+            elif name == "header":
+                srclang = event.attributes.get("srclang", "")
+        else:
+            preserve.pop()
+            if depth > 1:
+                seg.take(event)
+            elif depth:
+                variant = tu.variants[-1]
+                variant.text, variant.seg = seg.close(), (variant.seg[0], event.byte)
+                tu.size += len(variant.text)
+                if tu.size > LONGEST_UNIT:
+                    raise too_much(file, tu.line)
+            elif event.name == "tu":
+                tu.end = event.byte
+                yield tu
+            depth = max(0, depth - 1)
+
+
+# ---- for training
+
+
+def read(file: Path, on_bad: OnBad, languages: Languages | None = None) -> Iterator[Pair]:
+    """Yield pairs. Without `languages`, the source language is that of the header, or the first one, and the
+    target language is the other one."""
+    seen: dict[str, None] = {}  # the languages of the file, in order of occurrence
+    for tu in tus(read_xml(file), file):
+        unit: dict[str, str] = {}
+        for variant in tu.variants:
+            if variant.text is not None:
+                unit.setdefault(variant.language, variant.text)
+        seen |= dict.fromkeys(unit)
+        if len(seen) > MOST_LANGUAGES:
+            raise too_much(file, tu.line)
+        languages = languages or chosen(file, tuple(unit), tu.srclang)
+        indices = [index_of(tuple(unit), name) for name in languages or ()]
+        texts = [list(unit.values())[index] for index in indices if index is not None]
+        if any(len(text) > LIMIT for text in texts or unit.values()):
+            on_bad(too_long(file, tu.line))
+        elif len(texts) < 2 or not all(texts):
+            on_bad(bad_line("untranslated", file, tu.line, "This unit has only one language.", hint=""))
+        else:
+            yield Pair(texts[0], texts[1], tu.line)
+    if languages and None in [index_of(tuple(seen), name) for name in languages]:
+        raise language_error(file, list(seen), languages)
+
+
+def languages_in(file: Path) -> Languages | None:
+    """Return the source and target language of a memory that has two, if its beginning shows them."""
+    for tu in tus(read_xml(file), file):
+        if tu.end > LIMIT:
+            return None
+        if found := chosen(file, tuple({variant.language: 0 for variant in tu.variants}), tu.srclang):
+            return found
+    return None
+
+
+def chosen(file: Path, names: Sequence[str], srclang: str) -> Languages | None:
+    """Return the languages of the first unit with two languages, None for other units."""
+    if len(names) < 2:
+        return None
+    index = index_of(tuple(names), srclang) if code(srclang) != "*all*" else 0
+    src = names[index or 0]
+    others = [name for name in names if not matches_language(name, src)]
+    if len(others) != 1:
+        raise language_error(file, names, None)
+    return src, others[0]
+
+
+def too_much(file: Path, line: int) -> DataError:
+    return DataError(
+        "This memory has too many languages, or a unit has too much text.",
+        where=f"{file}:{line}",
+        expected=f"at most {MOST_LANGUAGES:,} languages, and {LONGEST_UNIT:,} characters in a unit",
+        hint="Export it again from the tool that created it.",
+    )
+
+
+# ---- to be filled in
+
+
+def units(document: bytes, file: Path, languages: Languages | None = None) -> Iterator[Unit]:
     if languages is None:
         raise UsageError(
             "A TMX file has several languages, and no source and target are given.",
@@ -46,53 +170,42 @@ def find(document: bytes, file: Path, languages: Languages | None = None) -> Fou
             expected="--languages SOURCE TARGET",
             hint=f"dragoman run MODEL {file} --languages en de -o OUT.tmx",
         )
-    slots, before, variants, opened, line = list[Slot](), 0, list[Variant](), list[int](), 0
-    preserve = [False]  # for each open element
-    for event in parse(BytesIO(document), file):
-        if isinstance(event, Start):
-            preserve.append(is_preserved(event.attributes, preserve[-1]))
-        elif isinstance(event, End):
-            preserve.pop()
-        match event:
-            case Start("tu", _, number):
-                variants, line = [], number
-            case Start("tuv"):
-                variants.append(Variant(event))
-            case Start("seg", _, _, byte):
-                opened.append(end_of_tag(document, byte))
-                if variants and len(opened) == 1:
-                    variants[-1].is_preserved = preserve[-1]
-                    variants[-1].space = PRESERVE if preserve[-1] and not preserve[-3] else ""
-            case End("seg", byte):
-                begin = opened.pop()
-                if variants and not opened:  # a nested <seg> is markup
-                    variants[-1].inner = slice(begin, max(begin, byte))
-            case End("tu", byte):
-                unit = Unit(variants, line, byte)
-                slot = slot_of(document, unit, languages, file)
-                slots += [slot] if slot else []
-                before += slot is None
-    return Found(slots, before)
+    for tu in tus(parse(BytesIO(document), file), file):
+        yield unit_of(document, tu, languages, file)
 
 
-def slot_of(document: bytes, unit: Unit, languages: Languages, file: Path) -> Slot | None:
-    names = tuple(variant.language for variant in unit.variants)
+def unit_of(document: bytes, tu: Tu, languages: Languages, file: Path) -> Unit:
+    variants = [variant for variant in tu.variants if variant.text is not None]
+    names = tuple(variant.language for variant in variants)
     src, tgt = (index_of(names, language) for language in languages)
-    if src is None or (tgt is not None and tgt != src):
-        return None
-    variant = unit.variants[src]
-    content = content_of(document, variant.inner, file, unit.line)
-    segment = Segment(content, CODES, is_preserved=variant.is_preserved)
+    if src is None:
+        return "other"
+    source, target = variants[src], variants[tgt] if tgt not in (None, src) else None
+    if target:
+        element = element_at(document, *target.seg)
+        if document[element.inner].strip():
+            return "translated"
+    content = content_of(document, element_at(document, *source.seg).inner, file, tu.line)
+    segment = Segment(content, CODES, is_preserved=source.is_preserved)
     if not segment.has_text:
-        return None
-    before = indent(document, variant.byte)
+        return "other"
+    prefix = prefix_of(document, source.byte)
     # After the last <tuv>: before the </tu> and its indentation.
-    offset = unit.end - len(indent(document, unit.end))
+    place = tu.end - len(indent(document, tu.end))
 
-    def filled(outputs: Sequence[str]) -> Filling:
-        language = f"{variant.attribute}={quoteattr(languages[1])}"
+    def filled(outputs: Sequence[str], flags: Sequence[str]) -> Filling:
         written = segment.written(outputs)
-        new = f"<tuv {language}{MARK}><seg{variant.space}>{written.xml}</seg></tuv>"
-        return Filling([Edit(offset, offset, before + new.encode())], written.detached)
+        note = f'<{prefix}prop type="x-flags">{" ".join(flags)}</{prefix}prop>' if flags else ""
+        if target:
+            tuv = document[target.byte : end_of_tag(document, target.byte)]
+            tag = document[element.start : element.inner.start]
+            seg = note.encode() + start_tag(tag, SPACE, source.space)
+            new = seg + f"{written.xml}</{prefix}seg>".encode()
+            marked = Edit(target.byte, target.byte + len(tuv), start_tag(tuv, CREATOR, MARK))
+            return Filling([marked, Edit(element.start, element.end, new)], written.detached)
+        language = f"{source.attribute}={quoteattr(languages[1])}"
+        seg_ = f"{note}<{prefix}seg{source.space}>{written.xml}</{prefix}seg>"
+        tuv_ = f"<{prefix}tuv {language}{MARK}>{seg_}</{prefix}tuv>"
+        return Filling([Edit(place, place, indent(document, source.byte) + tuv_.encode())], written.detached)
 
-    return Slot(unit.line, segment.sources, filled)
+    return Slot(tu.line, segment.sources, filled)

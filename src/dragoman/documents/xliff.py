@@ -1,122 +1,224 @@
-"""XLIFF 1.2 and 2 documents: units without a <target>. New ones are marked as machine translation."""
+"""XLIFF 1.2 and 2: <source> and <target> of each <trans-unit> or <segment>.
+
+Pairs for training, and units without a <target> to be filled in, marked as machine translation.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
-from dragoman.data.readers.markup import End, Start, parse
-from dragoman.data.readers.xliff import ASIDE, CODES, UNFINISHED, UNITS, languages_of, turned
-from dragoman.documents.slots import Edit, Filling, Found, Slot
-from dragoman.documents.xml import PRESERVE, Segment, content_of, end_of_tag, indent, is_preserved
+from dragoman.data.pair import Pair
+from dragoman.data.readers.bad_line import BadLine, OnBad, bad_line
+from dragoman.data.readers.lines import LIMIT, too_long
+from dragoman.documents.markup import Event, Start, Text, parse, read_xml
+from dragoman.documents.slots import Edit, Filling, Slot
+from dragoman.documents.slots import Unit as Found
+from dragoman.documents.xml import (
+    PRESERVE,
+    Inline,
+    Segment,
+    content_of,
+    element_at,
+    end_of_tag,
+    indent,
+    is_preserved,
+    prefix_of,
+    start_tag,
+)
 from dragoman.errors import DataError
-from dragoman.text.languages import Languages
+from dragoman.text.languages import Languages, language_error, matches_language
 
+UNITS = frozenset({"trans-unit", "segment"})
+SIDES = frozenset({"source", "seg-source", "target"})
+CODES = frozenset({"bpt", "ept", "it", "ph", "sub"})
+ASIDE = frozenset({"alt-trans", "matches"})  # translation proposals
+UNFINISHED = frozenset({"new", "needs-translation", "needs-l10n", "needs-adaptation", "initial"})
 MARK_1 = ' state="needs-review-translation" state-qualifier="mt-suggestion"'
-MARK_2 = ' state="translated" subState="dragoman:mt"'
-STATES = re.compile(rb"""(?<!\s)\s++(?:state|subState)\s*+=\s*+(?:"[^"]*+"|'[^']*+')""")
+VALUE = rb"""\s*+=\s*+(?:"[^"]*+"|'[^']*+')"""
+STATES = re.compile(rb"(?<!\s)\s++(?:state|state-qualifier|subState)" + VALUE)
+STATES_AND_SPACE = re.compile(rb"(?<!\s)\s++(?:state|state-qualifier|subState|xml:space)" + VALUE)
 
 
-class Element(NamedTuple):
-    """Byte offsets of an element and of its content."""
+class Side(NamedTuple):
+    """A <source>, <seg-source> or <target>: its text, and the byte offsets of its tags."""
 
+    text: str
     start: int
-    inner: slice
     end: int
 
 
 class Unit:
-    """A <trans-unit> or <segment>: its <source>, <seg-source> and <target>."""
+    """A <trans-unit> or <segment>."""
 
-    def __init__(self, start: Start) -> None:
-        self.start, self.state = start, start.attributes.get("state", "")
+    def __init__(self, start: Start, languages: Languages | None, *, is_wanted: bool) -> None:
+        self.name, self.line, self.byte = start.name, start.line, start.byte
+        self.state = start.attributes.get("state", "")
+        self.languages, self.is_wanted = languages, is_wanted
         self.is_preserved = False  # the line breaks of the source
         self.space = ""  # the attribute that says so, if no outer element has it
-        self.elements: dict[str, Element] = {}
-        self.open: dict[str, int] = {}
-
-    def close(self, document: bytes, name: str, byte: int) -> None:
-        start = self.open.pop(name)
-        inner = end_of_tag(document, start)
-        is_empty = byte == inner and document[inner - 2 : inner] == b"/>"
-        end = inner if is_empty else end_of_tag(document, byte)
-        self.elements[name] = Element(start, slice(inner, byte), end)
+        self.sides: dict[str, Side] = {}
 
 
-def find(document: bytes, file: Path, languages: Languages | None = None) -> Found:
-    slots, before, unit, aside = list[Slot](), 0, None, 0
+def units_of(events: Iterable[Event], file: Path) -> Iterator[Unit]:
+    text, unit, aside, languages = Inline(CODES, file), None, 0, None
     translate, preserve = [True], [False]  # for each open element
-    for event in parse(BytesIO(document), file):
-        match event:
-            case Start(name, attributes):
-                wish = {"no": False, "yes": True}
-                translate.append(wish.get(attributes.get("translate", ""), translate[-1]))
-                preserve.append(is_preserved(attributes, preserve[-1]))
-                if aside or name in ASIDE:
-                    aside += 1
-                elif name in ("xliff", "file") and (theirs := languages_of(name, attributes)):
-                    if turned(file, theirs, languages):
-                        raise other_way(file, theirs)
-                elif name in UNITS:
-                    unit = Unit(event)
-                elif unit and name in ("source", "seg-source", "target"):
-                    unit.open[name] = event.byte
-                    if name == "source":
-                        unit.is_preserved = preserve[-1]
-                        unit.space = PRESERVE if preserve[-1] and not preserve[-2] else ""
-                    if name == "target":
-                        unit.state = attributes.get("state", unit.state)
-            case End(name, byte):
-                is_wanted = translate.pop()
-                preserve.pop()
-                if aside:
-                    aside -= 1
-                elif unit and name in unit.open:
-                    unit.close(document, name, byte)
-                elif unit and name in UNITS:
-                    is_wanted = is_wanted and "source" in unit.elements
-                    slot = slot_of(document, unit, name, file) if is_wanted else None
-                    slots += [slot] if slot else []
-                    before += slot is None
-                    unit = None
-    return Found(slots, before)
+    side: Start | None = None  # that is open
+    for event in events:  # no `match`: it takes 50% longer, and files have millions of units
+        if isinstance(event, Text):
+            text.take(event)
+        elif isinstance(event, Start):
+            name, attributes = event.name, event.attributes
+            wish = attributes.get("translate")
+            translate.append(translate[-1] if wish not in ("yes", "no") else wish == "yes")
+            preserve.append(is_preserved(attributes, preserve[-1]))
+            if aside or name in ASIDE:
+                aside += 1
+            elif side:
+                text.take(code_point(event))
+            elif name in UNITS:
+                unit = Unit(event, languages, is_wanted=translate[-1])
+            elif unit and name in SIDES:
+                side = event
+                text.open(event)
+                if name == "target":
+                    unit.state = attributes.get("state", unit.state)
+                elif name == "source":
+                    unit.is_preserved = preserve[-1]
+                    unit.space = PRESERVE if preserve[-1] and not preserve[-2] else ""
+            elif name in ("xliff", "file"):
+                languages = languages_of(name, attributes) or languages
+        else:
+            translate.pop()
+            preserve.pop()
+            if aside:
+                aside -= 1
+            elif side and unit and event.name == side.name:
+                unit.sides[side.name] = Side(text.close(), side.byte, event.byte)
+                side = None
+            elif side:
+                text.take(event)
+            elif unit and event.name in UNITS:
+                yield unit
+                unit = None
 
 
-def slot_of(document: bytes, unit: Unit, name: str, file: Path) -> Slot | None:
-    """Return the slot of a unit, or None if it has a translation or no text."""
-    source, target = unit.elements["source"], unit.elements.get("target")
-    has_target = bool(target and document[target.inner].strip())
-    if has_target and unit.state not in UNFINISHED:
+def languages_of(element: str, attributes: dict[str, str]) -> Languages | None:
+    names = ("source-language", "target-language") if element == "file" else ("srcLang", "trgLang")
+    if not any(name in attributes for name in names):
         return None
-    content = content_of(document, source.inner, file, unit.start.line)
+    src, tgt = (attributes.get(name, "") for name in names)
+    return src, tgt
+
+
+def turned(file: Path, theirs: Languages | None, wanted: Languages | None) -> bool:
+    """Return whether the file has the reverse direction of `wanted`."""
+    if wanted is None or theirs is None:
+        return False
+    pairs = (theirs, theirs[::-1])
+    fits = [
+        all(not name or matches_language(name, want) for name, want in zip(pair, wanted, strict=True))
+        for pair in pairs
+    ]
+    if not any(fits):
+        raise language_error(file, theirs, wanted)
+    return not fits[0]
+
+
+def code_point(event: Start) -> Event:
+    """Convert <cp hex="…"/> of XLIFF 2, a character that XML cannot represent, to text."""
+    if event.name != "cp":
+        return event
+    number = event.attributes.get("hex", "")
+    is_hex = 0 < len(number) <= 6 and all(c in "0123456789abcdefABCDEF" for c in number)
+    return Text(chr(int(number, 16)) if is_hex and int(number, 16) < 0xD800 else " ")
+
+
+# ---- for training
+
+
+def read(file: Path, on_bad: OnBad, languages: Languages | None = None) -> Iterator[Pair]:
+    """Yield pairs in the direction of `languages`, which may be the reverse of that of the file."""
+    theirs, is_turned = None, False
+    for unit in units_of(read_xml(file), file):
+        if unit.languages != theirs:
+            theirs, is_turned = unit.languages, turned(file, unit.languages, languages)
+        src, tgt = (unit.sides[name].text if name in unit.sides else "" for name in ("source", "target"))
+        if bad := unfit(file, unit, (src, tgt)):
+            on_bad(bad)
+        else:
+            yield Pair(tgt, src, unit.line) if is_turned else Pair(src, tgt, unit.line)
+
+
+def unfit(file: Path, unit: Unit, texts: tuple[str, str]) -> BadLine | None:
+    if max(map(len, texts)) > LIMIT:
+        return too_long(file, unit.line)
+    if not all(texts):
+        return bad_line("untranslated", file, unit.line, "This unit has no translation.", hint="")
+    if unit.state in UNFINISHED:
+        return bad_line("unfinished", file, unit.line, f'This unit is "{unit.state}".', hint="")
+    return None
+
+
+def languages_in(file: Path) -> Languages | None:
+    """Return the source and target language, if the beginning of the file names both."""
+    for event in read_xml(file):
+        if event.byte > LIMIT:
+            return None
+        if isinstance(event, Start) and event.name in ("xliff", "file"):
+            found = languages_of(event.name, event.attributes)
+            if found and all(found):
+                return found
+    return None
+
+
+# ---- to be filled in
+
+
+def units(document: bytes, file: Path, languages: Languages | None = None) -> Iterator[Found]:
+    for unit in units_of(parse(BytesIO(document), file), file):
+        if turned(file, unit.languages, languages):
+            raise other_way(file, unit.languages or ("", ""))
+        yield slot_of(document, unit, file) if unit.is_wanted and "source" in unit.sides else "other"
+
+
+def slot_of(document: bytes, unit: Unit, file: Path) -> Found:
+    """Return the slot of a unit, or why it has none."""
+    source = element_at(document, *unit.sides["source"][1:])
+    target = element_at(document, *unit.sides["target"][1:]) if "target" in unit.sides else None
+    if target and document[target.inner].strip() and unit.state not in UNFINISHED:
+        return "translated"
+    content = content_of(document, source.inner, file, unit.line)
     segment = Segment(content, CODES, is_preserved=unit.is_preserved)
     if not segment.has_text:
-        return None
-    is_2 = name == "segment"
-    after = unit.elements.get("seg-source", source).end
+        return "other"
+    is_2 = unit.name == "segment"
+    prefix = prefix_of(document, source.start)
+    after = element_at(document, *unit.sides.get("seg-source", unit.sides["source"])[1:]).end
 
-    def filled(outputs: Sequence[str]) -> Filling:
-        mark, written = "" if is_2 else MARK_1, segment.written(outputs)
-        new = f"<target{mark}{unit.space}>{written.xml}</target>".encode()
-        marked = [remarked(document, unit.start.byte)] if is_2 else []
-        place = Edit(after, after, indent(document, source.start) + new)
+    def filled(outputs: Sequence[str], flags: Sequence[str]) -> Filling:
+        written = segment.written(outputs)
+        mark = "" if is_2 else MARK_1
         if target:
-            place = Edit(target.start, target.end, new)
-        return Filling([*marked, place], written.detached)
+            own = document[target.start : target.inner.start]
+            tag = start_tag(own, STATES_AND_SPACE if unit.space else STATES, mark + unit.space)
+        else:
+            tag = f"<{prefix}target{mark}{unit.space}>".encode()
+        new = tag + f"{written.xml}</{prefix}target>".encode()
+        note = f'<{prefix}note from="Dragoman">{" ".join(flags)}</{prefix}note>' if flags and not is_2 else ""
+        row = indent(document, source.start)
+        new += row + note.encode() if note else b""
+        edits = [Edit(target.start, target.end, new) if target else Edit(after, after, row + new)]
+        if is_2:
+            mark = f' state="translated" subState="dragoman:{",".join(("mt", *flags))}"'
+            tag = document[unit.byte : end_of_tag(document, unit.byte)]
+            edits.append(Edit(unit.byte, unit.byte + len(tag), start_tag(tag, STATES, mark)))
+        return Filling(edits, written.detached)
 
-    return Slot(unit.start.line, segment.sources, filled)
-
-
-def remarked(document: bytes, start: int) -> Edit:
-    """Return the edit that marks a <segment> as machine translation (XLIFF 2)."""
-    tag = document[start : end_of_tag(document, start)]
-    name = re.match(rb"<[^\s/>]+", tag)
-    assert name
-    kept = STATES.sub(b"", tag[name.end() :])
-    return Edit(start, start + len(tag), name[0] + MARK_2.encode() + kept)
+    return Slot(unit.line, segment.sources, filled)
 
 
 def other_way(file: Path, theirs: Languages) -> DataError:

@@ -1,4 +1,4 @@
-"""XML segments whose inline elements are preserved in translation."""
+"""Segments of XML: their text for training, and their inline elements, which translation preserves."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import NamedTuple
 
-from dragoman.data.readers.inline import too_long
-from dragoman.data.readers.lines import LIMIT
+from dragoman.data.readers.lines import LIMIT, too_long
+from dragoman.documents.markup import End, Event, Start, Text
 from dragoman.documents.slots import Lines
 
 # For XML that was already parsed, so that each token is well-formed.
@@ -28,7 +28,66 @@ SOFT_BREAK, LINE_BREAK, RETURN = "\x1f", "\x1d", "\x1e"
 WRITTEN = {SOFT_BREAK: "\n", LINE_BREAK: "&#xA;", RETURN: "&#xD;"}
 REFERENCE = re.compile("&#(?:0*+1[03]|[xX]0*+[aAdD]);")
 MARK_OF = {"0": LINE_BREAK, "a": LINE_BREAK, "3": RETURN, "d": RETURN}
+MAX_BYTES = 40 * LIMIT  # of a segment, including markup
 MOST_CODES = 1000  # inline elements of a segment
+
+
+# ---- for training
+
+
+class Inline:
+    """Collects the text between `open` and `close`. The content of elements in `codes` is left out."""
+
+    def __init__(self, codes: frozenset[str], file: Path) -> None:
+        self.codes, self.file = codes, file
+        self.is_open = False
+        self._line = self._byte = 0
+        self._parts: list[str] = []
+        self._size = self._inside = 0
+
+    def open(self, start: Start) -> None:
+        self.is_open, self._line, self._byte = True, start.line, start.byte
+        self._parts, self._size, self._inside = [], 0, 0
+
+    def take(self, event: Event) -> None:
+        if not self.is_open:
+            return
+        match event:
+            case Start(name) if self._inside or name in self.codes:
+                self._inside += 1
+            case End() if self._inside:
+                self._inside -= 1
+            case Text(_, byte) if byte - self._byte > MAX_BYTES:
+                raise too_long(self.file, self._line).error
+            case Text(text) if not self._inside and self._size <= LIMIT:
+                self._parts.append(text)
+                self._size += len(text)
+
+    def close(self) -> str:
+        """Return the text as one line. Text that is too long is returned as it is."""
+        self.is_open = False
+        if self._size > LIMIT:
+            return "".join(self._parts)
+        return " ".join(filter(None, map(str.strip, "".join(self._parts).split("\n"))))
+
+
+# ---- to be filled in
+
+
+class Element(NamedTuple):
+    """Byte offsets of an element and of its content."""
+
+    start: int
+    inner: slice
+    end: int
+
+
+def element_at(document: bytes, start: int, close: int) -> Element:
+    """Return the element whose tags begin at these offsets."""
+    inner = end_of_tag(document, start)
+    if document[inner - 2 : inner] == b"/>":
+        return Element(start, slice(inner, inner), inner)
+    return Element(start, slice(inner, close), end_of_tag(document, close))
 
 
 def end_of_tag(document: bytes, start: int) -> int:
@@ -38,8 +97,21 @@ def end_of_tag(document: bytes, start: int) -> int:
     return found.end()
 
 
+def start_tag(tag: bytes, without: re.Pattern[bytes], attributes: str) -> bytes:
+    """Return a start tag, of an element that gets content, with `attributes` in place of some."""
+    name = re.match(rb"<[^\s/>]+", tag)
+    assert name
+    return name[0] + attributes.encode() + re.sub(rb"\s*+/>\Z", b">", without.sub(b"", tag[name.end() :]))
+
+
+def prefix_of(document: bytes, start: int) -> str:
+    """Return the prefix of the namespace of an element, as "x:"."""
+    found = re.compile(rb"<([^\s/>:]+:)?").match(document, start)
+    return found[1].decode() if found and found[1] else ""
+
+
 def is_preserved(attributes: dict[str, str], outer: bool) -> bool:
-    """Return whether line breaks in an element have a meaning, as xml:space says of it or of an outer one."""
+    """Return whether breaks in an element have a meaning, as xml:space says of it or of an outer one."""
     return {"preserve": True, "default": False}.get(attributes.get("xml:space", ""), outer)
 
 
@@ -77,8 +149,8 @@ class Segment:
     """The content of a <source> or <seg> as model input, with a placeholder tag such as <x1> for each inline
     element. `opaque` are the names of elements whose content is not text.
 
-    Lines are translated one by one, where breaks have a meaning: if `is_preserved` (xml:space), or if they are
-    written as references.
+    Lines are translated one by one where breaks have a meaning: if `is_preserved` (xml:space), or if they
+    are written as references.
     """
 
     def __init__(self, content: str, opaque: frozenset[str], *, is_preserved: bool = False) -> None:
@@ -109,17 +181,17 @@ class Segment:
         kept = {n for pair in pairs.values() for n in pair}
         alone = {tag: n for n, tag in reversed(list(enumerate(pieces))) if n % 2 and tag.endswith("/>")}
         kept.update(alone.values())
+        rows = [escaped(pieces[0])]
         for n in range(1, len(pieces), 2):
-            if n not in kept and pieces[n - 1].endswith(" ") and pieces[n + 1].startswith(" "):
-                pieces[n + 1] = pieces[n + 1][1:]
-        texts = [
-            (self._codes[piece] if n in kept else "") if n % 2 else escaped(piece)
-            for n, piece in enumerate(pieces)
-        ]
+            text = escaped(pieces[n + 1])
+            if n in kept:
+                rows += [self._codes[pieces[n]], text]
+            else:
+                rows[-1] += text.removeprefix(" ") if rows[-1].endswith(" ") else text
         missing = [xml for tag, xml in self._codes.items() if tag.endswith("/>") and tag not in alone]
-        last = texts[-1].rstrip()
-        texts[-1:] = [last, *missing, texts[-1][len(last) :]]
-        return Written("".join(texts), len(self._pairs) - len(pairs))
+        last = rows[-1].rstrip()
+        rows[-1:] = [last, *missing, rows[-1][len(last) :]]
+        return Written("".join(rows), len(self._pairs) - len(pairs))
 
     def _has_words(self, line: str) -> bool:
         return any(map(str.strip, self._pieces(line)[::2]))

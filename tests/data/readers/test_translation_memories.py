@@ -267,7 +267,7 @@ def test_a_unit_of_endless_text_is_passed_over_in_little_memory(tmp_path: Path) 
 def test_a_text_has_a_longest_length_unless_it_is_an_embedded_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dragoman.data.readers.markup.LONGEST_TEXT", 1 << 18)
+    monkeypatch.setattr("dragoman.documents.markup.LONGEST_TEXT", 1 << 18)
     references = "&#120;" * 100_000
     with pytest.raises(DataError, match="text here is longer than 262,144 bytes"):
         read(tmp_path / "a.tmx", TMX.format(tu(en=references, de="b")))

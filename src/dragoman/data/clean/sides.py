@@ -9,8 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from dragoman.data.pair import Pair
-from dragoman.data.readers import tmx, xliff
-from dragoman.data.readers.open_pairs import form, text_suffix
+from dragoman.data.readers.open_pairs import languages_in, text_suffix
 from dragoman.errors import DataError
 from dragoman.text.languages import Languages
 
@@ -157,11 +156,7 @@ def corpus_languages(files: Sequence[str | Path], languages: Languages | None = 
         return list(languages or language_names(files))
     file = Path(files[0])
     with suppress(DataError):  # there is no such file any more, or reading the pairs will say what is wrong
-        match form(file):
-            case "tmx":
-                return list(tmx.languages_in(file) or ())
-            case "xliff":
-                return list(xliff.languages_in(file) or ())
+        return list(languages_in(file) or ())
     return []
 
 

@@ -11,8 +11,7 @@ from typing import Any
 
 from dragoman.data.pair import Pair
 from dragoman.data.readers.bad_line import OnBad, bad_line
-from dragoman.data.readers.inline import Inline, too_long
-from dragoman.data.readers.lines import LIMIT
+from dragoman.data.readers.lines import LIMIT, too_long
 from dragoman.data.readers.open_file import BOMB_RATIO, opened
 from dragoman.errors import DataError, needs_extra
 from dragoman.text.languages import Languages, columns_of
@@ -40,7 +39,7 @@ def read_arrow(file: Path, on_bad: OnBad, languages: Languages | None = None) ->
                 number += 1
                 if source is None or target is None:
                     on_bad(bad_line("untranslated", file, number, "This row has only one language.", hint=""))
-                elif Inline.is_too_long(source, target):
+                elif max(len(source), len(target)) > LIMIT:
                     on_bad(too_long(file, number))
                 else:
                     characters += len(source) + len(target)

@@ -140,6 +140,17 @@ def overlong(file: Path, line: int) -> BadLine:
     )
 
 
+def too_long(file: Path, line: int) -> BadLine:
+    return bad_line(
+        "too long",
+        file,
+        line,
+        f"This unit is longer than {LIMIT:,} characters or has too much markup.",
+        expected="a sentence or a paragraph in each unit",
+        hint="Split it in the tool that created it.",
+    )
+
+
 def undecodable(file: Path, line: int, error: UnicodeDecodeError) -> BadLine:
     """Return the fault of a line that is not UTF-8. `column` counts characters, as editors do."""
     raw: bytes = error.object

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from importlib import import_module
 from pathlib import Path
+from typing import Protocol, cast
 
 from dragoman.data.pair import Pair
 from dragoman.data.readers.arrow import read_arrow
@@ -13,10 +15,7 @@ from dragoman.data.readers.csv import read_csv
 from dragoman.data.readers.jsonl import read_jsonl
 from dragoman.data.readers.lines import read_lines
 from dragoman.data.readers.plain import read_plain
-from dragoman.data.readers.po import read_po
-from dragoman.data.readers.tmx import read_tmx
 from dragoman.data.readers.tsv import read_tsv
-from dragoman.data.readers.xliff import read_xliff
 from dragoman.errors import DataError
 from dragoman.text.languages import Languages
 
@@ -31,6 +30,18 @@ FORMS = {
     ".parquet": "arrow",
     ".arrow": "arrow",
 }
+# What reads pairs of them lies with what fills them in, above this package (pyproject.toml).
+DOCUMENTS = {
+    "tmx": "dragoman.documents.tmx",
+    "xliff": "dragoman.documents.xliff",
+    "po": "dragoman.documents.po",
+}
+
+
+class Format(Protocol):
+    """A module that reads pairs."""
+
+    def read(self, file: Path, on_bad: OnBad, languages: Languages | None = None) -> Iterator[Pair]: ...
 
 
 def open_pairs(
@@ -55,14 +66,10 @@ def open_pairs(
             return read_csv(paths[0], bad, languages)
         case ["jsonl"]:
             return read_jsonl(paths[0], bad, languages)
-        case ["tmx"]:
-            return read_tmx(paths[0], bad, languages)
-        case ["xliff"]:
-            return read_xliff(paths[0], bad, languages)
-        case ["po"]:
-            return read_po(paths[0], bad)
         case ["arrow"]:
             return read_arrow(paths[0], bad, languages)
+        case [kind] if kind in DOCUMENTS:
+            return format_of(kind).read(paths[0], bad, languages)
         case ["plain", "plain"]:
             return read_plain(paths[0], paths[1], bad)
         case _:
@@ -72,6 +79,17 @@ def open_pairs(
                 expected=f"two text files (source, target), or one of {', '.join(FORMS)}; each may be .gz",
                 hint="dragoman check train.en train.de, or dragoman check pairs.tsv",
             )
+
+
+def format_of(kind: str) -> Format:
+    return cast("Format", import_module(DOCUMENTS[kind]))
+
+
+def languages_in(file: Path) -> Languages | None:
+    """Return the source and target language that a TMX or XLIFF file names at its beginning."""
+    if form(file) not in ("tmx", "xliff"):
+        return None
+    return cast("Languages | None", import_module(DOCUMENTS[form(file)]).languages_in(file))
 
 
 def open_lines(file: str | Path) -> Iterator[str]:
