@@ -773,10 +773,11 @@ UNITS_OF = {
 def test_memory_does_not_grow_with_the_units(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr("dragoman.documents.slots.BATCH", 50)
-    monkeypatch.setattr("dragoman.documents.build.LARGEST", 500_000)
+    monkeypatch.setattr("dragoman.documents.slots.BATCH", 20)
+    monkeypatch.setattr("dragoman.documents.build.LARGEST", 100_000)
+    monkeypatch.setattr("dragoman.documents.markup.CHUNK", 4096)
     head, unit, end = UNITS_OF[name]
-    (tmp_path / name).write_text(head + "".join(map(unit.format, range(5000))) + end, encoding="utf-8")
+    (tmp_path / name).write_text(head + "".join(map(unit.format, range(600))) + end, encoding="utf-8")
     tracemalloc.start()
     try:
         document = read_document(tmp_path / name, EN_DE)
@@ -785,5 +786,5 @@ def test_memory_does_not_grow_with_the_units(
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert filled.units == 5000
-    assert peak < len(document.content) + 3_000_000  # of one batch, and of one chunk of XML
+    assert filled.units == 600
+    assert peak < len(document.content) + 400_000
