@@ -255,9 +255,12 @@ def parsed(out: Path, folder: Path) -> str:
 
 MSGSTR = rb'^(msgstr(?:\[\d+\])?) "[^\n]*"\r?\n(?:"[^\n]*"\r?\n)*'
 FORMS = re.compile(MSGSTR, re.MULTILINE)
-MACHINE = re.compile(rb"^# Machine translation by Dragoman\r?\n#, fuzzy\r?\n", re.MULTILINE)
+MACHINE = re.compile(
+    rb"^# Machine translation by Dragoman[^\n]*\n(?:#, fuzzy\r?\n)?|(?<=^#,) fuzzy,(?= )", re.MULTILINE
+)
+NOTE = re.compile(rb'\s*<note from="Dragoman">[^<]*</note>')
 TARGET = re.compile(rb"\s*<target[^>]*?(?:/>|>.*?</target>)", re.DOTALL)
-VARIANT = re.compile(rb"\s*<tuv [^>]*creationid=\"MT!Dragoman\"><seg>.*?</seg></tuv>", re.DOTALL)
+VARIANT = re.compile(rb"\s*<tuv [^>]*creationid=\"MT!Dragoman\">.*?</tuv>", re.DOTALL)
 TIMES = re.compile(rb"^\d+\s*\n[\d:,.]+ --> [\d:,.]+[^\n]*\n", re.MULTILINE)
 
 
@@ -288,8 +291,8 @@ EMPTIED: dict[str, Change] = {
 # What has to be the same before and after, however much was filled in.
 PLAIN: dict[str, Change] = {
     ".po": lambda raw: FORMS.sub(b"", MACHINE.sub(b"", raw)),
-    ".xlf": lambda raw: TARGET.sub(b"", raw),
-    ".xliff": lambda raw: TARGET.sub(b"", raw),
+    ".xlf": lambda raw: NOTE.sub(b"", TARGET.sub(b"", raw)),
+    ".xliff": lambda raw: NOTE.sub(b"", TARGET.sub(b"", raw)),
     ".tmx": lambda raw: VARIANT.sub(b"", raw),
     ".srt": lambda raw: b"".join(TIMES.findall(raw)),
 }

@@ -42,9 +42,9 @@ def lines(numbers: Sequence[int]) -> str:
     return f"{len(numbers):,} of the outputs (line {first})"
 
 
-def report_flagged(flagged: Mapping[int, tuple[str, ...]], unit: str = "line") -> None:
+def report_flagged(flagged: Mapping[int, tuple[str, ...]]) -> None:
     if flagged:
         first = ", ".join(
-            f"{unit} {number}: {' '.join(flags)}" for number, flags in list(flagged.items())[:SHOWN]
+            f"line {number}: {' '.join(flags)}" for number, flags in list(flagged.items())[:SHOWN]
         )
         talk(f"Review {len(flagged):,} of the outputs ({first}{', …' if len(flagged) > SHOWN else ''}).")

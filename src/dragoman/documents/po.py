@@ -16,7 +16,7 @@ from dragoman.data.pair import Pair
 from dragoman.data.readers.bad_line import BadLine, OnBad, bad_line, refuse
 from dragoman.data.readers.lines import LIMIT, MOST_BETWEEN, skip_mark, too_long
 from dragoman.data.readers.open_file import open_bytes
-from dragoman.documents.formats import breaks_formats
+from dragoman.documents.format_strings import breaks_formats
 from dragoman.documents.slots import Edit, Filling, Lines, Slot, Unit, lines_of
 from dragoman.errors import DataError
 from dragoman.steering.placeholders import find_placeholders
@@ -58,13 +58,10 @@ class Entry:
         self.flags: Flags | None = None
         self.is_fuzzy = False
         self.fields: dict[str, Field] = {}
+        self.forms: list[Field] = []  # those of a translation
 
     def text(self, name: str) -> str:
         return self.fields[name].text if name in self.fields else ""
-
-    @property
-    def forms(self) -> list[Field]:
-        return [field for name, field in self.fields.items() if name.startswith("msgstr")]
 
     @property
     def sources(self) -> list[str]:
@@ -133,7 +130,10 @@ def entries(stream: BinaryIO, file: Path, on_bad: OnBad) -> Iterator[Entry]:
             continue
         last = number
         if begins:
-            field = entry.fields[begins[1].decode()] = Field(begins[1].decode(), start)
+            name = begins[1].decode()
+            field = entry.fields[name] = Field(name, start)
+            if name.startswith("msgstr"):
+                entry.forms.append(field)
             entry.line = entry.line or number
             line = line[begins.end() :]
         if field is None or len(line) < 2 or not (line.startswith(b'"') and line.endswith(b'"')):

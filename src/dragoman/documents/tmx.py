@@ -42,6 +42,8 @@ SPACE = re.compile(rb"""(?<!\s)\s++xml:space\s*+=\s*+(?:"[^"]*+"|'[^']*+')""")
 class Variant:
     """A <tuv>: the text of a unit in one language."""
 
+    __slots__ = ("attribute", "byte", "is_preserved", "language", "seg", "space", "text")
+
     def __init__(self, start: Start) -> None:
         self.byte = start.byte
         self.attribute = "xml:lang" if "xml:lang" in start.attributes else "lang"
@@ -68,8 +70,9 @@ def tus(events: Iterable[Event], file: Path) -> Iterator[Tu]:
         if isinstance(event, Text):
             seg.take(event)
         elif isinstance(event, Start):
-            name = event.name
-            preserve.append(is_preserved(event.attributes, preserve[-1]))
+            name, attributes = event.name, event.attributes
+            outer = preserve[-1]
+            preserve.append(is_preserved(attributes, outer) if "xml:space" in attributes else outer)
             if depth:  # a <seg> in a <seg> is markup
                 depth += 1
                 seg.take(event)
@@ -83,7 +86,7 @@ def tus(events: Iterable[Event], file: Path) -> Iterator[Tu]:
             elif name == "tu":
                 tu = Tu(event.line, srclang)
             elif name == "header":
-                srclang = event.attributes.get("srclang", "")
+                srclang = attributes.get("srclang", "")
         else:
             preserve.pop()
             if depth > 1:
@@ -106,19 +109,20 @@ def tus(events: Iterable[Event], file: Path) -> Iterator[Tu]:
 def read(file: Path, on_bad: OnBad, languages: Languages | None = None) -> Iterator[Pair]:
     """Yield pairs. Without `languages`, the source language is that of the header, or the first one, and the
     target language is the other one."""
-    seen: dict[str, None] = {}  # the languages of the file, in order of occurrence
+    seen: dict[str, str] = {}  # the languages of the file, in order of occurrence
     for tu in tus(read_xml(file), file):
         unit: dict[str, str] = {}
         for variant in tu.variants:
             if variant.text is not None:
                 unit.setdefault(variant.language, variant.text)
-        seen |= dict.fromkeys(unit)
+        seen.update(unit)
         if len(seen) > MOST_LANGUAGES:
             raise too_much(file, tu.line)
         languages = languages or chosen(file, tuple(unit), tu.srclang)
-        indices = [index_of(tuple(unit), name) for name in languages or ()]
-        texts = [list(unit.values())[index] for index in indices if index is not None]
-        if any(len(text) > LIMIT for text in texts or unit.values()):
+        names, values = tuple(unit), list(unit.values())
+        indices = [index_of(names, name) for name in languages or ()]
+        texts = [values[index] for index in indices if index is not None]
+        if max(map(len, texts or values), default=0) > LIMIT:
             on_bad(too_long(file, tu.line))
         elif len(texts) < 2 or not all(texts):
             on_bad(bad_line("untranslated", file, tu.line, "This unit has only one language.", hint=""))

@@ -74,7 +74,8 @@ def units_of(events: Iterable[Event], file: Path) -> Iterator[Unit]:
             name, attributes = event.name, event.attributes
             wish = attributes.get("translate")
             translate.append(translate[-1] if wish not in ("yes", "no") else wish == "yes")
-            preserve.append(is_preserved(attributes, preserve[-1]))
+            outer = preserve[-1]
+            preserve.append(is_preserved(attributes, outer) if "xml:space" in attributes else outer)
             if aside or name in ASIDE:
                 aside += 1
             elif side:
@@ -179,9 +180,12 @@ def languages_in(file: Path) -> Languages | None:
 
 
 def units(document: bytes, file: Path, languages: Languages | None = None) -> Iterator[Found]:
+    theirs = None
     for unit in units_of(parse(BytesIO(document), file), file):
-        if turned(file, unit.languages, languages):
-            raise other_way(file, unit.languages or ("", ""))
+        if unit.languages and unit.languages != theirs:
+            theirs = unit.languages
+            if turned(file, theirs, languages):
+                raise other_way(file, theirs)
         yield slot_of(document, unit, file) if unit.is_wanted and "source" in unit.sides else "other"
 
 

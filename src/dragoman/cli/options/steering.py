@@ -61,7 +61,7 @@ def kept(args: argparse.Namespace) -> tuple[Kind, ...]:
 
 
 class SteeringReport:
-    """The number of requested terms and of those met, and the unmet ones."""
+    """The number of requested terms and of those met, and the first unmet ones."""
 
     def __init__(self) -> None:
         self.requested = self.met = 0
@@ -71,7 +71,7 @@ class SteeringReport:
         for term in result.terms:
             self.requested += 1
             self.met += term.met
-            if not term.met:
+            if not term.met and len(self._misses) < SHOWN:
                 wanted = f"{term.source} → {'|'.join(term.target)}" if term.target else term.source
                 self._misses.append(f"  line {number}: {wanted}: {term.why}")
 
@@ -79,9 +79,9 @@ class SteeringReport:
     def lines(self) -> list[str]:
         if not self.requested:
             return []
-        more = len(self._misses) - SHOWN
+        more = self.requested - self.met - len(self._misses)
         return [
             f"Terms and placeholders met: {self.met:,} of {self.requested:,}.",
-            *self._misses[:SHOWN],
+            *self._misses,
             *([f"  and {more:,} more; --json lists them"] if more > 0 else []),
         ]
