@@ -101,12 +101,14 @@ def start_tag(tag: bytes, without: re.Pattern[bytes], attributes: str) -> bytes:
     """Return a start tag, of an element that gets content, with `attributes` in place of some."""
     name = re.match(rb"<[^\s/>]+", tag)
     assert name
-    return name[0] + attributes.encode() + re.sub(rb"\s*+/>\Z", b">", without.sub(b"", tag[name.end() :]))
+    return (
+        name[0] + attributes.encode() + re.sub(rb"(?<!\s)\s*+/>\Z", b">", without.sub(b"", tag[name.end() :]))
+    )
 
 
 def prefix_of(document: bytes, start: int) -> str:
     """Return the prefix of the namespace of an element, as "x:"."""
-    found = re.compile(rb"<([^\s/>:]+:)?").match(document, start)
+    found = re.compile(rb"<([^\s/<>:]++:)?").match(document, start)
     return found[1].decode() if found and found[1] else ""
 
 
