@@ -34,6 +34,20 @@ def test_a_po_goes_to_a_po(model: str, tmp_path: Path, capsys: pytest.CaptureFix
     assert 'msgid "c"\nmsgstr "C"\n' in written
 
 
+def test_what_is_not_translated_is_said(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, target = tmp_path / "app.po", tmp_path / "app.de.po"
+    broken = '#, c-format\nmsgid "a %d"\nmsgstr ""\n\n'
+    source.write_text(f'{broken}msgid " "\nmsgstr ""\n\nmsgid "c"\nmsgstr "C"\n', encoding="utf-8")
+    assert main(["run", model, str(source), "-o", str(target), "--prefix", "100% "]) == 0
+    err = capsys.readouterr().err
+    assert "Translated 0 of 2 units" in err
+    assert "Not counted: 1 unit without text to translate." in err
+    assert "The output would break the format string of 1 of them (line 2): they are unchanged." in err
+    assert target.read_text(encoding="utf-8").startswith(broken)
+
+
 def test_a_document_goes_to_stdout(model: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     source = tmp_path / "film.srt"
     source.write_text(SRT, encoding="utf-8")

@@ -13,7 +13,6 @@ from dragoman.cli.flagged import SHOWN, report_flagged
 from dragoman.cli.format import plural
 from dragoman.cli.options import steering
 from dragoman.cli.terminal import LiveLine, talk
-from dragoman.documents.slots import Output
 from dragoman.errors import UsageError
 
 if TYPE_CHECKING:
@@ -51,6 +50,8 @@ def read(inputs: Sequence[str | Path], args: argparse.Namespace) -> Document | N
 
 def run(document: Document, model: Model, search: SearchConfig, args: argparse.Namespace, out: TextIO) -> int:
     """Write the document with its missing translations filled in."""
+    from dragoman.documents.slots import Output
+
     requested, report, live = steering.steering_options(args), steering.SteeringReport(), LiveLine()
     requested["keep"] = steering.kept(args)  # placeholders are preserved with or without --keep
     count = ProgressCount(live, Total(document.texts, document.characters), "unit")
