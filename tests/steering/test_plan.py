@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
@@ -20,7 +19,6 @@ from dragoman.models.builders.network import new_model
 from dragoman.models.bundle import Bundle
 from dragoman.steering.banned_words import matcher_of
 from dragoman.steering.placeholders import DEFAULT_KINDS, count, find_placeholders
-from dragoman.steering.reinsertion import diagonal_alignment, reinsertion_points
 from dragoman.steering.words import folded, occurrences
 from dragoman.text.build import learn
 from support.tiny_bundle import RNN, TRANSFORMER
@@ -212,12 +210,3 @@ def test_bad_wishes_are_refused(tmp_path: Path) -> None:
     file.write_text("no tab\n")
     with pytest.raises(DataError, match="no tab"):
         translate(["a"], glossary=file)
-
-
-def test_what_is_put_in_goes_where_the_model_looked() -> None:
-    straight = np.eye(4, dtype=np.float32)
-    assert reinsertion_points(straight[[2, 3, 0, 1]], [2], [True] * 5) == [0]
-    assert reinsertion_points(straight, [0, 1, 3, 4], [True] * 5) == [0, 1, 3, 4]
-    assert reinsertion_points(straight, [1, 2], [True, False, False, True, True]) == [0, 3]
-    assert reinsertion_points(np.zeros((0, 3), np.float32), [0, 3], [True]) == [0, 0]
-    assert diagonal_alignment(2, 4).tolist() == [[1, 0, 0, 0], [0, 0, 1, 0]]

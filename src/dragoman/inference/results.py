@@ -13,14 +13,16 @@ from dragoman.inference.result import EMPTY, Alternative, Result
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.trace import Trace
 from dragoman.steering.basic_plan import BasicPlan
-from dragoman.steering.placeholders import remove_placeholders, restore_case, restore_counts
+from dragoman.steering.placeholders import remove_placeholders, restore_case, without_invented
 from dragoman.steering.reinsertion import (
     AttentionMatrix,
     WithoutPlaceholders,
     has_all_placeholders,
-    reinsert_placeholders,
+    reinsert_by_attention,
+    reinsert_by_position,
 )
 from dragoman.steering.report import ConstraintOutcome, SteeredOutput, constraint_report
+from dragoman.steering.words import folded
 from dragoman.text.tokenizer import Tokenizer
 
 
@@ -88,6 +90,8 @@ def apply_steering(plan: BasicPlan, decode: Decode) -> list[RenderedOutput | Non
             answers.append(None)
             continue
         text = copy if copy is not None else with_placeholders(plan, index, second[index])
+        if copy is None or folded(text) != folded(plan.surfaces.tgt.tokenizer.decode(decoded.best.tokens)):
+            decoded = decoded._replace(analysis=None)  # its positions are those of another text
         outcome = SteeredOutput(plan.texts[index], text, decoded.best.finished, copied=copy is not None)
         terms = constraint_report(plan.requests[index], plan.forbidden, outcome, lower=plan.is_lower)
         others = [alternative_text(plan, index, hypothesis) for hypothesis in decoded.hypotheses[1:]]
@@ -100,24 +104,33 @@ def trimmed(plan: BasicPlan, decoded: DecodedSentence | None) -> DecodedSentence
     if decoded is None or decoded.best.finished:
         return decoded
     tokens = decoded.best.tokens[: plan.may_end(decoded.best.tokens)]
+    if len(tokens) == len(decoded.best.tokens):
+        return decoded
     attention_matrix = None if decoded.attention_matrix is None else decoded.attention_matrix[: len(tokens)]
-    best = decoded.best._replace(tokens=tokens)
-    return decoded._replace(hypotheses=[best, *decoded.hypotheses[1:]], attention_matrix=attention_matrix)
+    hypotheses = [decoded.best._replace(tokens=tokens), *decoded.hypotheses[1:]]
+    return decoded._replace(hypotheses=hypotheses, analysis=None, attention_matrix=attention_matrix)
 
 
 def alternative_text(plan: BasicPlan, index: int, hypothesis: Hypothesis) -> str:
     """Return the text of an alternative, with missing placeholders inserted by relative position."""
-    text = joined(plan, index, plan.written(index, hypothesis.tokens))
-    kept, after = plan.requests[index].kept, len(plan.prefixes[index])
-    return restore_counts(text, plan.texts[index], kept, after=after)
+    text = copied(plan, index, hypothesis)
+    if text is not None:
+        return text
+    return reinsert_by_position(
+        joined(plan, index, plan.written(index, hypothesis.tokens)), plan.wanted(index)
+    )
 
 
 def copied(plan: BasicPlan, index: int, best: Hypothesis) -> str | None:
-    """Return the text of an output if it has each placeholder as often as the source, otherwise None."""
-    kept, source = plan.requests[index].kept, plan.texts[index]
+    """Return the text of an output if it has each placeholder as often as the source, otherwise None.
+
+    Placeholders that the source has not are removed.
+    """
+    wanted = plan.wanted(index)
     text = joined(plan, index, plan.written(index, best.tokens))
-    text = restore_case(text, kept) if plan.is_lower else text
-    return text if has_all_placeholders(text, source, kept) else None
+    text = restore_case(text, wanted.kept) if plan.is_lower else text
+    text = without_invented(text, wanted.what, wanted.known, after=len(wanted.prefix))
+    return text if has_all_placeholders(text, wanted.source, wanted.kept) else None
 
 
 def with_placeholders(plan: BasicPlan, index: int, decoded: DecodedSentence | None) -> str:
@@ -126,8 +139,7 @@ def with_placeholders(plan: BasicPlan, index: int, decoded: DecodedSentence | No
     if decoded is not None:
         line = plan.written(index, decoded.best.tokens)
         rest = WithoutPlaceholders(decoded.source, line, plan.opening(index), decoded.attention_matrix)
-    kept, prefix = plan.requests[index].kept, plan.prefixes[index]
-    return reinsert_placeholders(plan.texts[index], kept, prefix, rest, plan.surfaces)
+    return reinsert_by_attention(plan.wanted(index), rest, plan.surfaces)
 
 
 def joined(plan: BasicPlan, index: int, line: Sequence[bytes]) -> str:

@@ -4,42 +4,73 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from dragoman.steering.words import folded, is_inside, is_letter, occurrences
 
-# In order: a later kind does not match what an earlier one has matched. All take time linear in the line: a
-# run of characters is tried from its first one only, without backtracking into it (++).
-PATTERNS = {
-    "tags": r"<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?></\1\s*>|</?[A-Za-z][\w:.-]*(?:\s[^<>]*)?/?>|&#?\w+;"
-    r"|</?\d++\s*+/?>",  # numbered, of react-i18next
-    "urls": r"(?:https?|ftp)://[^\s<>]*[^\s<>.,;:!?)\]'\"]|www\.[^\s<>]*[^\s<>.,;:!?)\]'\"]"
-    r"|(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)+",
-    "placeholders": "|".join(
-        (
-            r"\{\s*+\w++\s*+,\s*+(?:plural|select|selectordinal|number|date|time)\b"  # ICU, three levels
-            r"(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\}",
-            r"\{\{[^{}\n]*+\}\}|[%#$]\{[^{}\n]*+\}",  # {{ name }} of Django and i18next, %{name} of Rails
-            r"<%[^%\n]*+%>",
-            r"\[[A-Za-z]*\d+[A-Za-z]*\]|\{\s*+[^{}\s]*+\s*+\}|\{\{?[^{}\s]*\}?\}",
-            r"%[A-Za-z_]\w++%(?![\w%])",  # %name% of Symfony
-            r"%%|%(?:\(\w++\)|\d++\$)?[-+#0]*+(?:\*|\d*+)(?:\.(?:\d++|\*))?"
-            r"(?:hh|ll|[hlzjtL])?[sdiufFeEgGxXocrap@]",
-            r"%L?\d{1,2}(?![\w$.])|%L?n(?!\w)",  # %1 and %n of Qt
-            r"(?<![^\s(\"']):[a-z]\w++(?![\w:])",  # :name in Laravel
-            r"(?<!\w)__[A-Za-z0-9]++(?:_[A-Za-z0-9]++)*+__(?!\w)",
-            r"`[^`]++`",
-            r"\\[nrt]",
-        )
+ARGUMENT = r"[^{}]"  # of a message of ICU: what its braces enclose, such as a plural in a select
+for _ in range(4):
+    ARGUMENT = rf"(?:[^{{}}]|\{{{ARGUMENT}*+\}})"
+PERCENT = r"(?:(?<=\d)|(?<=\d[ \u00a0\u202f]))%-?[^\W\d_]{2}"  # as in "100%ige" and "5 %der"
+BRACES = r"\{\{[^{}\n]*\}\}|\{[^\s{}]*\}"
+PRINTF = (
+    r"%(?:\([^()\s]++\)|\d++\$|\[\d++\])?[-+#0]*+(?:\*|\d*+)(?:\.(?:\d++|\*))?"
+    r"(?:hh|ll|[hlzjtL])?[sdiufeFEgGxXocrapvq@]"
+)
+# In order: a later pattern does not match what an earlier one has matched. All take time linear in the line:
+# a run of characters is tried from its first one only, without backtracking into it (++).
+PATTERNS = (
+    (
+        "placeholders",  # those that tags may be a part of
+        r"\{\s*+\w++\s*+,\s*+(?:plural|select|selectordinal|number|date|time|choice)\b" + ARGUMENT + r"*+\}"
+        r"|<%[^%\n]*+%>"
+        r"|(?<!\d)%<\w++>(?:[-+#0]*+\d*+(?:\.\d++)?[sdiufeEgGxXoc])?",  # of Ruby, and %<PRIu64> of gettext
     ),
-    "numbers": r"(?<![^\W_])\d+(?:[.,:/-]\d+)*(?![^\W_])",
-}
-TAG = re.compile(r"</?([\w:.-]+)")
-COMPILED = {kind: re.compile(pattern) for kind, pattern in PATTERNS.items()}
-KINDS = tuple(PATTERNS)
-CUSTOM_KIND = "pattern"  # the kind of matches of the caller's own patterns
+    (
+        "tags",
+        r"<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?></\1\s*>|</?[A-Za-z][\w:.-]*(?:\s[^<>]*)?/?>|&#?\w+;"
+        r"|</?\d++\s*+/?>",  # numbered, of react-i18next
+    ),
+    (
+        "urls",
+        rf"(?:(?:https?|ftp)://|www\.)(?:[^\s<>\[\]{{}}]|{BRACES})*(?:[^\s<>\[\]{{}}.,;:!?)'\"]|{BRACES})"
+        r"|(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)+",
+    ),
+    (
+        "placeholders",
+        "|".join(
+            (
+                r"\{\{[^{}\n]*+\}\}|[%#$]\{[^{}\n]*+\}",  # {{ name }} of Django and i18next, %{name} of Rails
+                r"\{%[^%\n]*+%\}",
+                r"\{[^{}\s]*+(?:\{[^{}\s]*+\}[^{}\s]*+)++\}",  # {:{width}} of Python
+                r"\{(?:\w++:[^{}\n%]*+%|\d++[,:])[^{}\n]*+\}",  # {day:%d %B}, {0:dd MMM} of .NET
+                r"\[[A-Za-z]*\d+[A-Za-z]*\]|\{\s*+[^{}\s]*+\s*+\}|\{\{?[^{}\s]*\}?\}",
+                r"%[A-Za-z_]\w++%(?![\w%])",  # %name% of Symfony
+                rf"%%|(?!{PERCENT})(?:%[A-Za-z_][A-Za-z0-9_]{{2,}}+|{PRINTF})",  # %name of Drupal, %dpx
+                r"%'\d*+[dDiuf]|%-?[YymBbHIMSpAjZ](?!\w)",  # of dates
+                r"%L?\d{1,2}(?![\d$])|%L?n(?!\w)",  # %1 and %n of Qt
+                r"(?<![^\s(\"']):[a-z]\w++(?![\w:])",  # :name in Laravel
+                r"\$t\([^()\n]*+\)|(?<![\w$])\$[A-Za-z_]\w++(?!\()",  # a key of i18next, and $name
+                r"(?<![\w.+@-])@[A-Za-z_]\w++",  # @count of Drupal
+                r"(?<!\w)__[A-Za-z0-9]++(?:_[A-Za-z0-9]++)*+__(?!\w)",
+                r"`[^`]++`",
+                r"\\[nrt]",
+            )
+        ),
+    ),
+    ("numbers", r"(?<![^\W_])\d+(?:[.,:/-]\d+)*(?![^\W_])"),
+)
+HALF = re.compile(r"(?<!\d)(?<!\d[ \u00a0\u202f])%\([^()\s]*+\)?|[%#$]?\{[^{}\s]*+(?![^{}]*\})")
+COMPILED = [(kind, re.compile(pattern)) for kind, pattern in PATTERNS]
 DEFAULT_KINDS = ("tags", "urls", "placeholders")
+KINDS = (*DEFAULT_KINDS, "numbers")
+CUSTOM_KIND = "pattern"  # the kind of matches of the caller's own patterns
 MAX_PLACEHOLDERS = 300  # per line; text after that many is beyond what a model reads
+TAG = re.compile(r"</?([\w:.-]+)")
+VOID = frozenset(("area", "br", "col", "hr", "img", "input", "link", "meta", "wbr"))  # HTML never closes them
+PUNCTUATION = frozenset(".,;:!?…。、！？")  # marks that follow a word without a space
+JOINING = frozenset("%#$@&{<\\")  # a placeholder right after one of them may be read as another placeholder
 
 Kind = str | re.Pattern[str]  # one of KINDS, or a pattern of the caller
 
@@ -56,29 +87,63 @@ class Placeholder(NamedTuple):
 def find_placeholders(text: str, what: Collection[Kind]) -> list[Placeholder]:
     """Return at most MAX_PLACEHOLDERS, from left to right. The caller's own patterns match first."""
     found: list[Placeholder] = []
-    taken = bytearray(len(text))  # matched by an earlier kind
+    free = text  # with line breaks for what an earlier pattern has matched
     own = [(CUSTOM_KIND, pattern) for pattern in what if isinstance(pattern, re.Pattern)]
-    for kind, pattern in [*own, *((kind, COMPILED[kind]) for kind in KINDS if kind in what)]:
-        matches = (Placeholder(kind, m[0], m.start(), m.end()) for m in pattern.finditer(text) if m[0])
-        new = [m for m in matches if not any(taken[m.begin : m.end])]
+    for kind, pattern in [*own, *(one for one in COMPILED if one[0] in what)]:
+        matches = [Placeholder(kind, m[0], m.start(), m.end()) for m in pattern.finditer(free) if m[0]]
+        new = [one for one in matches if text.startswith(one.literal, one.begin) and is_whole(one, text)]
+        pieces, end = list[str](), 0
         for one in new:
-            taken[one.begin : one.end] = b"\1" * (one.end - one.begin)
+            pieces += [free[end : one.begin], "\n" * len(one.literal)]
+            end = one.end
+        free = "".join([*pieces, free[end:]])
         found += new
     return sorted(found, key=lambda kept: kept.begin)[:MAX_PLACEHOLDERS]
 
 
+def is_whole(one: Placeholder, text: str) -> bool:
+    """Return whether a number is no part of another, as 7 is of 17."""
+    return one.kind != "numbers" or not (is_inside(text, one.begin) or is_inside(text, one.end))
+
+
+def name_of_pair(literal: str) -> str | None:
+    """Return the name of an opening or closing tag; None for what is neither."""
+    name = TAG.match(literal)
+    if name is None or literal.endswith("/>") or f"></{name[1]}" in literal or name[1].lower() in VOID:
+        return None
+    return name[1]
+
+
+def tag_pairs(literals: Iterable[str]) -> list[tuple[int, int]]:
+    """Return the indices of each opening tag and its closing one, the inner pairs first."""
+    open_: list[tuple[str, int]] = []
+    pairs = []
+    for n, literal in enumerate(literals):
+        name = name_of_pair(literal)
+        if name is None:
+            continue
+        if not literal.startswith("</"):
+            open_.append((name, n))
+        elif same := [place for place, (other, _) in enumerate(open_) if other == name]:
+            pairs.append((open_[same[-1]][1], n))
+            del open_[same[-1] :]
+    return pairs
+
+
 def is_nested(tags: Iterable[str]) -> bool:
     """Return whether every tag that is opened is closed, the innermost first."""
-    open_: list[str] = []
-    for tag in tags:
-        name = TAG.match(tag)
-        if name is None or tag.endswith("/>") or f"></{name[1]}" in tag:
-            continue
-        if not tag.startswith("</"):
-            open_.append(name[1])
-        elif not open_ or open_.pop() != name[1]:
-            return False
-    return not open_
+    tags = list(tags)
+    return 2 * len(tag_pairs(tags)) == sum(name_of_pair(tag) is not None for tag in tags)
+
+
+def has_words(text: str) -> bool:
+    return any(map(str.isalnum, text))
+
+
+def empty_pairs(text: str, tags: Sequence[Placeholder]) -> int:
+    """Return how many pairs of tags have no word between them."""
+    gaps = [has_words(text[a.end : b.begin]) for a, b in pairwise(tags)]
+    return sum(not any(gaps[i:j]) for i, j in tag_pairs(tag.literal for tag in tags))
 
 
 def starts(kept: Placeholder, text: str) -> list[int]:
@@ -102,52 +167,57 @@ def restore_case(text: str, kept: Sequence[Placeholder]) -> str:
     return text
 
 
-def restore_counts(text: str, source: str, kept: Sequence[Placeholder], *, after: int = 0) -> str:
-    """Return `text` with each literal as often as in the source.
+def invented(
+    text: str, what: Collection[Kind], known: Collection[str], *, after: int = 0
+) -> list[Placeholder]:
+    """Return the placeholders and tags of an output that are not known, from `after` on, also half ones."""
+    whole = [one for one in find_placeholders(text, what) if one.kind in ("tags", "placeholders")]
+    found = [one for one in whole if not may_be_text(one, text)] + half_written(text, what)
+    return [one for one in found if one.begin >= after and one.literal not in known]
 
-    Surplus ones are removed, and missing ones are inserted between words, at the relative position that they
-    have in the source. Nothing before `after` is changed.
-    """
-    source = source[: kept[-1].end] if len(kept) == MAX_PLACEHOLDERS else source
-    longest_first = sorted({k.literal: k for k in reversed(kept)}.values(), key=lambda k: -len(k.literal))
-    for _ in longest_first:  # a change for one literal may undo that for one within it
-        before = text
-        for one in longest_first:
-            wanted = count(one, source)
-            while count(one, text) > wanted and (place := last(one, text, after, longest_first)) >= 0:
-                has_space = place > after and text[place - 1] == " "
-                text = text[: place - has_space] + text[place + len(one.literal) :]
-            for _ in range(wanted - count(one, text)):
-                place = gap(text, longest_first, one.begin / len(source), after)
-                text = inserted(text, one.literal, place)
-        if text == before:
-            break
+
+def half_written(text: str, what: Collection[Kind]) -> list[Placeholder]:
+    """Return what looks like the beginning of a placeholder, as in "%(name"."""
+    if "placeholders" not in what:
+        return []
+    inside = {n for one in find_placeholders(text, what) for n in range(one.begin, one.end)}
+    matches = (Placeholder("half", m[0], m.start(), m.end()) for m in HALF.finditer(text))
+    return [one for one in matches if one.begin not in inside]
+
+
+def may_be_text(one: Placeholder, text: str) -> bool:
+    """Return whether it may be a word or a percentage that no format asked for: `x`, &amp;, %50, 5 %d."""
+    if one.literal[0] in "`&" or one.literal[1:].isdigit():
+        return True
+    return one.literal[0] == "%" and len(one.literal) == 2 and text[: one.begin].rstrip()[-1:].isdigit()
+
+
+def spans_with_space(text: str, unwanted: Sequence[Placeholder], after: int) -> list[tuple[int, int]]:
+    """Return what to remove of a text: placeholders, with a space that would be one too many."""
+    spans, done = list[tuple[int, int]](), 0
+    for one in unwanted:
+        begin, end = one.begin, one.end
+        following = text[end : end + 1]
+        if begin > after and text[begin - 1] == " " and (not following.strip() or following in PUNCTUATION):
+            begin -= 1
+        elif begin == 0 and following == " ":
+            end += 1
+        if end > done:  # not within a longer one
+            spans.append((max(begin, done), end))
+            done = end
+    return spans
+
+
+def without(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    begins, ends = [begin for begin, _ in spans], [end for _, end in spans]
+    return "".join(text[a:b] for a, b in zip([0, *ends], [*begins, len(text)], strict=True))
+
+
+def without_invented(text: str, what: Collection[Kind], known: Collection[str], *, after: int = 0) -> str:
+    """Return an output without the placeholders and tags that are not known."""
+    while unwanted := invented(text, what, known, after=after):  # two parts may become another one
+        text = without(text, spans_with_space(text, unwanted, after))
     return text
-
-
-def last(kept: Placeholder, text: str, after: int, every: Sequence[Placeholder]) -> int:
-    """Return the last position of a literal that is not within a longer one; −1 if there is none."""
-    longer = [other for other in every if len(other.literal) > len(kept.literal)]
-    taken = [(place, place + len(other.literal)) for other in longer for place in starts(other, text)]
-    free = [n for n in starts(kept, text) if n >= after and not any(b <= n < e for b, e in taken)]
-    return max(free, default=-1)
-
-
-def gap(text: str, kept: Sequence[Placeholder], relative: float, after: int) -> int:
-    """Return the gap between words nearest to the relative position from 0 (start) to 1 (end)."""
-    taken = bytearray(len(text) + 1)  # within a literal
-    for one in kept:
-        for place in starts(one, text):
-            taken[place + 1 : place + len(one.literal)] = b"\1" * (len(one.literal) - 1)
-    places = (n for n in range(after, len(text) + 1) if n in (0, len(text)) or text[n] == " ")
-    return min((n for n in places if not taken[n]), key=lambda n: abs(n - relative * len(text)))
-
-
-def inserted(text: str, literal: str, place: int) -> str:
-    left, right = text[:place], text[place:]
-    before = "" if not left or left.endswith(" ") else " "
-    following = "" if not right or right.startswith(" ") else " "
-    return left + before + literal + following + right
 
 
 class RemovedPlaceholder(NamedTuple):
@@ -180,7 +250,7 @@ def reinsert(text: str, hole: RemovedPlaceholder, place: int) -> str:
     literal = hole.kept.literal
     if right.startswith(" ") and hole.space_before and not hole.space_after:
         left, right = left + " ", right[1:]
-    is_apart = hole.space_before or is_inside(left + literal, len(left))
+    is_apart = hole.space_before or left[-1:] in JOINING or is_inside(left + literal, len(left))
     before = " " if is_apart and left and not left[-1].isspace() else ""
     is_apart = (hole.space_after and bool(right) and is_letter(right[0])) or is_inside(
         literal + right, len(literal)

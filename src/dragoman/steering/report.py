@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dragoman.steering.banned_words import matcher_of
 from dragoman.steering.placeholders import Placeholder, count
+from dragoman.steering.reinsertion import keeps_tags
 from dragoman.steering.token_bytes import SPACE, TokenBytes
 from dragoman.steering.words import folded, occurrences
 
@@ -73,9 +74,8 @@ def constraint_report(
     requests: SteeringRequest, forbidden: Sequence[str], outcome: SteeredOutput, *, lower: bool
 ) -> tuple[ConstraintOutcome, ...]:
     """Return the outcome of each constraint; with `lower`, for a model without capitals, ignore case."""
-    kept = [
-        placeholder_outcome(one, outcome.source, outcome.text, copied=outcome.copied) for one in requests.kept
-    ]
+    tags = keeps_tags(outcome.text, outcome.source, requests.kept)
+    kept = [placeholder_outcome(one, outcome, are_tags_kept=tags) for one in requests.kept]
     required = Counter[tuple[str, ...]]()
     terms = []
     for source, constraint in zip(requests.sources, requests.constraints, strict=True):
@@ -103,7 +103,12 @@ def contains_word(forbidden: str, text: str, *, lower: bool) -> bool:
     return matcher_of(forbidden.lower() if lower else forbidden).finds(text)
 
 
-def placeholder_outcome(kept: Placeholder, source: str, text: str, *, copied: bool) -> ConstraintOutcome:
-    """Return the outcome of a placeholder; `copied` is whether the model copied it itself."""
-    is_met = count(kept, text) == count(kept, source)
-    return ConstraintOutcome("kept", kept.literal, (kept.literal,), is_met, "" if copied else REINSERTED)
+def placeholder_outcome(
+    kept: Placeholder, outcome: SteeredOutput, *, are_tags_kept: bool
+) -> ConstraintOutcome:
+    """Return the outcome of a placeholder."""
+    is_met = count(kept, outcome.text) == count(kept, outcome.source)
+    is_met = is_met and (are_tags_kept or kept.kind != "tags")
+    return ConstraintOutcome(
+        "kept", kept.literal, (kept.literal,), is_met, "" if outcome.copied else REINSERTED
+    )
