@@ -1,6 +1,6 @@
 """Real files of translation tools through `check`, `train` and `run`: what is read, filled in and kept.
 
-    python -m benchmarks.robustness.real_files FOLDER [--train]
+    python -m benchmarks.robustness.real_files FOLDER [--train | --placeholders]
 
 Packages of PyPI and Debian are downloaded to FOLDER (pip download, apt-get download), and their PO, XLIFF,
 TMX, CSV and SRT files are checked. The TMX and CSV of packages are small: the Translate Toolkit writes large
@@ -8,6 +8,10 @@ ones, and XLIFF, of the largest PO. A model is trained on that PO. It fills in e
 once more without its translations. What comes out must parse (msgfmt, polib, expat, srt), and must be byte
 for byte what went in but for the units that were filled in. With --train, models of TMX, XLIFF and CSV are
 trained, too.
+
+With --placeholders, up to 22 strings with placeholders of each of ten packages of PyPI, Debian and npm go
+through PO, XLIFF 1.2 and XLIFF 2, as often as there are ways to garble them: the model is a stand-in that
+does so, and the code around it is the real one. Placeholders are found by a pattern of the package's style.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,6 +34,8 @@ from xml.etree import ElementTree
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 VERBS: Any = importlib.import_module("hostile.verbs")
+GARBLING: Any = importlib.import_module("support.garbling")
+IN_DOCUMENTS: Any = importlib.import_module("support.placeholder_documents")
 WHEELS = ("django==5.2.19", "weblate==5.4", "sphinx==9.0.4")
 SOURCES = ("pysrt==1.1.2", "srt==3.5.3")
 DEBIAN = ("php-symfony-validator", "php-symfony-security-core", "php-symfony-form")
@@ -59,6 +66,24 @@ SETTINGS = (
     "training.valid_decode=20",
     "training.threads=1",
 )
+NPM = ("@uppy/locales@5.2.0", "@excalidraw/excalidraw@0.15.3", "@strapi/admin@4.15.0")
+MORE_DEBIAN = ("qttranslations5-l10n", "util-linux-locales", "redmine")
+PYTHON = r"%\(\w+\)[a-z]|%[srd]"
+ICU_MESSAGE = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}|</?\w+>"
+# Where the strings of a package are, and the style of its placeholders.
+STYLES = {
+    "django": ("**/locale/de/**/django.po", rf"{PYTHON}|\{{\{{[^}}]*\}}\}}|</?[a-z][^<>]*>"),
+    "sphinx": ("**/locale/de/**/*.po", PYTHON),
+    "weblate": ("**/locale/de/**/django.po", rf"{PYTHON}|\{{\w*\}}|</?[a-z][^<>]*>"),
+    "php-symfony-validator": ("**/*.de.xlf", r"\{\{ \w+ \}\}|%\w+%"),
+    "qttranslations5-l10n": ("**/qtbase_de.qm", r"%L?\d|%n|</?[a-z]+>"),
+    "util-linux-locales": ("**/de/**/util-linux.mo", r"%%|%[-+#0-9.*lhzjt$']*[a-zA-Z]"),
+    "redmine": ("usr/**/config/locales/en.yml", r"%\{\w+\}|</?[a-z]+>"),
+    "uppy-locales": ("**/lib/en_US.js", r"%\{\w+\}"),
+    "excalidraw-excalidraw": ("**/excalidraw.production.min.js", r"\{\{\w+\}\}"),
+    "strapi-admin": ("**/translations/en.json", ICU_MESSAGE),
+}
+OF_EACH = 22
 QUICK = ("search.kind=greedy", "search.max_length=8")
 
 
@@ -75,8 +100,11 @@ def main() -> int:
     parser.add_argument(
         "--train", action="store_true", help="train on the largest file of the other kinds, too"
     )
+    parser.add_argument("--placeholders", action="store_true", help="strings of ten packages, garbled")
     args = parser.parse_args()
     folder = args.folder.resolve()
+    if args.placeholders:
+        return placeholders(folder)
     files = [*downloaded(folder), *converted(folder)]
     largest = largest_of_each(files)
     model = trained(largest.pop("po"), folder)
@@ -125,7 +153,7 @@ def downloaded(folder: Path) -> list[Path]:
 
 
 def unpack(archive: Path, home: Path) -> None:
-    home.mkdir(parents=True)
+    home.mkdir(parents=True, exist_ok=True)
     if archive.suffix == ".whl":
         zipfile.ZipFile(archive).extractall(home)
     elif archive.suffix == ".deb":
@@ -296,6 +324,61 @@ PLAIN: dict[str, Change] = {
     ".tmx": lambda raw: VARIANT.sub(b"", raw),
     ".srt": lambda raw: b"".join(TIMES.findall(raw)),
 }
+
+
+# ---- placeholders
+
+
+def placeholders(folder: Path) -> int:
+    """Return 1 if a placeholder was lost without a flag or cut in half."""
+    downloaded(folder)
+    more = folder / "more"
+    if not more.is_dir():
+        archives = folder / "more-archives"
+        archives.mkdir(exist_ok=True)
+        run(["apt-get", "-q", "download", *MORE_DEBIAN], cwd=archives)
+        run(["npm", "pack", "--silent", *NPM], cwd=archives)
+        for archive in sorted(archives.iterdir()):
+            unpack(archive, more / re.split(r"[-_]\d", archive.name)[0].lower())
+    cases: list[tuple[str, str]] = []
+    for package, (pattern, style) in STYLES.items():
+        homes = (home / package for home in (folder / "packages", more))
+        files = [file for home in homes for file in sorted(home.glob(pattern))]
+        found = {text for file in files for text in strings(file) if re.search(style, text)}
+        every = sorted(found)[:: max(1, len(found) // OF_EACH)][:OF_EACH]
+        cases += [(text, style) for text in every]
+        print(f"{package}: {len(every)} of {len(found)} strings, such as {every[0]!r}")
+    verdicts = Counter[str]()
+    ways = len(GARBLING.GARBLERS)
+    for kind in IN_DOCUMENTS.FORMATS:
+        for shift in range(ways):  # each string meets each way
+            garbling = GARBLING.Garbling(shift=shift)
+            for one in IN_DOCUMENTS.outcomes(cases, kind, folder, garbling):
+                verdicts[one.verdict] += 1
+                if one.verdict != "kept":
+                    print(f"  {one.verdict} in {kind}: {one.source!r} → {one.target!r}")
+    print(f"{len(cases)} strings, {ways} ways, {len(IN_DOCUMENTS.FORMATS)} formats: {dict(verdicts)}")
+    return int(not set(verdicts) <= {"kept", "flagged"})
+
+
+def strings(file: Path) -> list[str]:
+    """Return the strings of one line that a catalogue has, in English."""
+    match file.suffix:
+        case ".mo":
+            text = run(["msgunfmt", str(file)])
+        case ".qm":
+            text = run(["lconvert", "-of", "po", "-i", str(file)])
+        case _:
+            text = file.read_text(encoding="utf-8")
+    if file.suffix == ".xlf":
+        found = [
+            "".join(one.itertext()) for one in ElementTree.fromstring(text).iter() if "source" in one.tag
+        ]
+    else:
+        name = r"^msgid " if file.suffix in (".po", ".mo", ".qm") else r"[:,(] *"
+        found = re.findall(rf'{name}"((?:[^"\\\n]|\\.)+)"', text, re.MULTILINE)
+        found = [re.sub(r'\\(["\\])', r"\1", one) for one in found if not re.search(r"\\[nrtux]", one)]
+    return [one.strip() for one in found]
 
 
 # ---- train

@@ -110,7 +110,7 @@ def test_a_message_of_icu_is_whole_whatever_is_in_it(message: str) -> None:
         ("Ist <b>groß</b>, ist %d %r.", "Ist groß, ist %d."),
         ("{na{y}me} und {{name}}", "und"),
         ("%(D ist %s%(num) {n am", "ist %s am"),
-        ("50% von 5 %d, %50, 100%ige `ls` &amp; %% %d", "50% von 5 %d, %50, 100%ige `ls` &amp; %d"),
+        ("50% von 5 %d, 100%ige `ls` &amp; %% %d %1", "50% von 5 %d, 100%ige `ls` &amp; %d"),
     ],
 )
 def test_what_the_source_has_not_is_removed_and_ordinary_text_is_not(output: str, want: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,6 +16,7 @@ from dragoman.steering.placeholders import (
     empty_pairs,
     find_placeholders,
     is_nested,
+    without_invented,
 )
 from dragoman.steering.reinsertion import (
     Wanted,
@@ -24,6 +27,7 @@ from dragoman.steering.reinsertion import (
     reinserted,
     reinsertion_points,
 )
+from support.garbling import GARBLERS, Garbling
 
 LITERALS = [
     "[X7X]",
@@ -124,6 +128,22 @@ def test_what_the_output_has_of_its_own_is_removed_and_not_cut() -> None:
 def test_tags_are_kept_if_they_are_nested_around_words(output: str, good: bool) -> None:
     source = "Click <b>here</b> now."
     assert has_all_placeholders(output, source, find_placeholders(source, DEFAULT_KINDS)) == good
+
+
+@pytest.mark.parametrize("garbler", GARBLERS)
+def test_an_output_has_no_placeholder_that_its_source_has_not(garbler: str) -> None:
+    sources = ["Press Ctrl+C", "a dog %r", "a <b>dog</b>, {name}", "Press { or [1]", "%s: %s"]
+    for source, output in zip(sources, Garbling([garbler])(sources), strict=True):
+        given, written = (
+            Counter(one.literal for one in find_placeholders(text, DEFAULT_KINDS))
+            for text in (source, output)
+        )
+        assert written == given, (source, output)
+        assert "{" in source or "{" not in output
+
+
+def test_a_percentage_of_the_source_is_no_placeholder_before_its_number() -> None:
+    assert without_invented("%50 indirim %51", DEFAULT_KINDS, wanted("50% off").known) == "%50 indirim"
 
 
 def test_tags_may_be_in_another_order() -> None:

@@ -49,7 +49,7 @@ PATTERNS = (
                 r"%[A-Za-z_]\w++%(?![\w%])",  # %name% of Symfony
                 rf"%%|(?!{PERCENT})(?:%[A-Za-z_][A-Za-z0-9_]{{2,}}+|{PRINTF})",  # %name of Drupal, %dpx
                 r"%'\d*+[dDiuf]|%-?[YymBbHIMSpAjZ](?!\w)",  # of dates
-                r"%L?\d{1,2}(?![\d$])|%L?n(?!\w)",  # %1 and %n of Qt
+                r"%L?\d{1,2}(?!\d)|%L?n(?!\w)",  # %1 and %n of Qt
                 r"(?<![^\s(\"']):[a-z]\w++(?![\w:])",  # :name in Laravel
                 r"\$t\([^()\n]*+\)|(?<![\w$])\$[A-Za-z_]\w++(?!\()",  # a key of i18next, and $name
                 r"(?<![\w.+@-])@[A-Za-z_]\w++",  # @count of Drupal
@@ -186,8 +186,8 @@ def half_written(text: str, what: Collection[Kind]) -> list[Placeholder]:
 
 
 def may_be_text(one: Placeholder, text: str) -> bool:
-    """Return whether it may be a word or a percentage that no format asked for: `x`, &amp;, %50, 5 %d."""
-    if one.literal[0] in "`&" or one.literal[1:].isdigit():
+    """Return whether it may be a word or a percentage that is in no format: `x`, &amp;, 5 %d."""
+    if one.literal[0] in "`&":
         return True
     return one.literal[0] == "%" and len(one.literal) == 2 and text[: one.begin].rstrip()[-1:].isdigit()
 

@@ -8,6 +8,7 @@ Plain Python and NumPy, for every runtime.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -67,8 +68,12 @@ class Wanted(NamedTuple):
 
     @property
     def copied(self) -> set[str]:
-        """What an output may have even if the placeholders were removed from its source."""
-        return {*self.terms, *(half.literal for half in half_written(self.source, self.what))}
+        """What an output may have even if the placeholders were removed from its source.
+
+        A "%5" may be 5 %, as it is written in Turkish.
+        """
+        halves = (half.literal for half in half_written(self.source, self.what))
+        return {*self.terms, *halves, *(f"%{number}" for number in re.findall(r"\d++", self.source))}
 
     @property
     def known(self) -> set[str]:

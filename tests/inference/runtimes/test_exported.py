@@ -190,6 +190,21 @@ def test_what_is_kept_stands_where_torch_puts_it(light: Model, torch: Model, pre
     assert [one.terms for one in mine] == [one.terms for one in theirs]
 
 
+@pytest.mark.parametrize("prefix", ["", "the c"])
+def test_positions_in_a_text_are_those_of_its_tokens_or_none(light: Model, torch: Model, prefix: str) -> None:
+    for model in (light, torch):
+        results = model([*WITH_KEPT, "two dogs"], GREEDY, keep=True, prefix=prefix, details=True)
+        spelt = [model.runtime.text.tgt.decode(result.tokens) == result.text for result in results]
+        assert [result.details is not None for result in results if result != EMPTY] == [
+            is_same for is_same, result in zip(spelt, results, strict=True) if result != EMPTY
+        ]
+        assert all(result.alignment is None for result in results if result.details is None)
+        for result in results:
+            for token in result.details or ():
+                assert result.text[slice(*token.at)] in token.piece.replace("▁", " ")
+        assert any(result.details for result in results)
+
+
 @pytest.mark.parametrize(("search", "asked"), ASKED_OF_TORCH)
 def test_a_runtime_that_was_asked_for_says_what_it_cannot(
     folder: Path, search: dict[str, Any], asked: dict[str, Any]
