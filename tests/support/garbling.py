@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 from dragoman.config.search import SearchConfig
 from dragoman.config.text import TextConfig
+from dragoman.documents.slots import Output
 from dragoman.inference.quality.checks import OutputChecker
-from dragoman.inference.result import Result
 from dragoman.inference.results import DecodedSentence, make_results
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.steering.basic_plan import BasicPlan
@@ -42,13 +42,12 @@ class Garbling:
         self.pair = learn(TextConfig(kind="byte"), iter([("a", "a")]))
         self.surfaces = TokenBytesPair(TokenBytes(self.pair.src), TokenBytes(self.pair.tgt))
         self.rng = random.Random(shift)
-        self.results: list[Result] = []
 
-    def __call__(self, sources: Sequence[str]) -> list[str]:
+    def __call__(self, sources: Sequence[str]) -> list[Output]:
         plan = BasicPlan(sources, self.surfaces, {"keep": True})
         checker = OutputChecker(self.pair, None)
-        self.results = make_results(sources, plan, self.decode, self.pair.tgt, checker, SearchConfig())
-        return [result.text for result in self.results]
+        results = make_results(sources, plan, self.decode, self.pair.tgt, checker, SearchConfig())
+        return [Output(result.text, result.flags) for result in results]
 
     def decode(self, texts: Sequence[str], *, with_attention: bool = False) -> list[DecodedSentence | None]:
         return [self.garbled(text, n) if text.strip() else None for n, text in enumerate(texts)]

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
-from dragoman.data.readers.po import unescaped
-from dragoman.documents.build import translate_document
-from dragoman.documents.po import escaped
+from dragoman.documents.build import read_document
+from dragoman.documents.po import escaped, unescaped
+from dragoman.documents.slots import Output
 from support.garbling import Garbling
 
 EN_DE = ("en", "de")
@@ -55,9 +56,15 @@ def outcomes(cases: Sequence[tuple[str, str]], kind: str, folder: Path, model: G
     file = folder / ("a.po" if kind == "po" else "a.xlf")
     texts = [text for text, _ in cases]
     file.write_text(document(texts, kind), encoding="utf-8")
-    filled = translate_document(file, model, EN_DE).document.decode()
-    targets = {"po": read_po, "xliff 1.2": read_xliff, "xliff 2": read_xliff}[kind](filled)
-    flags = [result.flags for result in model.results]
+    out, flags = BytesIO(), list[tuple[str, ...]]()
+
+    def translate(sources: Sequence[str]) -> list[Output]:
+        outputs = model(sources)
+        flags.extend(output.flags for output in outputs)
+        return outputs
+
+    read_document(file, EN_DE).fill(out, translate)
+    targets = (read_po if kind == "po" else read_xliff)(out.getvalue().decode())
     return [
         Outcome(text, target, mine, style)
         for (text, style), target, mine in zip(cases, targets, flags, strict=True)

@@ -12,7 +12,7 @@ from dragoman.steering.words import folded, is_inside, is_letter, occurrences
 ARGUMENT = r"[^{}]"  # of a message of ICU: what its braces enclose, such as a plural in a select
 for _ in range(4):
     ARGUMENT = rf"(?:[^{{}}]|\{{{ARGUMENT}*+\}})"
-PERCENT = r"(?:(?<=\d)|(?<=\d[ \u00a0\u202f]))%-?[^\W\d_]{2}"  # as in "100%ige" and "5 %der"
+PERCENT = r"(?:(?<=\d)(?<!%\d)|(?<=\d[ \u00a0\u202f]))%-?[^\W\d_]{2}"  # as in "100%ige" and "5 %der"
 BRACES = r"\{\{[^{}\n]*\}\}|\{[^\s{}]*\}"
 PRINTF = (
     r"%(?:\([^()\s]++\)|\d++\$|\[\d++\])?[-+#0]*+(?:\*|\d*+)(?:\.(?:\d++|\*))?"
