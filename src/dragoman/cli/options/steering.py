@@ -23,7 +23,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--prefix", metavar="TEXT", help="start of every output; a trailing space ends its last word")
     add("--glossary", type=Path, metavar="FILE", help="terms: source, tab, target, with | between forms")
     add("--forbid", action="append", metavar="WORD", help="word or phrase to avoid; may be repeated")
-    add("--keep", action="store_true", help="preserve placeholders, tags and addresses, each exactly once")
+    add(
+        "--keep",
+        action="store_true",
+        help="preserve placeholders, tags and addresses, as often as they occur",
+    )
     add("--keep-numbers", action="store_true", help="preserve numbers as well")
     add(
         "--keep-pattern",
