@@ -351,7 +351,7 @@ def catalogues(folder: Path, model: Path) -> int:
             run([sys.executable, "-m", "dragoman", "run", str(model), str(given), *greedy])
             before, after = (run(["msgcat", "--no-wrap", str(po)]).split("\n\n") for po in (given, out))
             entries = [(old, new) for old, new in zip(before, after, strict=True) if is_empty(old)]
-            plain = [new for old, new in entries if not STYLE.search(old[old.index("\nmsgid") :])]
+            plain = [new for old, new in entries if not STYLE.search(COMMENT.sub("", old))]
             fuzzy = run(["msgattrib", "--only-fuzzy", "--no-wrap", str(out)])
             counts += Counter(
                 {
@@ -368,6 +368,7 @@ def catalogues(folder: Path, model: Path) -> int:
     return int(len({counts[name] for name in ("filled in", "marked for msgcat", "listed by msgattrib")}) > 1)
 
 
+COMMENT = re.compile(r"^#.*\n", re.MULTILINE)
 STYLE = re.compile(rf'{PYTHON}|%|[{{}}<`&]|[$@:]\w|\\[nrt"]|://')  # what may be a placeholder
 
 

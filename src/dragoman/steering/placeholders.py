@@ -136,13 +136,9 @@ def is_nested(tags: Iterable[str]) -> bool:
     return 2 * len(tag_pairs(tags)) == sum(name_of_pair(tag) is not None for tag in tags)
 
 
-def has_words(text: str) -> bool:
-    return any(map(str.isalnum, text))
-
-
 def empty_pairs(text: str, tags: Sequence[Placeholder]) -> int:
     """Return how many pairs of tags have no word between them."""
-    gaps = [has_words(text[a.end : b.begin]) for a, b in pairwise(tags)]
+    gaps = [any(map(str.isalnum, text[a.end : b.begin])) for a, b in pairwise(tags)]
     return sum(not any(gaps[i:j]) for i, j in tag_pairs(tag.literal for tag in tags))
 
 
