@@ -266,6 +266,33 @@ def test_of_a_tsv_the_first_column_is_translated(
     assert "the first column of its lines is translated" in err
 
 
+def test_of_a_file_of_pairs_the_sources_are_translated(
+    model: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    lines = tmp_path / "test.jsonl.gz"
+    lines.write_bytes(gzip.compress(b'{"src": "c d", "tgt": "e"}\n{"src": "f", "tgt": "g"}\n'))
+    table = tmp_path / "test.csv"
+    table.write_text('de,en\n"e, f",c d\ng,h\n')
+    trace = tmp_path / "trace"
+    assert sources(model, capsys, trace, str(lines)) == ["c d", "f"]
+    assert sources(model, capsys, trace, str(table), "--languages", "en", "de") == ["c d", "h"]
+    assert main(["run", model, str(lines)]) == 0
+    assert "is a file of pairs: their sources are translated" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["film.vtt", "app.JSON", "app.strings", "page.html.gz"])
+@pytest.mark.parametrize("option", [[], ["--file"]])
+def test_a_file_with_a_syntax_that_is_not_read_is_refused_with_what_to_do(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str, option: list[str]
+) -> None:
+    file = tmp_path / name
+    file.touch()
+    assert main(["run", "no-model", *option, str(file)]) == 2  # before the model is opened
+    err = capsys.readouterr().err
+    assert "its syntax would be translated" in err
+    assert f"cat {file} | dragoman run no-model" in err
+
+
 def test_a_name_of_a_file_that_is_missing_is_text_and_said_to_be(
     model: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

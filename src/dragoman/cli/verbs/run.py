@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from gzip import GzipFile
 from io import BufferedReader, TextIOWrapper
 from pathlib import Path
+from shlex import quote
 from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 
 from dragoman.allocator import keep_freed_memory
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from dragoman.inference.result import Result
     from dragoman.inference.runtimes.runtime import RuntimeName
     from dragoman.tasks.load import TaskModel
+    from dragoman.text.languages import Languages
 
 HELP = """\
 Apply a model: one output line per input line. Without TEXT or FILE, read stdin.
@@ -48,6 +50,22 @@ Apply a model: one output line per input line. Without TEXT or FILE, read stdin.
   dragoman run en-de search.size=1 -- "search.size=5"    after -- everything is text"""
 
 RUNTIMES = ("ct2", "torch", "onnx")
+PAIRS = {"csv", "jsonl", "arrow"}  # forms of files with both sides, of which the sources are translated
+# Files whose lines are syntax and texts together: a model would translate the syntax, too.
+SYNTAX = {
+    ".vtt",
+    ".json",
+    ".html",
+    ".htm",
+    ".xml",
+    ".yaml",
+    ".yml",
+    ".properties",
+    ".strings",
+    ".ts",
+    ".resx",
+    ".docx",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -90,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
     model = open_model(args.model, args.runtime, args.device, workers=args.workers, **others)
     if isinstance(model, TaskModel):
         with opened_output(args.output) as out:
-            write_answers(model, inputs(with_signals(model, given), args.model), args, out)
+            write_answers(model, inputs(with_signals(model, given), args), args, out)
         suggest(to_score(model.config, args.model))
         return 0
     search = search_of(model, args, overrides)
@@ -115,7 +133,7 @@ def translate(
     ):
         count = ProgressCount(live, total_of_files(given) if live.is_seen else None)
         number = 0
-        for lines in inputs(given, args.model):
+        for lines in inputs(given, args):
             sources = [line.text for line in lines]
             results = decoded(model, sources, search, count, **how)
             for line, result in zip(lines, results, strict=True):
@@ -203,6 +221,7 @@ def files_and_texts(arguments: Sequence[str], args: argparse.Namespace) -> list[
             hint=f"dragoman run {args.model} --file {args.file}",
         )
     if args.file:
+        refuse_syntax(args.file, args.model)
         return [args.file]
     if args.continued is not None:
         return [*args.continued]
@@ -210,11 +229,28 @@ def files_and_texts(arguments: Sequence[str], args: argparse.Namespace) -> list[
     for one in found:
         if isinstance(one, str) and looks_like_a_file(one):
             talk(f"There is no file {one}: its name is the text.")
+        if isinstance(one, Path):
+            refuse_syntax(one, args.model)
         if isinstance(one, Path) and not is_signal(one):
             talk(f"{one} is a {what_is_translated(one)}.")
             if not args.output:  # somebody who names an output means the file
                 talk(f"To translate its name: dragoman run {args.model} -- {one}")
     return [*found, *args.literal]
+
+
+def refuse_syntax(file: Path, model: str) -> None:
+    from dragoman.data.readers.open_pairs import text_suffix
+
+    suffix = text_suffix(file).lower()
+    if suffix in SYNTAX:
+        read = "zcat" if file.suffix == ".gz" else "cat"
+        raise UsageError(
+            f"A {suffix} file is more than lines of text: its syntax would be translated, too.",
+            where=str(file),
+            expected="lines of text; .csv or .jsonl, whose sources are read; or .po, .xliff, .tmx, .srt",
+            hint="Convert it to one of these. If its lines are plain text: "
+            f"{read} {quote(str(file))} | dragoman run {model}",
+        )
 
 
 def looks_like_a_file(text: str) -> bool:
@@ -241,12 +277,14 @@ def what_is_translated(file: Path) -> str:
 
     if form(file) == "tsv":
         return "file: the first column of its lines is translated"
+    if form(file) in PAIRS:
+        return "file of pairs: their sources are translated"
     if is_document(file):
         return "document: its missing translations are added"
     return "file: its lines are translated"
 
 
-def inputs(given: Sequence[str | Path], model: str) -> Iterator[list[InputLine]]:
+def inputs(given: Sequence[str | Path], args: argparse.Namespace) -> Iterator[list[InputLine]]:
     from dragoman.cli.input_lines import InputLine, read_batches
 
     texts: list[InputLine] = []
@@ -257,22 +295,27 @@ def inputs(given: Sequence[str | Path], model: str) -> Iterator[list[InputLine]]
         if texts:
             yield texts
             texts = []
-        for lines in lines_of(one):  # the last line of a file may have no end
+        for lines in lines_of(one, args.languages):  # the last line of a file may have no end
             yield lines if index == len(given) else [line._replace(end="\n") for line in lines]
     if texts:
         yield texts
     if not given and sys.stdin is not None:  # None if the parent process closed it
         if sys.stdin.isatty():
-            talk(f"{model} is ready: type a line, or Ctrl-D to end.")
+            talk(f"{args.model} is ready: type a line, or Ctrl-D to end.")
         yield from read_batches(cast("BufferedReader[Any]", sys.stdin.buffer), "stdin")
 
 
-def lines_of(file: Path) -> Iterator[list[InputLine]]:
-    from dragoman.cli.input_lines import read_batches
+def lines_of(file: Path, languages: Languages | None) -> Iterator[list[InputLine]]:
+    from dragoman.cli.input_lines import InputLine, read_batches
+    from dragoman.data.pair import blocks
     from dragoman.data.readers.lines import refuse_other_formats
     from dragoman.data.readers.open_file import open_bytes
-    from dragoman.data.readers.open_pairs import form
+    from dragoman.data.readers.open_pairs import form, open_pairs
 
+    if form(file) in PAIRS:
+        for block in blocks(open_pairs([file], languages=languages)):
+            yield [InputLine(pair.src, "\n") for pair in block]
+        return
     with open_bytes(file) as source:
         refuse_other_formats(file, source)
         for lines in read_batches(source, str(file)):
