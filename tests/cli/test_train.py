@@ -212,7 +212,11 @@ USAGE = {
     "nothing": ([], "No training data were given.", 2),
     "no run": (["-o", "nowhere"], "nowhere contains no run to resume", 2),
     "no folder": (["{reverse}/train.tsv"], "No output folder was given.", 2),
-    "three files": (["{reverse}/train.tsv"] * 3 + ["-o", "x"], "These files do not form one corpus.", 2),
+    "three files": (
+        ["{reverse}/train.tsv", __file__, __file__, "-o", "x"],
+        "These files do not form one corpus.",
+        2,
+    ),
     "file and folder": (
         ["{reverse}/train.tsv", "{reverse}", "-o", "x"],
         "These files do not form one corpus.",
@@ -249,6 +253,15 @@ def test_wrong_command_is_told_what_is_wrong(
     assert text.format(**places) in said.err
     assert "  fix " in said.err
     assert os.listdir(tmp_path) == ["empty"]
+
+
+def test_several_files_with_both_sides_are_as_many_corpora(
+    reverse: Path, tmp_path: Path, train: Train
+) -> None:
+    two = [str(reverse / "train.tsv"), str(reverse / "valid.tsv")]
+    said = train(*two, "-o", str(tmp_path / "out"), "--plan", *SHORT)
+    assert said.code == 0, said.err
+    assert (tmp_path / "out" / "store" / "corpus-1").is_dir()
 
 
 def test_in_the_folder_of_a_task_the_folder_is_proposed(

@@ -229,6 +229,25 @@ def test_hold_out_writes_files_and_names_the_next_command(
     assert report.leakage["valid"].sources == report.leakage["valid"].targets == 0
 
 
+def test_the_catalogues_of_a_program_are_checked_and_split_as_one_memory(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, units in (("a.po", range(40)), ("b.po", range(40, 100))):
+        entries = [f'msgid "unit number {unit}"\nmsgstr "Einheit Nummer {unit}"\n' for unit in units]
+        Path(name).write_text("\n".join(entries), encoding="utf-8")
+    assert run("a.po", "b.po") == 0
+    shown = capsys.readouterr()
+    assert "a.po   40 pairs" in shown.out
+    assert "b.po   60 pairs" in shown.out
+    assert shown.err == "Next: dragoman train a.po b.po -o model\n"
+    assert run("a.po", "b.po", "--hold-out", "5", "-o", "parts") == 0
+    parts = {name: list(open_pairs([f"parts/{name}.jsonl"])) for name in ("train", "valid", "test")}
+    assert {name: len(pairs) for name, pairs in parts.items()} == {"train": 90, "valid": 5, "test": 5}
+    numbers = [int(pair.src.split()[-1]) for pairs in parts.values() for pair in pairs]
+    assert sorted(numbers) == list(range(100))
+
+
 def test_hold_out_needs_a_folder(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         run("a.en", "a.de", "--hold-out", "5")

@@ -29,7 +29,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         "data",
         nargs="*",
         metavar="FILE|DIR",
-        help="two text files, one .tsv, .csv, .jsonl, .tmx, .xliff or .po, or a folder; then settings",
+        help="two text files, .tsv, .csv, .jsonl, .tmx, .xliff or .po files, or a folder; then settings",
     )
     add("--valid", nargs="+", metavar="FILE", help="validation pairs (default: some are held out)")
     add("--test", nargs="+", metavar="FILE", help="pairs to score when training is done")

@@ -14,12 +14,12 @@ from dragoman.config.load import parse_override
 from dragoman.config.root import Config
 from dragoman.config.training import IN_UPDATES, seconds
 from dragoman.data.readers.arrow import dataset_files
-from dragoman.data.readers.open_pairs import form
+from dragoman.data.readers.open_pairs import corpora_of, form
 from dragoman.data.recipes.build import RECIPES
 from dragoman.errors import DataError, UsageError
 from dragoman.spelling import missing_file_hint
 
-FILES = "two text files (source, target), or one .tsv, .csv, .jsonl, .tmx, .xliff or .po; each may be .gz"
+FILES = "two text files (source, target), or .tsv, .csv, .jsonl, .tmx, .xliff or .po files; each may be .gz"
 ORDER = "dragoman train train.en train.de --valid val.en val.de -o en-de"
 
 
@@ -87,7 +87,8 @@ def resolve_paths(data: list[str], args: argparse.Namespace) -> tuple[Path | Non
     if not data:
         return args.config, {}, args.out
     refuse_many(data)
-    return args.config, {"train": [{"files": data, **languages_of(args)}]}, args.out
+    train = [{"files": corpus, **languages_of(args)} for corpus in corpora_of(data)]
+    return args.config, {"train": train}, args.out
 
 
 def languages_of(args: argparse.Namespace) -> dict[str, Any]:
@@ -136,7 +137,7 @@ def are_many(files: Sequence[str]) -> bool:
 
 
 def refuse_many(files: Sequence[str]) -> None:
-    if are_many(files) or any(os.path.isdir(file) for file in files):
+    if any(map(are_many, corpora_of(files))) or any(os.path.isdir(file) for file in files):
         raise UsageError(
             "These files do not form one corpus.",
             where=shlex.join(files),

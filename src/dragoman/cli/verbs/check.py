@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -45,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="*",
         metavar="FILE",
-        help="two aligned text files, or one .tsv, .csv, .jsonl, .tmx, .xliff or .po (each may be .gz), or a "
+        help="two aligned text files, .tsv, .csv, .jsonl, .tmx, .xliff or .po files (each may be .gz), or a "
         "folder with settings or a model",
     )
     add("--valid", nargs="+", default=[], metavar="FILE", help="report its pairs that are in training")
@@ -87,6 +88,7 @@ def find_corpora(args: argparse.Namespace) -> Corpora:
     from dragoman.data.clean.sides import are_swapped, corpus_languages
     from dragoman.data.examples import PAIRS
     from dragoman.data.readers.arrow import dataset_files
+    from dragoman.data.readers.open_pairs import corpora_of
 
     parts = dataset_files(Path(args.files[0])) if len(args.files) == 1 else []
     if len(args.files) == 1 and os.path.isdir(args.files[0]) and not parts:
@@ -94,10 +96,10 @@ def find_corpora(args: argparse.Namespace) -> Corpora:
     given = args.valid or []
     in_order = given[::-1] if are_swapped(given, args.files) else given
     valid = f" --valid {' '.join(in_order)}" if given else ""
-    name = "-".join(corpus_languages(args.files, args.languages)) or "model"
+    corpora = [[part] for part in parts] or corpora_of(args.files)
+    name = "-".join(corpus_languages(corpora[0], args.languages)) or "model"
     two = f" --languages {' '.join(args.languages)}" if args.languages else ""
     train = f"dragoman train {' '.join(args.files)}{valid}{two} -o {name}"
-    corpora = [[part] for part in parts] or [args.files]
     return Corpora(corpora, args.valid, args.test, train, [args.languages] * len(corpora), PAIRS)
 
 
@@ -138,11 +140,12 @@ def write_split(corpora: Corpora, args: argparse.Namespace) -> str:
     from dragoman.data.split import split
 
     def pairs() -> Iterator[Pair]:
-        return open_pairs(files, languages=corpora.languages[0])
+        named = zip(corpora.train, corpora.languages, strict=True)
+        return chain.from_iterable(open_pairs(files, languages=two) for files, two in named)
 
-    if len(corpora.train) > 1:
+    if len(corpora.train) > 1 and any(len(files) > 1 for files in corpora.train):
         raise UsageError(
-            "Only one corpus can be split at a time.",
+            "Only one corpus of two files can be split at a time.",
             where=" ".join(args.files),
             hint="Name its files: dragoman check train.en train.de --hold-out 1000 -o data",
         )

@@ -92,6 +92,12 @@ def languages_in(file: Path) -> Languages | None:
     return cast("Languages | None", import_module(DOCUMENTS[form(file)]).languages_in(file))
 
 
+def corpora_of(files: Sequence[str]) -> list[list[str]]:
+    """Return the corpora that files form: each of its own if all have both sides, or one of all."""
+    have_both = all(form(Path(file)) != "plain" for file in files)
+    return [[file] for file in files] if have_both else [list(files)]
+
+
 def open_lines(file: str | Path) -> Iterator[str]:
     """Yield the lines of a text file. The first bad line raises."""
     with closing(read_lines(Path(file))) as lines:
