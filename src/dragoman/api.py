@@ -18,7 +18,8 @@ from dragoman.config.load import check_path, is_begun, merge, nest
 from dragoman.config.load import load as load_config
 from dragoman.config.root import Config
 from dragoman.config.training import IN_UPDATES
-from dragoman.data.readers.open_pairs import open_pairs
+from dragoman.data.readers.open_pairs import corpora_of, open_pairs
+from dragoman.data.text_lists import Texts, are_texts, write_texts
 from dragoman.device import is_gpu
 from dragoman.errors import DragomanError, UsageError
 from dragoman.inference.model import Model
@@ -48,9 +49,9 @@ KEYWORDS = (
 
 @known_keywords()
 def train(
-    *data: File,
+    *data: File | Texts,
     out: File | None = None,
-    valid: File | Sequence[File] | None = None,
+    valid: File | Sequence[File] | Sequence[Texts] | None = None,
     budget: str | None = None,
     config: File | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -58,15 +59,17 @@ def train(
     force: bool = False,
     progress: bool = True,
 ) -> Model | TaskModel:
-    """Train on two aligned files, on one file with both sides, or on a folder with a dragoman.toml.
+    """Train on two aligned files, on files with both sides, or on a folder with a dragoman.toml.
 
+    Two lists of texts, sources and targets, may take the place of two files, also in `valid`. They are
+    written to the run's folder, so that it can be resumed without them.
     `settings` uses the names of the command line: {"model.preset": "rnn-small", "training.updates": 2000}.
     With "training.init_from", a trained model is fine-tuned. `listener` is called with each event of the run.
     `progress=False` shows nothing on stderr. An unfinished run in `out` is resumed.
     """
     file, base, home = sources(data, out, config)
     if valid is not None:
-        base = merge(base, {"data": {"valid": {"files": names(valid, "valid")}}})
+        base = merge(base, {"data": {"valid": {"files": names(valid, home)}}})
     if budget is not None:  # it replaces lengths in updates from a settings file
         base = merge(base, {"training": {**dict.fromkeys(IN_UPDATES), "budget": budget}})
     with in_python():
@@ -130,27 +133,39 @@ def calibrate(folder: File, *dev: File) -> Calibration:
     return calibration
 
 
-def sources(data: Sequence[File], out: File | None, config: File | None) -> tuple[Path | None, Table, Path]:
+def sources(
+    data: Sequence[File | Texts], out: File | None, config: File | None
+) -> tuple[Path | None, Table, Path]:
     """Return the settings file, the settings that the arguments imply, and the run folder."""
-    files = paths_of(data, "data")
     settings = None if config is None else path_of(config, "config")
     home = None if out is None else path_of(out, "out")
+    if are_texts(data):
+        if home is None:
+            raise no_out("sources, targets, ")
+        files = write_texts(data, home, "train")
+    else:
+        files = paths_of(data, "data")
     if len(files) == 1 and files[0].is_dir():
         return settings or files[0] / "dragoman.toml", {}, home or files[0]
     if home is None:
-        raise UsageError(
-            "No output folder was given.",
-            where="dragoman.train",
-            expected="out=, the run folder",
-            hint=f'dragoman.train({"".join(f"{str(file)!r}, " for file in files)}out="my-model")',
-        )
-    base: Table = {"data": {"train": [{"files": [str(file) for file in files]}]}} if files else {}
-    return settings, base, home
+        raise no_out("".join(f"{str(file)!r}, " for file in files))
+    corpora = [{"files": corpus} for corpus in corpora_of([str(file) for file in files])] if files else []
+    return settings, {"data": {"train": corpora}} if files else {}, home
 
 
-def names(files: File | Sequence[File], name: str) -> list[str]:
-    several = files if isinstance(files, list | tuple) else [files]
-    return [str(file) for file in paths_of(several, name)]
+def no_out(data: str) -> UsageError:
+    return UsageError(
+        "No output folder was given.",
+        where="dragoman.train",
+        expected="out=, the run folder",
+        hint=f'dragoman.train({data}out="my-model")',
+    )
+
+
+def names(valid: File | Sequence[File] | Sequence[Texts], home: Path) -> list[str]:
+    several = valid if isinstance(valid, list | tuple) else [valid]
+    files = write_texts(several, home, "valid") if are_texts(several) else paths_of(several, "valid")
+    return [str(file) for file in files]
 
 
 def tree(settings: Mapping[str, Any] | None) -> Table:

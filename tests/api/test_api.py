@@ -139,6 +139,41 @@ def test_interrupted_training_is_saved_and_gone_on_with(
     assert model(["abc", "cab"]) == trained(["abc", "cab"])
 
 
+def test_lists_of_texts_take_the_place_of_files(
+    trained: Model, corpus: tuple[Path, Path], tmp_path: Path
+) -> None:
+    sources, targets = (file.read_text(encoding="utf-8").split() for file in corpus)
+    out = tmp_path / "run"
+
+    def interrupt(event: dict[str, Any]) -> None:
+        if event["event"] == "step" and event["step"] == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        dg.train(sources, targets, out=out, settings=SMALL, listener=interrupt, progress=False)
+    with pytest.raises(DataError, match="started with"):  # and replaces no file of the run
+        dg.train(sources[1:], targets[1:], out=out, settings=SMALL, progress=False)
+    model = dg.resume(out, progress=False)  # the lists are in the run's folder
+    assert model(["abc", "cab"]) == trained(["abc", "cab"])
+    assert dg.score(model, sources, targets) == dg.score(model, *corpus)
+
+
+@pytest.mark.parametrize(
+    ("lists", "match"),
+    [
+        (([("a", "b")],), "two lists of texts"),
+        ((["a"], ["b", "c"]), "1 sources, 2 targets"),
+        ((["a", "b"], ["c", "d\ne"]), r"texts\[1\].*\n.*without line breaks"),
+        ((["a", None], ["c", "d"]), "None"),
+        ((["a"], "b.txt"), "two lists of texts"),
+    ],
+)
+def test_lists_that_are_no_corpus_are_explained(tmp_path: Path, lists: tuple[Any, ...], match: str) -> None:
+    with pytest.raises(UsageError, match=match):
+        dg.train(*lists, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_folder_with_settings_can_be_trained(corpus: tuple[Path, Path], tmp_path: Path) -> None:
     files = [str(file) for file in corpus]
     (tmp_path / "dragoman.toml").write_text(f"[data]\ntrain = {files}\n", encoding="utf-8")

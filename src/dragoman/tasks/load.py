@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, overload
 
 from dragoman.arguments import known_keywords, path_of, paths_of, text_of, texts_of
@@ -14,6 +15,7 @@ from dragoman.config.root import Config
 from dragoman.data.examples import Examples
 from dragoman.data.pair import Pair
 from dragoman.data.readers.open_pairs import open_pairs
+from dragoman.data.text_lists import Texts, are_texts, write_texts
 from dragoman.errors import UsageError, needs_extra
 from dragoman.inference.find_model import find_model
 from dragoman.inference.model import Model, read_ahead, refuse_without_weights, torch_only
@@ -147,19 +149,24 @@ def settings_of(folder: Path) -> Config:
 @known_keywords()
 def score(
     model: Model | TaskModel | str | Path,
-    *test: str | Path,
+    *test: str | Path | Texts,
     languages: tuple[str, str] | None = None,
     lowercase: bool = False,
     metrics: Sequence[str] = (),
 ) -> ScoreReport:
     """Run the model on the source side of a test set and measure the result against its target side.
 
+    `test` is files, or two lists of texts, sources and references.
     `languages` selects the two sides of a file with several languages. With `lowercase`, case is ignored.
     `metrics` are names as in `dragoman score --metrics`; by default those of the task.
     """
     known_metrics(metrics)  # before time is spent on decoding
     loaded = model if isinstance(model, Model | TaskModel) else load(model)
-    pairs = read_test(loaded, paths_of(test, "test"), languages)
+    if are_texts(test):
+        with TemporaryDirectory() as folder:
+            pairs = read_test(loaded, write_texts(test, Path(folder), "test"))
+    else:
+        pairs = read_test(loaded, paths_of(test, "test"), languages)
     if isinstance(loaded, TaskModel) and isinstance(loaded.task, ScoresText):
         return loaded.task.score_text(loaded.answerer, pairs)
     sources, references = [pair.src for pair in pairs], [pair.tgt for pair in pairs]
