@@ -24,6 +24,7 @@ from dragoman.importing.marian import vocabulary as vocabulary_of
 from dragoman.importing.npz import read_npz
 from dragoman.inference.model import load
 from dragoman.models.bundle import Bundle, load_bundle
+from dragoman.text.specials import UNK
 from dragoman.text.tokenizer import Tokenizer
 from hostile.audit import Audit
 from hostile.folders import Bomb
@@ -65,16 +66,63 @@ def agree(bundle: Bundle, names: list[str], theirs: NDArray[np.float64], found: 
     assert (found[:, alone] < -1000).all()
 
 
-@pytest.mark.parametrize("activation", ["swish", "relu"])
+@pytest.mark.parametrize("activation", ["swish", "relu", "gelu"])
 @pytest.mark.parametrize("line", [0, 1, 2])
 def test_marian_log_p_is_that_of_an_independent_forward_pass(line: int, activation: str) -> None:
-    names, weights = written(Path("opus"), **{"transformer-ffn-activation": activation})
+    changes = {"transformer-ffn-activation": activation, "version": "v1.12.42 d2c7dd5 2024-01-01"}
+    compare(LINES["source"][line], LINES["target"][line], activation, **changes)
+
+
+WITHOUT_EFFECT = {
+    "transformer-postprocess": "an",
+    "transformer-train-position-embeddings": "true",
+    "transformer-no-bias": "true",
+    "transformer-no-affine": "true",
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_EFFECT)
+def test_a_setting_without_effect_on_these_models_is_no_obstacle(name: str) -> None:
+    compare(LINES["source"][0], LINES["target"][0], **{name: WITHOUT_EFFECT[name]})
+
+
+def test_a_long_source_is_read_whole() -> None:
+    source = " ".join(LINES["source"] * 40)
+    bundle = compare(source, LINES["target"][0])
+    assert len(bundle.text.src.encode(source)) > 1024
+    assert bundle.longest_source > 4000
+
+
+def test_unk_is_not_written_unless_marian_would() -> None:
+    names, weights = written(Path("opus"))
+    weights["decoder_ff_logit_out_b"][0, names.index("<unk>")] += 12.0
+    for folder, ending in (("forbidden", ""), ("allowed", "allow-unk: true\n")):
+        write_marian(Path(folder), names, weights)
+        with Path(folder, "decoder.yml").open("a", encoding="utf-8") as stream:
+            stream.write(ending)
+        import_model(Path(folder), Path(f"{folder}-model"))
+    text, short = LINES["source"][0], {"max_length": 9}
+    assert "⁇" in load("allowed-model")(text, short).text
+    model = load("forbidden-model")
+    assert "⁇" not in model(text, short).text
+    assert "⁇" not in model(text, {**short, "kind": "greedy"}).text
+    assert "⁇" not in "".join(model.stream(text, short))
+    found = load_bundle(Path("forbidden-model"))
+    assert ours(found, text, "der")[0, UNK] > -0.1, "its probability is as it was"
+    pytest.importorskip("ctranslate2")
+    export_ct2("forbidden-model", Path("forbidden-model/ct2"), "float32")
+    assert "⁇" not in load("forbidden-model", runtime="ct2")(text, short).text
+
+
+def compare(src: str, tgt: str, activation: str = "swish", **changes: str) -> Bundle:
+    """Import a model and compare its log p with the forward pass in numpy."""
+    names, weights = written(Path("opus"), **changes)
     import_model(Path("opus"), Path("model"))
     bundle = load_bundle(Path("model"))
-    src, tgt = LINES["source"][line], LINES["target"][line]
     ids = {name: id for id, name in enumerate(names)}
     cut = [[ids[t.piece(id)] for id in t.encode(text)] for t, text in sides(bundle, src, tgt)]
     agree(bundle, names, marian(weights, cut[0], cut[1], activation), ours(bundle, src, tgt))
+    return bundle
 
 
 def test_an_imported_model_runs_is_checked_and_goes_on_to_ctranslate2() -> None:
@@ -123,7 +171,7 @@ REFUSED: dict[str, Any] = {
     "transformer-decoder-autoreg": "rnn",
     "transformer-preprocess": "n",
     "transformer-ffn-activation": "gelu",
-    "transformer-train-position-embeddings": "true",
+    "transformer-train-positions": "true",
     "type": "s2s",
     "lemma-dim-emb": 3,
     "right-left": "true",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,13 @@ def write_marian(folder: Path, names: list[str], weights: Mapping[str, Any], **c
     (folder / "decoder.yml").write_text(listed, encoding="utf-8")
 
 
+ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
+    "swish": lambda a: a / (1 + np.exp(-a)),
+    "relu": lambda a: np.maximum(a, 0),
+    "gelu": lambda a: a * (1 + np.vectorize(math.erf)(a / math.sqrt(2))) / 2,
+}
+
+
 def normed(x: Array, scale: Array, bias: Array, epsilon: float = 1e-6) -> Array:
     centred = x - x.mean(axis=1, keepdims=True)
     return centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + epsilon) * scale + bias
@@ -122,7 +130,7 @@ def marian(W: Arrays, src: list[int], tgt: list[int], act: str = "swish") -> Arr
 
     def feed(p: str, x: Array) -> Array:
         a = x @ W[f"{p}_W1"] + W[f"{p}_b1"]
-        a = a / (1 + np.exp(-a)) if act == "swish" else np.maximum(a, 0)
+        a = ACTIVATIONS[act](a)
         y = x + a @ W[f"{p}_W2"] + W[f"{p}_b2"]
         return normed(y, W[f"{p}_ffn_ln_scale"], W[f"{p}_ffn_ln_bias"])
 

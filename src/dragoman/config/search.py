@@ -94,6 +94,10 @@ class SearchConfig(Section):
     no_repeat_ngram: int = Field(
         default=0, ge=0, description="Forbid repeated n-grams of this many tokens in an output; 0 allows all."
     )
+    allow_unk: bool = Field(
+        default=True,
+        description="Whether outputs may have <unk>; an imported model, like Marian, does not write it.",
+    )
     guard: bool = Field(
         default=True,
         description=(

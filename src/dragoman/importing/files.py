@@ -54,5 +54,5 @@ def refusal(reasons: Sequence[str], file: str, hint: str | None = None) -> Model
         f"This model cannot be imported: {' · '.join(reasons)}.",
         where=file,
         expected="a supported Transformer; see docs/import.md for the list",
-        hint=hint or "Run it with its own toolkit; ctranslate2 has converters for more models.",
+        hint=hint or "Run it with its own toolkit.",
     )

@@ -17,7 +17,7 @@ from dragoman.text.tokenizer_pair import TokenizerPair
 from dragoman.text.tokenizers.external_sentencepiece import ExternalSentencePiece
 
 NEVER = -1e4  # the logit of an entry that the foreign model does not have, with probability 0
-LONGEST = 1024  # number of positions to write
+LONGEST = 4096  # number of positions to write
 UNKNOWN_DATA = "not-known.tsv"  # placeholder for the unknown training data
 
 

@@ -38,27 +38,25 @@ Settings = dict[str, Any]  # scalars and lists of scalars
 SETTINGS = "special:model.yml"
 SPECIALS = {PAD: "<pad>", UNK: "<unk>", EOS: "</s>"}
 EPSILON = 1e-6
+EXACT_GELU = "v1.12.42"  # what earlier versions compute is not known
 DEEPEST = 4  # lists within lists in settings
 SIZES = ("dim-emb", "enc-depth", "dec-depth", "transformer-heads", "transformer-dim-ffn")
 
-# Supported values of settings that may be absent.
+# Supported values of settings that may be absent. Those without effect on type "transformer" are not here.
 DEMANDED: dict[str, tuple[Any, ...]] = {
     "type": ("transformer",),
     "transformer-decoder-autoreg": ("self-attention",),
     "transformer-preprocess": ("", None),
-    "transformer-postprocess": ("dan",),
+    "transformer-postprocess": ("dan", "an"),
     "transformer-postprocess-emb": ("", "d", None),
     "transformer-postprocess-top": ("", None),
-    "transformer-ffn-activation": ("relu", "swish"),
+    "transformer-ffn-activation": ("relu", "swish", "gelu"),
     "transformer-ffn-depth": (2,),
     "transformer-decoder-ffn-depth": (0, 2),
     "transformer-decoder-dim-ffn": (0,),
     "transformer-train-positions": (False,),
-    "transformer-train-position-embeddings": (False,),
     "transformer-disable-position-embeddings": (False,),
     "transformer-no-projection": (False,),
-    "transformer-no-bias": (False,),
-    "transformer-no-affine": (False,),
     "transformer-pool": (False,),
     "transformer-tied-layers": ([], None),
     "right-left": (False,),
@@ -198,6 +196,9 @@ def refuse(settings: Settings, file: Path) -> None:
         for name, allowed in DEMANDED.items()
         if name in settings and settings[name] not in allowed
     ]
+    activation, version = (str(settings.get(name, "")) for name in ("transformer-ffn-activation", "version"))
+    if activation == "gelu" and not version.startswith(EXACT_GELU):
+        against.append(f"transformer-ffn-activation: gelu of a version other than {EXACT_GELU}")
     against += [f"no {name}" for name in ("type", *SIZES) if name not in settings]
     against += [
         f"{name}: {json.dumps(settings[name])[:80]}"
@@ -254,11 +255,12 @@ def model_settings(settings: Mapping[str, Any], tied: str) -> dict[str, Any]:
 
 def search_settings(decoder: Mapping[str, Any]) -> dict[str, Any]:
     """Return the beam of a decoder.yml. Marian does not divide by the length unless `normalize` says so."""
+    allow = bool(decoder.get("allow-unk", False))
     if not decoder:
-        return {}
+        return {"allow_unk": allow}
     size, alpha = decoder.get("beam-size", 12), decoder.get("normalize", 0)
     kind = "greedy" if size == 1 else "beam"
-    return {"kind": kind, "size": size, "length_penalty": alpha}
+    return {"kind": kind, "size": size, "length_penalty": alpha, "allow_unk": allow}
 
 
 def search_notes(decoder: Mapping[str, Any]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from dragoman.search.lexical.search import constrained_search
 from dragoman.search.processors.loop_guard import LoopGuard
 from dragoman.search.processors.min_length import MinLength
 from dragoman.search.processors.no_repeat_ngram import NoRepeatNgram
+from dragoman.search.processors.no_unk import NoUnk
 from dragoman.search.repetition import LoopBounds
 from dragoman.search.sample import SampleSearch
 from dragoman.search.scores import Normalise, gnmt_normalised, length_normalised
@@ -82,6 +83,8 @@ def build_rules(config: SearchConfig, loops: LoopBounds | None) -> Callable[[Ste
         rules.append(partial(NoRepeatNgram, n=config.no_repeat_ngram))
     if config.min_length:
         rules.append(partial(MinLength, n=config.min_length))
+    if not config.allow_unk:
+        rules.append(NoUnk)
     if loops:
         rules.append(partial(LoopGuard, loops=loops))
     return (lambda stepper: reduce(lambda s, rule: rule(s), rules, stepper)) if rules else None

@@ -137,6 +137,7 @@ class CTranslate2Engine:
             max_decoding_length=config.max_length,
             max_input_length=0,
             max_batch_size=config.batch_sentences,
+            disable_unk=not config.allow_unk,
             return_end_token=True,
             return_scores=True,
         )
@@ -206,6 +207,7 @@ class CTranslate2Engine:
             min_decoding_length=0,
             max_decoding_length=config.max_length,
             max_input_length=0,
+            disable_unk=not config.allow_unk,
             return_scores=True,
             callback=stream.on_step,
             asynchronous=True,

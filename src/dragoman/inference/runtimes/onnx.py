@@ -21,7 +21,7 @@ from dragoman.inference.runtimes.runtime import IdSequence, RuntimeName, TokenSc
 from dragoman.manifest import Read
 from dragoman.search.batch_invariance import length_batches
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.numpy.processors import force_prefix, min_length, no_repeat_ngram
+from dragoman.search.numpy.processors import force_prefix, min_length, no_repeat_ngram, no_unk
 from dragoman.search.numpy.sample import ArraySampleSearch
 from dragoman.search.numpy.search import (
     ArrayState,
@@ -230,13 +230,15 @@ def build_samples(config: SearchConfig, normalise: Normalise) -> ArraySampleSear
 
 
 def processors_of(config: SearchConfig, prefixes: Sequence[IdSequence] | None) -> list[Processor]:
-    rules = []
+    rules: list[Processor] = []
     if prefixes is not None and any(prefixes):
         rules.append(force_prefix(prefixes))
     if config.no_repeat_ngram:
         rules.append(no_repeat_ngram(config.no_repeat_ngram))
     if config.min_length:
         rules.append(min_length(config.min_length))
+    if not config.allow_unk:
+        rules.append(no_unk)
     return rules
 
 

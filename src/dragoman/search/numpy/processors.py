@@ -1,6 +1,6 @@
-"""Processors over arrays, equivalent to those for torch: forced prefix, minimum length, no repeated n-grams.
+"""Processors over arrays, as those for torch: forced prefix, minimum length, no repeated n-grams, no <unk>.
 
-The last two leave a row unchanged if it would have no token left.
+All but the first leave a row unchanged if it would have no token left.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dragoman.search.numpy.search import Floats, Ints, Processor
-from dragoman.text.specials import EOS
+from dragoman.text.specials import EOS, UNK
 
 
 def force_prefix(prefixes: Sequence[Sequence[int]]) -> Processor:
@@ -38,6 +38,13 @@ def min_length(n: int) -> Processor:
             forbid(log_p.reshape(B * W, -1), rows, np.full_like(rows, EOS))
 
     return rule
+
+
+def no_unk(sentences: Ints, tokens: Ints, log_p: Floats) -> None:
+    """Forbid <unk>."""
+    flat = log_p.reshape(-1, log_p.shape[-1])
+    rows = np.arange(len(flat))
+    forbid(flat, rows, np.full_like(rows, UNK))
 
 
 def no_repeat_ngram(n: int) -> Processor:
