@@ -53,3 +53,17 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(DataError, match="not a regular file"):
         Sources(tmp_path / "note.json").sha256(str(tmp_path / "pipe"))
+
+
+def test_a_file_that_is_gone_has_the_hash_that_is_known_of_it_wherever_the_folder_is(tmp_path: Path) -> None:
+    file, note = tmp_path / "a" / "a.tsv", tmp_path / "a" / "run" / "note.json"
+    note.parent.mkdir(parents=True)
+    file.write_bytes(b"a\tb\n")
+    digest = Sources(note).sha256(str(file))
+    file.unlink()
+    (tmp_path / "a").rename(tmp_path / "b")
+    moved = Sources(tmp_path / "b" / "run" / "note.json")
+    assert moved.sha256(str(tmp_path / "b" / "a.tsv")) == digest
+    moved.refuse_changed()
+    with pytest.raises(DataError, match="There is no such file"):
+        moved.sha256(str(tmp_path / "b" / "other.tsv"))

@@ -17,7 +17,10 @@ Stamp = list[int]  # size, and the times of the last change to content and to in
 
 
 class Sources:
-    """Hashes of source files. `note` is a file that caches them between runs."""
+    """Hashes of source files. `note` is a file that keeps them between runs, by the paths from its folder.
+
+    A file that is gone has the hash that is known of it: the stores that were made of it do not need it.
+    """
 
     def __init__(self, note: Path) -> None:
         self.note = note
@@ -29,14 +32,17 @@ class Sources:
 
     def sha256(self, file: str) -> str:
         path = os.path.abspath(file)
+        name = os.path.relpath(path, self.note.parent.absolute())
+        before, digest = self.known.get(name, (None, ""))
+        if before and not os.path.exists(path):
+            return digest
         with opened(Path(file)) as raw, readable(Path(file)):
             now = stamp(os.fstat(raw.fileno()))
-            before, digest = self.known.get(path, (None, ""))
             if before != now:
                 digest = hashlib.file_digest(raw, "sha256").hexdigest()
         self.used.setdefault(path, digest)
         if before != now:
-            self.known[path] = now, digest
+            self.known[name] = now, digest
             with suppress(OSError):
                 make_parents(self.note)
                 write_file(self.note, json.dumps(self.known, indent=1) + "\n")

@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 
 from dragoman.cli.options.overrides import split_overrides
 from dragoman.config.load import parse_override
+from dragoman.config.parts.source import TextSource
 from dragoman.config.root import Config
 from dragoman.config.training import IN_UPDATES, seconds
 from dragoman.data.readers.arrow import dataset_files
 from dragoman.data.readers.open_pairs import corpora_of, form
 from dragoman.data.recipes.build import RECIPES
 from dragoman.errors import DataError, UsageError
+from dragoman.manifest import MANIFEST
 from dragoman.spelling import missing_file_hint
 
 FILES = "two text files (source, target), or .tsv, .csv, .jsonl, .tmx, .xliff or .po files; each may be .gz"
@@ -179,10 +181,20 @@ def refuse_missing(files: Sequence[str]) -> None:
         )
 
 
+def is_prepared(config: Config, out: Path) -> bool:
+    """Return whether there is a store of each corpus; of sources that are files, the corpus has the paths."""
+    stores = (out / "store" / f"corpus-{number}" / MANIFEST for number in range(len(config.data.train)))
+    return isinstance(config.data.source, TextSource) and all(store.is_file() for store in stores)
+
+
 def refuse_moved(config: Config, settings: Path, out: Path) -> None:
-    """Refuse a run without its data: it stores their paths relative to itself and may have been moved."""
+    """Refuse a run without its data: it stores their paths relative to itself and may have been moved.
+
+    A complete store takes the place of the training data.
+    """
     held = [config.data.valid] if config.data.valid else []
-    files = [file for corpus in (*config.data.train, *held) for file in corpus.files]
+    read = held if is_prepared(config, out) else [*config.data.train, *held]
+    files = [file for corpus in read for file in corpus.files]
     gone = next((file for file in files if not os.path.exists(file)), None)
     if gone is None:
         return
