@@ -1,8 +1,8 @@
 """Verified reading of a folder by its MANIFEST.json, which lists the size and the SHA-256 of each file.
 
 A file is opened only if the manifest lists it and it is a regular file of that size. It is read once, and
-returned only if its hash matches, so that the bytes that were verified are those that are used. Links, pipes
-and devices are never opened.
+returned only if its hash matches, so that the bytes that were verified are those that are used. Pipes and
+devices are never opened. Links are not followed, but for those of a Hugging Face cache to its own blobs.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ class Manifest:
         self, folder: Path, kind: str = "folder", remedy: str = "Copy the complete folder again."
     ) -> None:
         self.folder, self.kind, self.remedy = folder, kind, remedy
+        self._blobs = blobs_of(folder)
         self.files: dict[str, Facts] = {}
         self._read: set[str] = set()  # files that were read and verified
         with self._opened(MANIFEST, None) as file:
@@ -118,7 +119,7 @@ class Manifest:
             raise self._refused(inside or self.folder.name, error) from None
         for entry in entries:
             name = f"{inside}{entry.name}"
-            status = entry.stat(follow_symlinks=False)
+            status = self._status(name) if entry.is_symlink() else entry.stat(follow_symlinks=False)
             is_plain = stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)
             if name.startswith(".") or (name in apart and is_plain):
                 continue
@@ -137,7 +138,7 @@ class Manifest:
     def _opened(self, name: str, facts: Facts | None) -> BufferedReader:
         self._refuse_other_kinds(name, self._status(name).st_mode)
         try:
-            file = open(self.folder / name, "rb", opener=_without_links)  # noqa: SIM115
+            file = open(self._place(name), "rb", opener=_without_links)  # noqa: SIM115
         except OSError as error:
             raise self._refused(name, error) from None
         status = os.fstat(file.fileno())  # of the opened file, in case it was replaced in between
@@ -152,9 +153,15 @@ class Manifest:
 
     def _status(self, name: str) -> os.stat_result:
         try:
-            return os.lstat(self.folder / name)
+            return os.lstat(self._place(name))
         except (OSError, ValueError) as error:
             raise self._refused(name, error) from None
+
+    def _place(self, name: str) -> str:
+        """Return the path of a file, or of the blob that it is a link to."""
+        path = os.path.join(self.folder, name)
+        blob = os.path.realpath(path) if self._blobs and os.path.islink(path) else path
+        return blob if os.path.dirname(blob) == self._blobs else path
 
     def _refuse_other_kinds(self, name: str, mode: int) -> None:
         if stat.S_ISREG(mode):
@@ -230,6 +237,12 @@ def _parsed(raw: bytes) -> Iterator[tuple[str, Facts]]:
         if type(size) is not int or size < 0 or not isinstance(digest, str):
             raise ValueError("a size or a hash is invalid")
         yield name, Facts(size, digest)
+
+
+def blobs_of(folder: Path) -> str | None:
+    """Return where a Hugging Face cache has the files of a snapshot: REPOSITORY/snapshots/REVISION/…"""
+    snapshots = next((path for path in folder.absolute().parents if path.name == "snapshots"), None)
+    return os.path.realpath(snapshots.with_name("blobs")) if snapshots else None
 
 
 def without_waiting(path: str, flags: int) -> int:

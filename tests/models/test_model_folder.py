@@ -14,7 +14,8 @@ from safetensors.torch import load_file, save
 
 from dragoman.durable import new_folder
 from dragoman.errors import ModelError
-from dragoman.inference.verify import is_finite
+from dragoman.inference.model import load
+from dragoman.inference.verify import is_finite, verify_model
 from dragoman.manifest import MANIFEST, Damaged, Manifest
 from dragoman.models.bundle import load_bundle, tensors
 from dragoman.models.header import entries
@@ -82,6 +83,46 @@ def test_names_outside_of_the_folder_are_refused(name: str, tmp_path: Path) -> N
     )
     with pytest.raises(Damaged, match="outside the folder"):
         Manifest(tmp_path)
+
+
+def in_a_cache(model: Path, repository: Path) -> Path:
+    """Lay a model out as Hugging Face's tools download it: a snapshot of links to blobs."""
+    snapshot, blobs = repository / "snapshots" / "0a1b", repository / "blobs"
+    blobs.mkdir(parents=True)
+    for number, file in enumerate(sorted(path for path in model.rglob("*") if path.is_file())):
+        link = snapshot / file.relative_to(model)
+        link.parent.mkdir(parents=True, exist_ok=True)
+        file.rename(blobs / str(number))
+        link.symlink_to(os.path.relpath(blobs / str(number), link.parent))
+    return snapshot
+
+
+def test_a_snapshot_of_a_hugging_face_cache_is_a_model_folder(tmp_path: Path) -> None:
+    tiny_folder(tmp_path / "model")
+    expected = load(tmp_path / "model")("a b c").text
+    snapshot = in_a_cache(tmp_path / "model", tmp_path / "hub" / "models--me--en-de")
+    (tmp_path / "there").symlink_to(tmp_path / "hub")  # the cache itself may be a link
+    home = tmp_path / "there" / "models--me--en-de" / "snapshots" / "0a1b"
+    assert load(snapshot)("a b c").text == load(home)("a b c").text == expected
+    assert verify_model(snapshot)
+
+
+def test_a_link_out_of_the_repository_is_not_followed(tmp_path: Path) -> None:
+    tiny_folder(tmp_path / "model")
+    snapshot = in_a_cache(tmp_path / "model", tmp_path / "hub" / "models--me--en-de")
+    card = (snapshot / "card.md").resolve()
+    for elsewhere in (tmp_path / "card.md", tmp_path / "hub" / "other" / "blobs" / "1"):
+        elsewhere.parent.mkdir(parents=True, exist_ok=True)
+        elsewhere.write_bytes(card.read_bytes())
+        (snapshot / "card.md").unlink()
+        (snapshot / "card.md").symlink_to(elsewhere)
+        with pytest.raises(ModelError, match=r"card.md is a symbolic link"):
+            load(snapshot)
+    (snapshot / "card.md").unlink()
+    (snapshot / "card.md").symlink_to(card)
+    card.write_bytes(card.read_bytes()[::-1])
+    with pytest.raises(ModelError, match=r"card.md was changed"):
+        verify_model(snapshot)
 
 
 def test_the_header_is_that_of_safetensors() -> None:
