@@ -36,6 +36,11 @@ class Reranker:
         self.text = bundles[0].text.tgt
         self.reverse = ReverseModel(reverse) if reverse else None
 
+    @property
+    def is_mixed(self) -> bool:
+        """Whether the scores of the search are not those of one model."""
+        return bool(self.others or self.lm)
+
     def stepper(self, model: Stepper, config: SearchConfig) -> Stepper:
         """Return the model, or the ensemble of all models, fused with the language model if there is one."""
         if self.others:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from dragoman.config.search import SearchConfig
@@ -23,6 +24,7 @@ from dragoman.steering.reinsertion import (
 )
 from dragoman.steering.report import ConstraintOutcome, SteeredOutput, constraint_report
 from dragoman.steering.words import folded
+from dragoman.text.specials import EOS
 from dragoman.text.tokenizer import Tokenizer
 
 
@@ -35,10 +37,22 @@ class DecodedSentence(NamedTuple):
     is_cut: bool = False  # only a part of the source was read
     analysis: OutputAnalysis | None = None
     attention_matrix: AttentionMatrix | None = None  # of the tokens of the best hypothesis
+    # By the model alone, where a prefix or another model had a say in the search.
+    own_mean_log_p: float | None = None
 
     @property
     def best(self) -> Hypothesis:
         return self.hypotheses[0]
+
+    @property
+    def output(self) -> list[int]:
+        """The tokens of the best hypothesis, with </s> if it ended."""
+        return [*self.best.tokens, EOS] if self.best.finished else [*self.best.tokens]
+
+    @property
+    def mean_log_p(self) -> float:
+        """What the model says of its own choices, which its confidence depends on."""
+        return self.best.mean_log_p if self.own_mean_log_p is None else self.own_mean_log_p
 
 
 class RenderedOutput(NamedTuple):
@@ -147,13 +161,28 @@ def joined(plan: BasicPlan, index: int, line: Sequence[bytes]) -> str:
     return plan.prefixes[index] + plan.surfaces.tgt.read(rest)
 
 
+def with_own_log_p(
+    plan: BasicPlan | None, index: int, decoded: DecodedSentence, log_p: Sequence[float]
+) -> DecodedSentence:
+    """Add the mean log p of the tokens that the model has chosen: those that begin after the prefix.
+
+    `log_p` are those of all tokens of the output by the model alone.
+    """
+    pieces = plan.written(index, decoded.best.tokens) if plan else []
+    begins = accumulate(map(len, pieces), initial=0)
+    forced = sum(begin < plan.opening(index) for begin in begins) if plan else 0
+    chosen = log_p[min(forced, len(pieces)) :] or log_p
+    return decoded._replace(own_mean_log_p=sum(chosen) / len(chosen))
+
+
 def make_result(source: str, answer: RenderedOutput, checker: OutputChecker, config: SearchConfig) -> Result:
     decoded, text = answer.decoded, answer.texts[0]
     best = decoded.best
     truncated = decoded.is_cut or not best.finished
     details, alignment = decoded.analysis or (None, None)
-    confidence = checker.confidence(best)
-    seen = FlagInput(source, text, truncated, checker.repeats(decoded.source, best.tokens), best.mean_log_p)
+    confidence = checker.confidence(decoded.mean_log_p)
+    repeats = checker.repeats(decoded.source, best.tokens)
+    seen = FlagInput(source, text, truncated, repeats, decoded.mean_log_p)
     pairs = list(zip(answer.texts, decoded.hypotheses, strict=True))
     return Result(
         text,

@@ -8,20 +8,25 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
+from dragoman.data.collate import collate_sources
 from dragoman.data.pair import Pair
 from dragoman.durable import verify_folder
 from dragoman.errors import DataError, ModelError
 from dragoman.inference.model import load
 from dragoman.inference.quality.confidence import calibrate, error_elsewhere, references
 from dragoman.inference.quality.flags import Limits
+from dragoman.inference.result import Result
 from dragoman.inference.runtimes.torch import TorchRuntime
 from dragoman.metrics.calibration import calibration_error, fit_logistic, fit_monotone, monotone
-from dragoman.models.bundle import Bundle, add_calibration
+from dragoman.models.bundle import Bundle, add_calibration, load_bundle
 from dragoman.models.calibration import FILE, Calibration
+from dragoman.search.forced import forced
 from dragoman.search.repetition import OutputBounds
 from dragoman.text.specials import EOS
-from support.tiny_bundle import RNN, TRANSFORMER, WORDS, tiny, tiny_folder
+from support.exported_folder import CALIBRATION, exported_folder
+from support.tiny_bundle import RNN, TRANSFORMER, WORDS, tiny, tiny_folder, tiny_lm
 
 KNOWN = Calibration(
     sentences=9,
@@ -138,3 +143,49 @@ def test_confidence_follows_from_the_mean_of_the_tokens(part: dict[str, object])
         assert ("low_confidence" in result.flags) == (mean < -2.4)
         for token in result.details:
             assert token.confidence == pytest.approx(0.1 + 0.8 * math.exp(token.log_p))
+
+
+def alone(bundle: Bundle, source: str, result: Result) -> list[float]:
+    """log p of each token of an output by one model."""
+    src, keep = (torch.as_tensor(x) for x in collate_sources([bundle.text.src.encode(source)]))
+    found = forced(bundle.stepper, src, keep, [[*result.tokens, *([] if result.truncated else [EOS])]])
+    log_p: list[float] = found.log_p[0].tolist()
+    return log_p
+
+
+def confidence_of(log_p: list[float]) -> float:
+    assert KNOWN.confidence(0.0)
+    return KNOWN.confidence(sum(log_p) / len(log_p)) or 0.0
+
+
+@pytest.mark.parametrize("how", ["lm", "ensemble"])
+def test_confidence_is_that_of_the_model_whatever_took_part_in_the_search(how: str) -> None:
+    tiny_model, other = tiny(), tiny(seed=2)
+    bundle = Bundle(tiny_model.config, tiny_model.text, tiny_model.model, KNOWN)
+    mixed = TorchRuntime(bundle, lm=tiny_lm()) if how == "lm" else TorchRuntime(bundle, other)
+    texts = ["a b c", "d e", "f", "g h i j"]
+    for text, result in zip(texts, mixed(texts), strict=True):
+        own = alone(bundle, text, result)
+        assert sum(own) != pytest.approx(result.log_p, abs=1e-2), "the search has other numbers"
+        assert result.confidence == pytest.approx(confidence_of(own), abs=1e-5)
+        assert ("low_confidence" in result.flags) == (sum(own) / len(own) < -2.4)
+
+
+def test_the_tokens_of_a_prefix_do_not_count() -> None:
+    tiny_model = tiny()
+    bundle = Bundle(tiny_model.config, tiny_model.text, tiny_model.model, KNOWN)
+    texts, prefixes = ["a b c", "d e", "f g"], ["p p p", "", "o"]
+    results = TorchRuntime(bundle)(texts, prefix=prefixes)
+    for text, prefix, result in zip(texts, prefixes, results, strict=True):
+        assert result.text.startswith(prefix)
+        own = alone(bundle, text, result)[len(prefix.split()) :]
+        assert result.confidence == pytest.approx(confidence_of(own), abs=1e-5)
+
+
+def test_an_export_leaves_the_prefix_out_too(tmp_path: Path) -> None:
+    folder = exported_folder(tmp_path / "model")
+    result, bundle = load(folder, runtime="ct2")("a dog", prefix="two"), load_bundle(folder)
+    lengths = range(len(result.tokens))
+    forced = next(n for n in lengths if bundle.text.tgt.decode(result.tokens[:n]).startswith("two"))
+    chosen = alone(bundle, "a dog", result)[forced:]
+    assert result.confidence == pytest.approx(CALIBRATION.confidence(sum(chosen) / len(chosen)), abs=1e-4)

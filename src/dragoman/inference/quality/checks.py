@@ -59,9 +59,9 @@ class OutputChecker:
         longest = self.bounds.longest_output(longest_with_same_padding(source))
         return min(config.max_length, max(longest, config.min_length + 1))
 
-    def confidence(self, best: Hypothesis) -> float | None:
-        """Return the confidence in a hypothesis, from its log p; None without a calibration."""
-        return self.calibration.confidence(best.mean_log_p) if self.calibration else None
+    def confidence(self, mean_log_p: float) -> float | None:
+        """Return the confidence in an output, from its mean log p; None without a calibration."""
+        return self.calibration.confidence(mean_log_p) if self.calibration else None
 
     def repeats(self, src: Sequence[int], tgt: Sequence[int]) -> tuple[int, int]:
         """Return the repetitions of the longest loop in the source and in the target.

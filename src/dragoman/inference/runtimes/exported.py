@@ -12,7 +12,7 @@ from dragoman.errors import UsageError
 from dragoman.inference.quality.checks import OutputChecker
 from dragoman.inference.quality.token_details import SourceAndOutput, analyse_output
 from dragoman.inference.result import Result
-from dragoman.inference.results import DecodedSentence, make_results
+from dragoman.inference.results import DecodedSentence, make_results, with_own_log_p
 from dragoman.inference.runtimes.capabilities import Request, unsupported
 from dragoman.inference.runtimes.loop_retry import GuardedSearch
 from dragoman.inference.runtimes.prefix_tokens import PrefixForcer
@@ -75,6 +75,9 @@ class ExportRuntime(TextRuntime):
         found = GuardedSearch(self.engine, self.checker, config).search(rows, prefix_ids)
         cut = [len(sources[index]) > self.longest_source for index in indices]
         some = [DecodedSentence(*one) for one in zip(rows, found, [None] * len(rows), cut, strict=True)]
+        if plan and plan.prefix and self.checker.calibration:
+            own = self.engine.score(rows, [one.output for one in some])
+            some = [with_own_log_p(plan, *three) for three in zip(indices, some, own, strict=True)]
         if details or with_attention:
             some = self._with_steps([texts[index] for index in indices], some)
         for index, one in zip(indices, some, strict=True):
@@ -83,7 +86,7 @@ class ExportRuntime(TextRuntime):
 
     def _with_steps(self, texts: Sequence[str], found: Sequence[DecodedSentence]) -> list[DecodedSentence]:
         """Add the details and the attention of each token."""
-        outputs = [[*one.best.tokens, EOS] if one.best.finished else [*one.best.tokens] for one in found]
+        outputs = [one.output for one in found]
         steps = self.engine.score_details([one.source for one in found], outputs)
         detailed = []
         for text, one, output, step in zip(texts, found, outputs, steps, strict=True):

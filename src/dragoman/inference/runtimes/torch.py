@@ -23,7 +23,7 @@ from dragoman.inference.quality.checks import OutputChecker
 from dragoman.inference.quality.token_details import SourceAndOutput, analyse_output
 from dragoman.inference.reranking import Reranker
 from dragoman.inference.result import Result
-from dragoman.inference.results import DecodedSentence, make_results
+from dragoman.inference.results import DecodedSentence, make_results, with_own_log_p
 from dragoman.inference.runtimes.loop_retry import without_loops
 from dragoman.inference.runtimes.prefix_tokens import PrefixForcer
 from dragoman.inference.runtimes.runtime import (
@@ -172,6 +172,8 @@ class TorchRuntime(TextRuntime):
                     for index, best in zip(indices, ranked, strict=True)
                 ]
                 read = [rows[index] for index in indices]
+                if self.checker.calibration and (self.reranker.is_mixed or (steering and steering.prefix)):
+                    some = self._with_own_log_p(steering, indices, read, some)
                 if details:
                     some = self._with_analysis(config, lines, read, some)
                 if with_attention:
@@ -253,7 +255,7 @@ class TorchRuntime(TextRuntime):
         rows: Sequence[SourceRow],
         found: Sequence[DecodedSentence],
     ) -> list[DecodedSentence]:
-        outputs = [[*one.best.tokens, EOS] if one.best.finished else list(one.best.tokens) for one in found]
+        outputs = [one.output for one in found]
         stepper = self.reranker.stepper(self.model, config)
         seen = forced(stepper, *self._batch(rows), pad_batch(outputs)).cpu()
         detailed = []
@@ -265,6 +267,20 @@ class TorchRuntime(TextRuntime):
                 one._replace(analysis=analyse_output(written, steps, self.text, self.checker.calibration))
             )
         return detailed
+
+    def _with_own_log_p(
+        self,
+        steering: SteeringPlan | None,
+        indices: Sequence[int],
+        rows: Sequence[SourceRow],
+        found: Sequence[DecodedSentence],
+    ) -> list[DecodedSentence]:
+        outputs = [one.output for one in found]
+        own = forced(self.model, *self._batch(rows), pad_batch(outputs)).log_p.tolist()
+        return [
+            with_own_log_p(steering, index, one, row[: len(output)])
+            for index, one, output, row in zip(indices, found, outputs, own[: len(found)], strict=True)
+        ]
 
     def _with_attention(
         self, config: SearchConfig, rows: Sequence[SourceRow], found: Sequence[DecodedSentence]
