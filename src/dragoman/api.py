@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -28,21 +29,25 @@ from dragoman.inference.quality.confidence import calibrate as fit_calibration
 from dragoman.models.bundle import add_calibration
 from dragoman.models.calibration import Calibration
 from dragoman.tasks.load import TaskModel, load, score
-from dragoman.training.events import Listener
+from dragoman.training.events import Event, Listener
 from dragoman.training.run import Run
+from dragoman.training.signals import FINISH
 
 __all__ = ["calibrate", "load", "resume", "score", "train"]
 
 File = str | Path
 Table = dict[str, Any]
 
-KEYWORDS = (
+KEYWORDS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"--force\b", "force=True"),
     (r"--more (\S+)", r'dragoman.resume(…, more="\1")'),
     (r"--finish\b", "dragoman.resume(…, finish=True)"),
     (r"--valid (\S+) (\S+)", r'valid=("\1", "\2")'),
     (r"(?<!\S)-o\b", "out="),
-    (r"dragoman run (\S+)", r'dragoman.load("\1")'),
+    (
+        r"dragoman run ((?:'[^']*'|\"[^\"]*\"|\S)+)",
+        lambda found: f"dragoman.load({shlex.split(found[1])[0]!r})",
+    ),
     (r"dragoman train --help", "The settings page of the documentation has them all."),
 )
 
@@ -64,7 +69,8 @@ def train(
     Two lists of texts, sources and targets, may take the place of two files, also in `valid`. They are
     written to the run's folder, so that it can be resumed without them.
     `settings` uses the names of the command line: {"model.preset": "rnn-small", "training.updates": 2000}.
-    With "training.init_from", a trained model is fine-tuned. `listener` is called with each event of the run.
+    With "training.init_from", a trained model is fine-tuned. `listener` is called with each event of the run;
+    if it returns "stop", the run ends after the update, with a model.
     `progress=False` shows nothing on stderr. An unfinished run in `out` is resumed.
     """
     file, base, home = sources(data, out, config)
@@ -111,7 +117,7 @@ def trained(
         raise wrong_type("listener", listener, "a function of one event", "listener=events.append")
     with in_python(), ExitStack() as stack:
         watcher = stack.enter_context(Watcher(config, home, brief=brief)) if progress else None
-        listeners = [watcher or CurveWriter(config, home), *([listener] if listener else [])]
+        listeners = [watcher or CurveWriter(config, home), *([asking(listener, home)] if listener else [])]
         run = Run(config, home, listeners, watcher.show_plan if watcher else lambda _: True)
         outcome = run.train(**how)
     if outcome.reason == "asked":
@@ -122,6 +128,16 @@ def trained(
         if watcher and not brief:
             watcher.view.say([line])
     return load(home)
+
+
+def asking(listener: Listener, home: Path) -> Listener:
+    """Return the listener; if it returns "stop", the run is asked to finish."""
+
+    def listen(event: Event) -> None:
+        if listener(event) == "stop":
+            (home / FINISH).touch()
+
+    return listen
 
 
 @known_keywords()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 import dragoman as dg
+from dragoman.api import in_python
 from dragoman.errors import ConfigError, DataError, ModelError, UsageError
 from dragoman.inference.model import Model
 from dragoman.inference.result import Result, Token
@@ -137,6 +139,25 @@ def test_interrupted_training_is_saved_and_gone_on_with(
     model = dg.train(*corpus, out=tmp_path / "run", settings=SMALL, listener=events.append)
     assert "resume" in [event["event"] for event in events]
     assert model(["abc", "cab"]) == trained(["abc", "cab"])
+
+
+def test_a_listener_ends_the_run_with_a_model(corpus: tuple[Path, Path], tmp_path: Path) -> None:
+    def enough(event: dict[str, Any]) -> str | None:
+        return "stop" if event["event"] == "step" and event["step"] == 3 else None
+
+    dg.train(*corpus, out=tmp_path / "run", settings=SMALL, listener=enough, progress=False)
+    lines = (tmp_path / "run" / "events.jsonl").read_text(encoding="utf-8").splitlines()
+    events = [json.loads(line) for line in lines]
+    assert events[-1]["reason"] == "finish"
+    assert 3 <= events[-1]["step"] < SMALL["training.updates"]
+    assert dg.load(tmp_path / "run")("abc").text is not None
+
+
+def test_a_hint_names_a_folder_with_spaces() -> None:
+    folder = shlex.quote("out's tä")
+    with pytest.raises(UsageError) as caught, in_python():
+        raise UsageError("It is finished.", hint=f"dragoman run {folder} uses it; --force")
+    assert caught.value.hint == 'dragoman.load("out\'s tä") uses it; force=True'
 
 
 def test_lists_of_texts_take_the_place_of_files(
