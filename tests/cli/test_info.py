@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import tomllib
@@ -45,6 +46,37 @@ def test_a_model_is_said_in_a_few_lines(model: Path, capsys: pytest.CaptureFixtu
         "none; ",
     ):
         assert part in out
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"event": "finished", "step": "many", "seconds": None, "valid": []},
+        {"event": "finished"},
+        {"event": "finished", "step": 1, "seconds": 1e999, "valid": {"loss": "low"}},
+        {"event": "finished", "step": 1, "seconds": 1, "valid": {"loss": 1}, "search": {"other": 1}},
+    ],
+)
+def test_a_record_of_other_types_is_left_out(
+    event: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tiny_folder(tmp_path / "model")
+    (tmp_path / "events.jsonl").write_text(json.dumps(event) + "\n", encoding="utf-8")
+    assert main(["info", str(tmp_path), "--json"]) == 0
+    assert "trained" not in json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("kind", ["FIFO", "device"])
+def test_a_record_that_is_no_file_is_not_waited_for(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tiny_folder(tmp_path / "model")
+    if kind == "FIFO":
+        os.mkfifo(tmp_path / "events.jsonl")
+    else:
+        (tmp_path / "events.jsonl").symlink_to("/dev/zero")
+    assert main(["info", str(tmp_path), "--json"]) == 0
+    assert "trained" not in json.loads(capsys.readouterr().out)
 
 
 def test_a_model_is_said_as_json(model: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,15 +8,20 @@ from __future__ import annotations
 import json
 import math
 import os
+import stat
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from io import FileIO
 from pathlib import Path
 from typing import Any, Literal, NotRequired, TypedDict, cast
 
 from dragoman.data.build import DataFacts
 from dragoman.data.prepare import Done
+from dragoman.manifest import without_waiting
 from dragoman.metrics.validation import Metrics
 from dragoman.training.pace import Slowness
+
+LONGEST_EVENT = 1 << 20  # characters
 
 
 class LossAndMetrics(Metrics):
@@ -168,7 +173,7 @@ Event = (
     | FinishedEvent
     | StoppedEvent
 )
-Listener = Callable[[Event], None]
+Listener = Callable[[Event], object]
 
 
 class Events:
@@ -239,8 +244,10 @@ def line_of(facts: Mapping[str, object]) -> str:
 def read_events(file: Path) -> Iterator[Event]:
     """Yield the events of a file up to the first that cannot be read; views can do without the rest."""
     try:
-        with file.open(encoding="utf-8") as lines:
-            for line in lines:
+        with open(file, encoding="utf-8", opener=without_waiting) as lines:
+            if not stat.S_ISREG(os.fstat(lines.fileno()).st_mode):
+                return
+            for line in iter(partial(lines.readline, LONGEST_EVENT), ""):
                 event = json.loads(line)
                 if not isinstance(event, dict) or "event" not in event:
                     return

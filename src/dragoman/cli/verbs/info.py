@@ -151,11 +151,14 @@ def trained(out: Path) -> dict[str, str]:
     ends = [event for event in read_events(out / "events.jsonl") if event["event"] == "finished"]
     if not ends:
         return {}
-    return {
-        "trained": f"{ends[-1]['step']:,} updates in {duration(ends[-1]['seconds'])}",
-        "validation": scores(ends[-1]["valid"]),
-        **({"searches": SearchChoice(**choice).sentence} if (choice := ends[-1].get("search")) else {}),
-    }
+    try:
+        return {
+            "trained": f"{ends[-1]['step']:,} updates in {duration(ends[-1]['seconds'])}",
+            "validation": scores(ends[-1]["valid"]),
+            **({"searches": SearchChoice(**choice).sentence} if (choice := ends[-1].get("search")) else {}),
+        }
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        return {}
 
 
 def confidence(manifest: Manifest) -> dict[str, str]:
