@@ -17,6 +17,7 @@ import pytest
 from dragoman.cli.local_page import example, named_model
 from dragoman.errors import UsageError
 from dragoman.serving.local_server import LARGEST_BODY, LocalServer, page_files
+from dragoman.serving.what_if import Workbench
 from support.tiny_bundle import saved, tiny_folder, tiny_lm
 
 TEXT = "a b c d"
@@ -136,6 +137,17 @@ def test_wrong_requests(server: LocalServer, action: str, body: Any, status: int
     assert answer.status == status
     if status == 422:
         assert json.loads(answer.body)["error"]["what"]
+
+
+def test_a_bug_is_an_answer(
+    server: LocalServer, workbench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for answer in (lambda data: 1 / 0, lambda data: {"score": float("inf")}):
+        monkeypatch.setitem(workbench.actions, "decode", answer)
+        found = post(server, "decode", {"text": TEXT})
+        assert found.status == 500
+        assert "bug in Dragoman" in json.loads(found.body)["error"]["what"]
+    assert post(server, "decode", b"[" * 200_000).status == 400
 
 
 @pytest.mark.parametrize("length", [[], [f"Content-Length: {LARGEST_BODY + 1}"]], ids=["unknown", "large"])

@@ -91,7 +91,7 @@ class Handler(BaseHTTPRequestHandler):
             return
         try:
             data = json.loads(self.rfile.read(int(size)))
-        except ValueError:
+        except (ValueError, RecursionError):
             self._refuse(HTTPStatus.BAD_REQUEST)
             return
         self._answer(path, data)
@@ -102,11 +102,13 @@ class Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.NOT_FOUND)
             return
         try:
-            answer = action(data)
+            status, answer = HTTPStatus.OK, in_json(action(data))
         except DragomanError as error:
-            self._send_json(HTTPStatus.UNPROCESSABLE_ENTITY, {"error": error_data(error)})
-        else:
-            self._send_json(HTTPStatus.OK, answer)
+            status, answer = HTTPStatus.UNPROCESSABLE_ENTITY, in_json({"error": error_data(error)})
+        except Exception as error:  # the page says so, and can go on
+            bug = DragomanError(f"This is a bug in Dragoman: {type(error).__name__}: {error}", hint="")
+            status, answer = HTTPStatus.INTERNAL_SERVER_ERROR, in_json({"error": error_data(bug)})
+        self._send(status, JSON, answer)
 
     def _allowed_path(self) -> str | None:
         """Return the path after the token; None if the request was refused."""
@@ -127,9 +129,6 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True  # the body, if there is one, was not read
         self._send(status, "text/plain; charset=utf-8", f"{status.value} {status.phrase}\n".encode())
 
-    def _send_json(self, status: HTTPStatus, data: Any) -> None:
-        self._send(status, JSON, json.dumps(data, allow_nan=False).encode())
-
     def _send(self, status: HTTPStatus, kind: str, content: bytes) -> None:
         self.send_response(status)
         for name, value in HEADERS.items():
@@ -142,6 +141,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Write nothing: the terminal belongs to the command."""
+
+
+def in_json(data: Any) -> bytes:
+    return json.dumps(data, allow_nan=False).encode()
 
 
 def page_files() -> dict[str, bytes]:
