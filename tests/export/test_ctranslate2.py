@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import struct
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,15 @@ import pytest
 import torch
 
 import dragoman
+from dragoman.cli.verbs.export import agreement
 from dragoman.durable import verify_folder
 from dragoman.errors import ModelError, UsageError
 from dragoman.export import ct2 as exporting
 from dragoman.export.ct2 import WEIGHTS, export_ct2
 from dragoman.export.ct2_spec import Quantization, write
 from dragoman.export.probe_sentences import Sentences
-from dragoman.export.verify import Proof, needs_bars, prove
+from dragoman.export.verify import Agreement, Difference, Proof, needs_bars, prove
+from dragoman.inference.runtimes import ct2_file
 from dragoman.inference.runtimes.ct2 import CTranslate2Engine
 from dragoman.models.bundle import Bundle
 from dragoman.models.heads.token import TokenHead
@@ -159,6 +162,33 @@ def test_a_mismatch_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(ModelError, match="does not match the model"):
         export_ct2(tmp_path / "model", tmp_path / "out", "float32")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
+
+
+def test_what_would_not_be_run_is_not_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny_folder(tmp_path / "model")
+    monkeypatch.setattr(ct2_file, "REVISION", ct2_file.REVISION + 1)  # as if CTranslate2 wrote another one
+    with pytest.raises(ModelError, match="not a TransformerSpec of revision"):
+        export_ct2(tmp_path / "model", tmp_path / "out", "float32")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
+
+
+@pytest.mark.parametrize(("text", "is_like"), [("a dog runs in the park", True), ("x y", False)])
+def test_a_quantization_that_writes_something_else_is_refused(
+    text: str, is_like: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny_folder(tmp_path / "model")
+    changed = [Difference("", "a dog ran in the park", -1.0, text, -1.0)] * 5
+    monkeypatch.setattr(exporting, "compare", lambda *_: Agreement(10, 5, differences=changed))
+    with nullcontext() if is_like else pytest.raises(ModelError, match="only 5 of 10 outputs are unchanged"):
+        export_ct2(tmp_path / "model", tmp_path / "out", "int8")
+
+
+def test_the_command_says_how_much_worse_the_other_outputs_are() -> None:
+    differences = [Difference("a", "b", -1.0, "c", -1.1), Difference("a", "b", -1.0, "c", -1.3)]
+    assert agreement(Agreement(9, 7, 1e-6, differences)) == (
+        "7 of 9 outputs the same, their scores within 1e-06, those of the others 0.2 lower on average"
+    )
+    assert agreement(Agreement(9, 9, 1e-6)) == "9 of 9 outputs the same, their scores within 1e-06"
 
 
 def test_tied_weights_are_stored_once_and_positions_are_enough(tmp_path: Path) -> None:

@@ -19,7 +19,9 @@ from dragoman.export.verify import GREEDY, Agreement, Proof, compare, needs_bars
 from dragoman.export.verify_answers import AnswerProof
 from dragoman.inference.find_model import find_model
 from dragoman.inference.runtimes.ct2 import CTranslate2Engine
+from dragoman.inference.runtimes.ct2_file import read_ct2
 from dragoman.manifest import MANIFEST, Manifest
+from dragoman.metrics.sentence_distance import chrf_distance
 from dragoman.models.bundle import Bundle, load_bundle
 from dragoman.models.calibration import FILE as CALIBRATION
 from dragoman.models.folder import (
@@ -38,7 +40,7 @@ from dragoman.tasks.search_choice import SearchChoice
 NAME = "ct2"
 (WEIGHTS,) = EXPORTS[NAME]
 KEPT = (SETTINGS, CARD, TEXT, CALIBRATION)  # copied from the model, so that the directory is self-contained
-LEAST = 0.1  # smallest share of outputs that must be equal after quantization
+ALIKE = 0.8  # smallest mean chrF of the outputs after quantization and before
 
 
 class Exported(NamedTuple):
@@ -62,6 +64,7 @@ def export_ct2(model: str | Path, out: Path | None, quantization: Quantization) 
         write_proof(new, manifest, facts(proof, rounded, quantization))
         copy_kept(manifest, new)
         keep_search(bundle, choice, new)
+        read_ct2(new, Path.read_bytes, bundle.config.model, bundle.text)  # refused here, not where it is run
     return Exported(folder, proof, rounded, choice)
 
 
@@ -78,14 +81,21 @@ def fill_proven(bundle: Bundle, folder: Path, quantization: Quantization) -> tup
         file.unlink()
     write(bundle, folder, quantization, bars_specials=bars)
     rounded = compare(bundle, bundle.seq2seq, CTranslate2Engine(folder, bundle.text), samples, GREEDY)
-    if rounded.same < LEAST * rounded.sentences:
+    if (found := likeness(rounded)) < ALIKE:
         raise ModelError(
-            f"Quantized to {quantization}, only {rounded.same} of {rounded.sentences} outputs are unchanged.",
+            f"Quantized to {quantization}, only {rounded.same} of {rounded.sentences} outputs are unchanged, "
+            f"and all of them are {found:.0%} like those before.",
             where=str(folder / WEIGHTS),
-            expected=f"at least {LEAST:.0%}",
+            expected=f"a mean chrF of at least {ALIKE:.0%}",
             hint="Export it with --quantization float32.",
         )
     return proof, rounded
+
+
+def likeness(rounded: Agreement) -> float:
+    """Return the mean chrF, from 0 to 1, between the outputs of two engines."""
+    distance = chrf_distance()
+    return 1 - sum(distance(each.theirs, each.ours) for each in rounded.differences) / rounded.sentences
 
 
 def facts(proof: Proof, rounded: Agreement | None, quantization: str) -> dict[str, object]:

@@ -32,6 +32,7 @@ Write a model for another engine. It is written only if its outputs match those 
 TARGETS = ("ct2", "onnx", "argos")
 QUANTIZATIONS = ("float32", "float16", "bfloat16", "int8")
 SHOWN = 3  # sentences whose outputs differ
+ALIKE = 0.9  # the smallest share of equal outputs that needs no remark
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -144,7 +145,9 @@ def lines(exported: Exported, quantization: str) -> list[str]:
     found += proof_lines(proof) if isinstance(proof, Proof) else answer_lines(proof)
     if exported.rounded:
         rounded = exported.rounded
-        found.append(f"{quantization:<8}{rounded.same} of {rounded.sentences} greedy outputs stay the same")
+        found.append(
+            f"{quantization + ' ':<8}{rounded.same} of {rounded.sentences} greedy outputs stay the same"
+        )
     if exported.search:
         found.append(f"search  {exported.search.sentence}")
     elif isinstance(proof, Proof) and exported.path.is_dir():  # Argos has its own
@@ -165,6 +168,8 @@ def proof_lines(proof: Proof) -> list[str]:
         f"        every token of the vocabularies, log p within {proof.worst_token:.1g}",
     ]
     of_run = proof.as_run.differences if proof.as_run else []
+    if proof.as_run and proof.as_run.same < ALIKE * proof.as_run.sentences:
+        found.append("        many differ: score both, with --runtime torch and without, before you use it")
     for difference in [*proof.beam.differences, *of_run][:SHOWN]:
         found.append(f'          torch  {difference.our_score:.5f}  "{difference.ours}"')
         found.append(f'          export {difference.their_score:.5f}  "{difference.theirs}"')
@@ -187,4 +192,8 @@ def size_of(path: Path) -> int:
 
 
 def agreement(found: Agreement) -> str:
-    return f"{found.same} of {found.sentences} outputs the same, their scores within {found.worst:.1g}"
+    same = f"{found.same} of {found.sentences} outputs the same, their scores within {found.worst:.1g}"
+    if not found.differences:
+        return same
+    mean = sum(each.their_score - each.our_score for each in found.differences) / len(found.differences)
+    return f"{same}, those of the others {abs(mean):.2g} {'lower' if mean < 0 else 'higher'} on average"
