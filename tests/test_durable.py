@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from dragoman.durable import new_folder, verify_folder
-from dragoman.errors import CheckpointError
+from dragoman.durable import new_folder, recover, verify_folder
+from dragoman.errors import CheckpointError, ModelError
 from dragoman.inference.find_model import find_model
 from dragoman.manifest import MANIFEST, Manifest
 
@@ -153,6 +153,7 @@ def test_a_kill_between_two_renames_loses_nothing(tmp_path: Path, system: str) -
         command = [sys.executable, "-c", KILLED, str(folder), SRC, str(at), system]
         code = subprocess.run(command, timeout=60, check=False).returncode
         left = os.listdir(folder.parent)
+        recover(folder.parent)  # as the next training or export does
         assert find_model(tmp_path / "run") == folder, f"killed at call {at}: {left}"
         assert verify_folder(folder) is None
         assert (folder / "a").read_text() in ("old", "new")
@@ -164,6 +165,23 @@ def test_a_kill_between_two_renames_loses_nothing(tmp_path: Path, system: str) -
     with new_folder(folder) as new:
         fill(new)
     assert os.listdir(folder.parent) == ["model"]  # what the killed ones left is gone
+
+
+def test_what_only_reads_renames_nothing_and_what_writes_only_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted = tmp_path / ".en-de.dragoman-00.old"
+    with new_folder(planted) as new:
+        (new / "weights.safetensors").write_text("theirs")
+    with pytest.raises(ModelError, match="no such folder"):
+        find_model(tmp_path / "en-de")
+    user = os.getuid()
+    monkeypatch.setattr(os, "getuid", lambda: user + 1)
+    recover(tmp_path)
+    assert planted.is_dir()
+    monkeypatch.undo()
+    recover(tmp_path)
+    assert (tmp_path / "en-de").is_dir()
 
 
 def test_two_processes_that_write_one_folder_do_not_disturb_each_other(tmp_path: Path) -> None:

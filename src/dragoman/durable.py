@@ -101,15 +101,21 @@ def recover(home: Path) -> None:
     """Finish each replacement in `home` whose process was killed between its two renames.
 
     The new folder is complete, since the old one is renamed only then. If the new one no longer exists, the
-    old one gets its name back.
+    old one gets its name back. Only what writes folders does this, and only with folders of this user: a name
+    is all that tells ours from those that somebody else has put there.
     """
     for old, name in left_overs(home, ".old"):
         new = old.with_suffix(".tmp")
         there = new if new.is_dir() else old
-        if not (home / name).exists() and lock_of(there) is not False:
+        if not (home / name).exists() and is_own(there) and lock_of(there) is not False:
             with suppress(OSError):  # it may be read-only for this user
                 there.rename(home / name)
                 sync(home)
+
+
+def is_own(path: Path) -> bool:
+    """Return whether a file or folder belongs to the user of this process."""
+    return sys.platform == "win32" or path.lstat().st_uid == os.getuid()
 
 
 def sweep(home: Path, only: str | None = None) -> None:

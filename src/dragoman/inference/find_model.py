@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dragoman.durable import recover
 from dragoman.errors import ModelError
 from dragoman.manifest import MANIFEST
 from dragoman.models.folder import SETTINGS, TEXT, WEIGHTS
@@ -16,8 +15,6 @@ PARTS = (MANIFEST, WEIGHTS, SETTINGS, TEXT)
 def find_model(path: str | Path) -> Path:
     """Return the folder with the weights: `path` itself or its model/."""
     folder = Path(path)
-    for home in (folder.absolute().parent, folder, folder / "model"):
-        recover(home)
     if not folder.is_dir():
         raise _no_folder(folder)
     for place in (folder, folder / "model"):
