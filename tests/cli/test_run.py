@@ -19,7 +19,7 @@ from dragoman.cli.main import main
 from dragoman.models.bundle import add_calibration
 from dragoman.search.repetition import OutputBounds
 from support.exported_folder import CALIBRATION
-from support.tiny_bundle import tiny_folder
+from support.tiny_bundle import saved, tiny_folder, tiny_lm
 
 Feed = Callable[[bytes], None]
 
@@ -84,6 +84,21 @@ def test_a_file_goes_to_a_file(model: str, tmp_path: Path, capsys: pytest.Captur
     main(["run", model, "a b", "c d e"])
     assert target.read_text() == capsys.readouterr().out
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.txt"]
+
+
+def test_an_output_keeps_the_permissions_and_the_link_of_the_file_it_replaces(
+    model: str, tmp_path: Path
+) -> None:
+    secret, link = tmp_path / "there" / "out.txt", tmp_path / "link.txt"
+    secret.parent.mkdir()
+    secret.write_text("before")
+    secret.chmod(0o600)
+    link.symlink_to(secret)
+    assert main(["run", model, "a b", "-o", str(link)]) == 0
+    assert link.is_symlink()
+    assert secret.read_text() != "before"
+    assert secret.stat().st_mode & 0o777 == 0o600
+    assert os.listdir(secret.parent) == ["out.txt"]
 
 
 def test_a_file_that_ends_in_gz_is_compressed_and_a_dash_is_stdout(
@@ -193,6 +208,15 @@ def test_a_wrong_setting_is_explained(
 def test_a_batch_of_none_is_explained(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", model, "a", "--batch", "0"]) == 2
     assert "batch_sentences" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("more", [["the"], ["--", "the"], ["--nbest", "3"]])
+def test_what_has_no_effect_beside_continue_is_refused(
+    more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lm = saved(tmp_path / "lm", tiny_lm())
+    assert main(["run", str(lm), "--continue", "a b", *more]) == 2
+    assert capsys.readouterr().out == ""
 
 
 def test_text_and_file_together_are_refused(model: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,18 @@ def test_a_document_goes_to_stdout(model: str, tmp_path: Path, capfd: pytest.Cap
     assert main(["run", model, "--file", str(source)]) == 0
     out, _ = capfd.readouterr()
     assert out.startswith("1\n00:00:01,000 --> 00:00:02,000\n")
+
+
+def test_a_document_cannot_control_a_terminal(
+    model: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "app.po"
+    source.write_text(f"# \x1b[31mred\n{PO}", encoding="utf-8")
+    assert main(["run", model, str(source)]) == 0
+    assert "\x1b[31m" in capfd.readouterr().out, "a pipe gets every byte"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert main(["run", model, str(source)]) == 0
+    assert "\N{REPLACEMENT CHARACTER}[31mred" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("options", [["--json"], ["--nbest", "2"], ["more text"]])

@@ -50,6 +50,8 @@ def test_an_unknown_picture_lists_the_known_ones(
 ) -> None:
     assert main(["show", model, "a", "--picture", "beem", "-o", str(tmp_path / "x.svg")]) == 2
     assert "expected  one of attention, ribbons" in capsys.readouterr().err
+    assert main(["show", model, "a", "--picture", "beem"]) == 2  # also without a file
+    assert "expected  one of attention, ribbons" in capsys.readouterr().err
     assert main(["show", model, "a", "-o", str(tmp_path / "x.gif")]) == 2
     assert ".svg, .png, .html or .json" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

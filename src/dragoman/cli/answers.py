@@ -51,6 +51,7 @@ def write_answers(
     """Write one line per input: the text of its answer, or all of it as JSON."""
     from dragoman.cli.verbs.run import as_json
 
+    refuse_n_best(model, args)
     taken = set(signature(model.answerer).parameters)
     refuse_options(model, args, RUN | taken | (SEARCH if "search" in taken else set()))
     how: dict[str, Any] = {"details": args.details, "forbid": args.forbid or ()}
@@ -64,6 +65,16 @@ def write_answers(
             text = as_line(answer.text) if args.continued is None else answer.text
             give(as_json(shown) + "\n" if args.json else text + input.end, out)
         out.flush()
+
+
+def refuse_n_best(model: TaskModel, args: argparse.Namespace) -> None:
+    if args.nbest is not None and (model.config.task == "lm" or not args.json):
+        samples = model.config.task == "lm"
+        raise UsageError(
+            "--nbest has no effect here: one line per input is written.",
+            where=f'{model.folder}: task = "{model.config.task}"',
+            hint="--sample seed=1, then seed=2 and so on" if samples else "Add --json.",
+        )
 
 
 def search_option(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import itertools
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -12,7 +13,7 @@ from dragoman.cli.counting import ProgressCount, Total, decoded
 from dragoman.cli.flagged import SHOWN, report_flagged
 from dragoman.cli.format import plural
 from dragoman.cli.options import steering
-from dragoman.cli.terminal import LiveLine, talk
+from dragoman.cli.terminal import LiveLine, give, talk
 from dragoman.errors import UsageError
 
 if TYPE_CHECKING:
@@ -63,8 +64,11 @@ def run(document: Document, model: Model, search: SearchConfig, args: argparse.N
             report.add(number, result)
         return [Output(result.text, result.flags) for result in results]
 
+    written = BytesIO() if out.isatty() else out.buffer  # a terminal gets no control characters
     with live:
-        filled = document.fill(out.buffer, translate)
+        filled = document.fill(written, translate)
+    if isinstance(written, BytesIO):
+        give(written.getvalue().decode(), out)
     total = filled.units + filled.before + len(filled.empty) + len(filled.broken)
     talk(f"Translated {filled.units:,} of {plural(total, 'unit')} in {document.file}.")
     if filled.others:

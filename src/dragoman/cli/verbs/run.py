@@ -7,8 +7,10 @@ import contextlib
 import json
 import math
 import os
+import stat
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from gzip import GzipFile
 from io import BufferedReader, TextIOWrapper
 from pathlib import Path
@@ -224,6 +226,12 @@ def files_and_texts(arguments: Sequence[str], args: argparse.Namespace) -> list[
         refuse_syntax(args.file, args.model)
         return [args.file]
     if args.continued is not None:
+        if arguments or args.literal:
+            raise UsageError(
+                "A text is either continued or given as it is.",
+                where=f"{[*arguments, *args.literal][0]!r} beside --continue",
+                hint='--continue takes one text, and may be repeated: --continue "one" --continue "two"',
+            )
         return [*args.continued]
     found = [Path(one) if is_file(one) else one for one in arguments]
     for one in found:
@@ -356,6 +364,19 @@ def finite(value: Any) -> Any:
     return value
 
 
+def mode_of(file: Path) -> int | None:
+    """Return the permissions of a file; None if there is none."""
+    return stat.S_IMODE(file.stat().st_mode) if file.exists() else None
+
+
+def private(path: str, flags: int, *, mode: int | None) -> int:
+    """Open a new file that nobody may read who may not read the one it replaces."""
+    handle = os.open(path, flags, 0o666 if mode is None else 0o600)
+    if mode is not None:
+        os.chmod(path, mode)
+    return handle
+
+
 def compressed(raw: IO[bytes], file: Path) -> IO[bytes]:
     """Return what writes to `raw` as the name of the file says, with the same bytes at any time."""
     return cast("IO[bytes]", GzipFile("", "wb", fileobj=raw, mtime=0)) if file.suffix == ".gz" else raw
@@ -371,15 +392,16 @@ def opened_output(file: Path | None) -> Iterator[TextIO]:
         with file.open("w", encoding="utf-8", newline="\n") as out:
             yield out
         return
-    part = file.with_name(f"{file.name}.{os.getpid()}.part")
+    there = file.resolve()  # what a link names is replaced, not the link
+    part = there.with_name(f"{there.name}.{os.getpid()}.part")
     try:
         with (
-            part.open("wb") as raw,
+            open(part, "wb", opener=partial(private, mode=mode_of(there))) as raw,
             compressed(raw, file) as data,
             TextIOWrapper(data, encoding="utf-8", newline="\n") as out,
         ):
             yield out
-        part.replace(file)
+        part.replace(there)
     except OSError as error:
         if error.filename == str(part):  # the user does not know the temporary name
             error.filename, error.filename2 = str(file), None

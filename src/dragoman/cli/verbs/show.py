@@ -82,6 +82,9 @@ def run(args: argparse.Namespace) -> int:
             hint=f'dragoman show {args.model} "A man is riding a bicycle."',
         )
     found = explained(args, given[0], overrides)
+    if args.picture:
+        found.picture(args.picture)  # raises if there is none of this name
+        args.output = args.output or (None if args.json else Path(f"{args.picture}.svg"))
     if args.output is not None:
         found.save(args.output, args.picture, theme_name(args))
         drawn = ", ".join(found.pictures) if args.output.suffix.lower() == ".html" else args.picture
