@@ -70,7 +70,7 @@ class DataConfig(Section):
     test: Corpus | None = Field(
         default=None,
         examples=[["test.en", "test.de"]],
-        description="Test pairs, scored at the end of training.",
+        description="Test pairs: those that `dragoman score MODEL` reads.",
     )
     source: SourcePart = Field(
         default=TextSource(),

@@ -20,7 +20,10 @@ class SearchConfig(Section):
     size: int = Field(default=5, ge=1, le=1024, description="Beam size.")
     n_best: int = Field(default=1, ge=1, le=1024, description="Outputs returned for each input, best first.")
     length_penalty: float = Field(
-        default=1.0, ge=0, description="The α in the score Σ log p / tᵅ; 1 is the mean, 0 the plain sum."
+        default=1.0,
+        ge=0,
+        le=10,
+        description="The α in the score Σ log p / tᵅ; 1 is the mean, 0 the plain sum.",
     )
     length_norm: Literal["power", "gnmt"] = Field(
         default="power", description='The divisor of the sum: "power" is tᵅ, "gnmt" is ((5 + t) / 6)ᵅ.'

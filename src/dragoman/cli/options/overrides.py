@@ -32,7 +32,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         help="two text files, .tsv, .csv, .jsonl, .tmx, .xliff or .po files, or a folder; then settings",
     )
     add("--valid", nargs="+", metavar="FILE", help="validation pairs (default: some are held out)")
-    add("--test", nargs="+", metavar="FILE", help="pairs to score when training is done")
+    add("--test", nargs="+", metavar="FILE", help="test pairs: those that `dragoman score MODEL` reads")
     add_languages(parser)
     add("-o", "--out", type=Path, metavar="DIR", help="the run's folder")
     add("-c", "--config", type=Path, metavar="FILE", help="a settings file (TOML)")
