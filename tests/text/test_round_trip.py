@@ -12,6 +12,7 @@ from dragoman.errors import DataError, DragomanError
 from dragoman.text.specials import BOS, EOS, PAD, SPECIALS, UNK, UNKNOWN
 from dragoman.text.tokenizer import Ids, Tokenizer
 from dragoman.text.tokenizers.lowercase import Lowercase
+from dragoman.text.tokenizers.sentencepiece import FIRST_BYTE
 
 ODD = [
     *SPECIALS, "", " ", "  ", " a", "a ", "a  b", "▁", "▁▁", "a▁b", " ▁ ", "\0", "a\0b", "\r", "a\r\n", "\t",
@@ -39,6 +40,16 @@ def test_every_string_comes_back(reversible: Tokenizer, text: str) -> None:
 @pytest.mark.parametrize("text", ODD)
 def test_odd_strings_come_back(reversible: Tokenizer, text: str) -> None:
     assert reversible.decode(reversible.encode(text)) == text
+
+
+def test_a_mark_of_a_word_is_bytes_and_the_rest_of_its_line_as_usual(
+    subword: Tokenizer, lines: list[str]
+) -> None:
+    before, after = subword.encode(lines[0]), subword.encode(lines[1])
+    found = subword.encode(f"{lines[0]} ▁ {lines[1]}")
+    assert found[: len(before)] == before
+    assert found[-len(after) :] == after
+    assert bytes(id - FIRST_BYTE for id in found[: -len(after)][-3:]) == "▁".encode()
 
 
 def test_learned_lines_come_back(tokenizer: Tokenizer, lines: list[str]) -> None:

@@ -20,6 +20,7 @@ from dragoman.text.tokenizers.sentencepiece_proto import with_pieces
 from dragoman.text.tokenizers.words import Redrawn, Words
 
 MARK = "▁"  # U+2581, how SentencePiece writes a space; a word begins with it
+PRIVATE_USE = range(0xE000, 0xF900)  # three bytes each in UTF-8, as U+2581
 ALL_THREADS = -1
 MIN_BATCH_LINES = 8  # lines
 FIRST_BYTE = len(SPECIALS)
@@ -67,10 +68,23 @@ class SentencePiece:
 
     def encode(self, text: str) -> list[int]:
         line = utf8(text)
-        # SentencePiece cannot distinguish a literal U+2581 from a space, so such a line is encoded as bytes.
         if MARK in text:
-            return _spell(line)
+            return self._encode_mark(text)
         ids: list[int] = self._processor.encode(line, out_type=int)
+        return ids
+
+    def _encode_mark(self, text: str) -> list[int]:
+        """Return the ids of a line with U+2581, which is spelled as bytes: as a piece it would be a space.
+
+        A character that is in neither the line nor the vocabulary is encoded in its place, as bytes, too.
+        """
+        taken = {*text, *"".join(self._pieces)}
+        other = next(character for character in map(chr, PRIVATE_USE) if character not in taken)
+        mark, found = _spell(utf8(MARK)), _spell(utf8(other))
+        ids: list[int] = self._processor.encode(utf8(text.replace(MARK, other)), out_type=int)
+        for at in range(len(ids) - len(found) + 1):
+            if ids[at : at + len(found)] == found:
+                ids[at : at + len(found)] = mark
         return ids
 
     def encode_batch(self, texts: Sequence[str]) -> list[Ids]:
@@ -81,7 +95,7 @@ class SentencePiece:
         ids: list[Ids] = self._processor.encode(lines, return_type="numpy", num_threads=threads)
         for place, text in enumerate(texts):
             if MARK in text:
-                ids[place] = np.array(_spell(lines[place]), np.int32)
+                ids[place] = np.array(self._encode_mark(text), np.int32)
         return ids
 
     def decode(self, ids: Sequence[int]) -> str:
