@@ -159,6 +159,8 @@ def test_settings_are_listed_and_searched(capsys: pytest.CaptureFixture[str]) ->
     names = [line for line in capsys.readouterr().out.split("\n") if line[:1].strip()]
     assert "training.warmup" in names
     assert len(names) < 10
+    assert main(["info", "--settings", "additive"]) == 0  # a value
+    assert "model.decoder.attention" in capsys.readouterr().out
     assert main(["info", "--settings", "nosuchword"]) == 2
 
 

@@ -53,7 +53,7 @@ tables = st.fixed_dictionaries(
                 "label_smoothing": st.floats(0, 1, exclude_max=True),
             },
         ),
-        "search": st.fixed_dictionaries({}, optional={"length_penalty": st.floats(0, 1e6)}),
+        "search": st.fixed_dictionaries({}, optional={"length_penalty": st.floats(0, 10)}),
     },
 )
 

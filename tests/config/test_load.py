@@ -166,6 +166,8 @@ def test_unknown_key_in_an_inline_table_names_its_line(tmp_path: Path) -> None:
         ("search.beam_size", "search.size"),
         ("text.vocab_size", "text.size"),
         ("serch.kind", "search.kind"),
+        ("model.attention.kind", "model.decoder.attention"),
+        ("model.bridge.kind", "model.decoder.bridge"),
     ],
 )
 def test_unknown_override_is_told_what_was_meant(wrong: str, right: str) -> None:
@@ -210,6 +212,12 @@ def test_weight_that_times_its_pairs_is_no_number_is_refused(tmp_path: Path) -> 
     with pytest.raises(ConfigError, match="weight") as caught:
         load(file)
     assert "1000000" in caught.value.expected.replace(",", "")
+
+
+def test_a_kind_in_place_of_a_part_is_told_where_it_belongs() -> None:
+    assert (
+        override("training.objective=scheduled_sampling").hint == "training.objective.kind=scheduled_sampling"
+    )
 
 
 def test_number_out_of_range_says_the_range(tmp_path: Path) -> None:

@@ -90,11 +90,14 @@ def wrong_value(path: KeyPath, given: Any, kind: str | None, places: Places, bou
             words, example = f"{words}; decimals have a point", given.replace(",", ".")
         elif words.startswith("a whole number") and re.fullmatch(r"\d{1,3}(?:,\d{3})+", given):
             example = given.replace(",", "")
+    change = (
+        f"{name}.kind={given}" if isinstance(given, str) and "kind" in keys_at(path) else f"Change {name}."
+    )
     return ConfigError(
         f"The setting {name} cannot be {short(given)}.",
         where=places.of(path),
         expected=bound or words,
-        hint=to_type(path, example) if example else f"Change {name}.",
+        hint=to_type(path, example) if example else change,
     )
 
 

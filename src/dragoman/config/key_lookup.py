@@ -86,10 +86,14 @@ def all_names(path: KeyPath = ()) -> list[str]:
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """Return the known name closest to `name`: first by its last part, in the same section if possible."""
+    """Return the known name closest to `name`: first by its last part, in the same section if possible.
+
+    The kind of something may be a setting of that name: model.decoder.attention for model.attention.kind.
+    """
     names = list(names)
     head, _, tail = name.rpartition(".")
-    for wanted in (tail, SYNONYMS.get(tail)):
+    of_kind = head.rpartition(".")[2] if tail == "kind" else None
+    for wanted in (of_kind, tail, SYNONYMS.get(tail)):
         ends = [n for n in names if n.rpartition(".")[2] == wanted]
         if ends:
             return max(ends, key=lambda n: difflib.SequenceMatcher(None, n.rpartition(".")[0], head).ratio())

@@ -58,12 +58,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 def list_settings(word: str) -> None:
+    from dragoman.config.expected import expected_at
     from dragoman.config.schema import described
 
-    found = [row for row in described() if word.lower() in f"{row.name} {row.about}".lower()]
+    def words(name: str) -> str:
+        return expected_at(tuple(name.split(".")), None).words
+
+    found = [
+        row for row in described() if word.lower() in f"{row.name} {row.about} {words(row.name)}".lower()
+    ]
     if not found:
         raise UsageError(
-            f'No setting has "{word}" in its name or description.',
+            f'No setting has "{word}" in its name, its description or its values.',
             where=f"--settings {word}",
             hint="dragoman info --settings lists them all.",
         )
