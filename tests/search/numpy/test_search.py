@@ -16,15 +16,16 @@ from dragoman.protocols import Stepper
 from dragoman.search.beam import BeamSearch
 from dragoman.search.greedy import greedy_search
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.numpy.processors import force_prefix, min_length, no_repeat_ngram
+from dragoman.search.numpy.processors import force_prefix, min_length, no_repeat_ngram, no_unk
 from dragoman.search.numpy.search import Processor, beam, continuations, greedy
 from dragoman.search.processors.min_length import MinLength
 from dragoman.search.processors.no_repeat_ngram import NoRepeatNgram
+from dragoman.search.processors.no_unk import NoUnk
 from dragoman.search.processors.token_automaton import AutomatonProcessor
 from dragoman.search.scores import gnmt_normalised, length_normalised
 from dragoman.search.stopping import Stop, StopRule
 from dragoman.search.topk import topk_sums
-from dragoman.text.specials import BOS, EOS, PAD
+from dragoman.text.specials import BOS, EOS, PAD, UNK
 from dragoman.text.token_automaton import ANY_TOKEN, AllowedTokens
 from support.array_steppers import Arrays
 from support.steppers import Bigram, Prefixes, Script, Table, sentences
@@ -137,8 +138,8 @@ def test_rules_forbid_the_same(size: int) -> None:
     prefixes = [[], [4], [5, 5, 5], [7, 4], [], [6], [4, 5, 6, 7]]
     table = Table(vocabulary=8, seed=5)
     held = AutomatonProcessor(table, Opening(prefixes), range(len(SOURCES)))  # type: ignore[arg-type]
-    stepper = MinLength(NoRepeatNgram(held, 2), 5)
-    rules = [force_prefix(prefixes), no_repeat_ngram(2), min_length(5)]
+    stepper = NoUnk(MinLength(NoRepeatNgram(held, 2), 5))
+    rules = [force_prefix(prefixes), no_repeat_ngram(2), min_length(5), no_unk]
     options = {"max_length": 10, "normalise": length_normalised}
     if size == 1:
         there = greedy_search(stepper, *sentences(*SOURCES), max_length=10)
@@ -149,3 +150,4 @@ def test_rules_forbid_the_same(size: int) -> None:
     assert here == there
     assert all(best[0].tokens[: len(p)] == tuple(p) for best, p in zip(here, prefixes, strict=True))
     assert EOS not in here[0][0].tokens
+    assert not any(UNK in hypothesis.tokens for best in here for hypothesis in best)

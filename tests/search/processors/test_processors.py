@@ -18,6 +18,7 @@ from dragoman.search.greedy import greedy_search
 from dragoman.search.processors.min_length import MinLength
 from dragoman.search.processors.no_repeat_ngram import NoRepeatNgram, repeated_ngrams
 from dragoman.search.processors.token_automaton import AutomatonProcessor
+from dragoman.text.specials import UNK
 from dragoman.text.token_automaton import ANY_TOKEN, AllowedTokens
 from support.steppers import Bigram, Prefixes, Script, rescore, sentences
 
@@ -115,5 +116,8 @@ def test_settings_choose_the_rules() -> None:
     config = SearchConfig(size=2, max_length=9, min_length=4, no_repeat_ngram=1)
     found = build(config)(Bigram(vocabulary=12, seed=3), *sentences(1, 2))
     assert all(4 <= len(h.tokens) == len(set(h.tokens)) for hypotheses in found for h in hypotheses)
+    without = build(SearchConfig(size=2, max_length=9, allow_unk=False))
+    found = without(Bigram(vocabulary=12, seed=3), *sentences(1, 2))
+    assert not any(UNK in h.tokens for hypotheses in found for h in hypotheses)
     with pytest.raises(ValueError, match="leaves no room below max_length"):
         SearchConfig(min_length=9, max_length=9)
