@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.cli.verbs.run import PAIRS
+from dragoman.data.readers.open_pairs import form, open_pairs
+from dragoman.errors import DataError
 from hostile.corpus import Case, hostile_cases
 from hostile.injections import injections
 from hostile.verbs import CONTROLS, Driven, drive, sources, spread, text_of, tiny_model
@@ -49,8 +52,18 @@ def file_faults(model: str, cases: Sequence[Case]) -> list[str]:
     for case in cases:
         for file in sources(case):
             driven = drive("run", model, "--file", str(file))
-            found += faults(case, file, file.name, text_of(file), driven)
+            found += faults(case, file, file.name, read_of(file), driven)
     return found
+
+
+def read_of(file: Path) -> bytes | None:
+    """What `run` reads of a file: its text, or as many lines as it has pairs; None if it is neither."""
+    if form(file) not in PAIRS:
+        return text_of(file)
+    try:
+        return b"\n" * sum(1 for _ in open_pairs([file]))
+    except DataError:
+        return None
 
 
 def stdin_faults(model: str, cases: Sequence[Case]) -> list[str]:

@@ -51,9 +51,9 @@ def write_answers(
     """Write one line per input: the text of its answer, or all of it as JSON."""
     from dragoman.cli.verbs.run import as_json
 
-    refuse_n_best(model, args)
     taken = set(signature(model.answerer).parameters)
     refuse_options(model, args, RUN | taken | (SEARCH if "search" in taken else set()))
+    refuse_n_best(model, args)
     how: dict[str, Any] = {"details": args.details, "forbid": args.forbid or ()}
     how = {name: value for name, value in how.items() if name in taken}
     how |= search_option(model, split_texts(args.text)[1], args)
@@ -68,8 +68,9 @@ def write_answers(
 
 
 def refuse_n_best(model: TaskModel, args: argparse.Namespace) -> None:
-    if args.nbest is not None and (model.config.task == "lm" or not args.json):
-        samples = model.config.task == "lm"
+    """Raise UsageError if several answers are asked for, but one is written."""
+    samples = model.config.task == "lm"
+    if args.nbest is not None and (samples or not args.json):
         raise UsageError(
             "--nbest has no effect here: one line per input is written.",
             where=f'{model.folder}: task = "{model.config.task}"',

@@ -91,7 +91,9 @@ def wrong_value(path: KeyPath, given: Any, kind: str | None, places: Places, bou
         elif words.startswith("a whole number") and re.fullmatch(r"\d{1,3}(?:,\d{3})+", given):
             example = given.replace(",", "")
     change = (
-        f"{name}.kind={given}" if isinstance(given, str) and "kind" in keys_at(path) else f"Change {name}."
+        f"{name}.kind={short(given)}"
+        if isinstance(given, str) and "kind" in keys_at(path)
+        else f"Change {name}."
     )
     return ConfigError(
         f"The setting {name} cannot be {short(given)}.",

@@ -11,6 +11,7 @@ from typing import TypeGuard
 from dragoman.arguments import texts_of, wrong_type
 from dragoman.durable import make_parents, write_file
 from dragoman.errors import UsageError
+from dragoman.text.tokenizer import utf8
 
 Texts = list[str] | tuple[str, ...]
 
@@ -33,7 +34,7 @@ def write_texts(sides: Sequence[Texts], folder: Path, name: str) -> list[Path]:
             hint="The target of sources[n] is targets[n].",
         )
     contents = ["".join(map(as_line, texts_of(side), count())) for side in sides]
-    digest = hashlib.sha256("\n".join(contents).encode()).hexdigest()[:12]
+    digest = hashlib.sha256(utf8("\n".join(contents))).hexdigest()[:12]
     files = [folder / f"{name}-{digest}.{side}" for side in ("src", "tgt")]
     make_parents(files[0])
     for file, content in zip(files, contents, strict=True):

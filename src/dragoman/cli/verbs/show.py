@@ -54,7 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_languages(parser)
     add("--beam", type=int, metavar="N", help="hypotheses of the beam search (default: as in the settings)")
     add("-o", "--output", type=Path, metavar="FILE", help="a .svg, .png, .html or .json file")
-    add("--picture", metavar="NAME", help="one picture only: attention, ribbons, beam, steps, saliency …")
+    add(
+        "--picture",
+        metavar="NAME",
+        help="one picture only, in NAME.svg without -o: attention, ribbons, beam, steps, saliency …",
+    )
     add("--dark", action="store_true", help="light on dark; a .html file follows the reader's preference")
     add("--json", action="store_true", help="print the data instead of the table")
     add("--open", action="store_true", help="serve a page to this machine where decisions can be changed")
