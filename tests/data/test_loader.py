@@ -167,6 +167,7 @@ def test_one_pair_is_enough_for_any_number_of_micro_batches(tmp_path: Path):
 class Letters:
     """A tokenizer for tests: an id per character; resegmenting repeats the first id some times."""
 
+    kind = "char"
     size = 600
 
     def encode(self, text: str) -> list[int]:

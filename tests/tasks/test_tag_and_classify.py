@@ -18,6 +18,9 @@ from dragoman.tasks.examples import build_examples
 from dragoman.tasks.lines import as_read, cut, longest_line
 from dragoman.text.tokenizers.spelled import Spelled
 from dragoman.text.vocabulary import Vocabulary
+from dragoman.training.events import Events
+from dragoman.training.parallel import Ranks
+from dragoman.training.run import Run
 
 TRAINING = [
     *("training.updates=60", "training.batch_tokens=1500", "training.lr=1e-2", "training.warmup=5"),
@@ -260,3 +263,19 @@ def test_words_beyond_the_positions_of_the_encoder_are_not_read() -> None:
     assert longest_line(config) == 8
     assert cut(config, row).tolist() == row[: 8 * 3].tolist()
     assert cut(config, row[: 8 * 3]).tolist() == row[: 8 * 3].tolist()
+
+
+@pytest.mark.parametrize("limit", ["data.max_length=8", "model.encoder.max_positions=9"])
+def test_a_line_is_too_long_by_its_words(limit: str, tmp_path: Path) -> None:
+    """In training, validation and answers alike: eight words are read whole, of nine the last is not."""
+    file, long = tmp_path / "a.conll", "kilometres " * 8 + "kilometres"
+    file.write_text("kilometres\tO\n" * 8 + "\n" + "kilometres\tO\n" * 9, encoding="utf-8")
+    kind = "transformer" if "positions" in limit else "rnn"
+    data = {"train": [str(file)], "valid": [str(file)]}
+    config = load(None, ["task=tag", f"model.encoder.kind={kind}", limit], {"data": data})
+    found = Run(config, tmp_path / "run", [], lambda _: True).data(Ranks(), Events(None, []))
+    assert found.facts()["counts"] == {"read": 2, "skipped": 0, "empty": 0, "too_long": 1, "kept": 1}
+    usable = build_examples(config).validation_rows(found.valid, found.text, config.longest_side)
+    assert [len(pair.src.split()) for pair, _ in usable] == [8]
+    (row,) = found.text.read([long])
+    assert len(found.text.src.decode(cut(config, row)).split()) == 8

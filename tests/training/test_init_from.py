@@ -166,3 +166,16 @@ def test_new_labels_of_a_classifier_are_refused(tmp_path: Path, capsys: pytest.C
     assert main(["train", str(tmp_path / "old.tsv"), *data, "-o", old, "task=classify", *options]) == 0
     assert main(["train", str(tmp_path / "new.tsv"), *data, "--from", old, "-o", out, *options]) == 3
     assert 'The label "pay" does not occur' in capsys.readouterr().err
+
+
+def test_new_tags_of_a_tagger_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, tag in (("old", "B-city"), ("new", "B-town")):
+        lines = [f"in\tO\nword{n}\t{tag if n == 40 else 'B-city'}\n\n" for n in range(60)]
+        (tmp_path / f"{name}.conll").write_text("".join(lines))
+    options = ["--yes", "training.updates=2", "training.threads=1", "training.report=false"]
+    old, new, model, out = (str(tmp_path / name) for name in ("old.conll", "new.conll", "model", "out"))
+    assert main(["train", old, "-o", model, "task=tag", *options]) == 0
+    assert main(["train", new, "--from", model, "-o", out, *options]) == 3
+    said = capsys.readouterr().err
+    assert 'The tag "B-town" is not in the vocabulary.' in said
+    assert "new.conll:121" in said

@@ -85,7 +85,10 @@ class DataConfig(Section):
         default=256,
         ge=2,
         le=65535,
-        description="Pairs with more tokens than this on either side are not used for training.",
+        description=(
+            "Pairs with more tokens than this on either side are not used for training. A spelled word is "
+            "one token."
+        ),
     )
     block_size: int | None = Field(
         default=None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 WORDS: dict[str, Any] = {
-    "data": {"max_length": 4096},  # of words and their bytes
+    "data": {"max_length": 4096},  # whole documents
     "model": {
         "encoder": {"kind": "rnn", "layers": 1, "width": 128, "embedding": 128, "dropout": 0.4},
         "src_embedding": {"kind": "spelled", "widths": [1, 2, 3, 4], "filters": 10, "highways": 1},

@@ -222,8 +222,8 @@ def encoding(examples: Examples, encode: Encode) -> list[object]:
 def of_files(reader: CorpusReader, corpus: Corpus, job: StoreJob) -> StoreJob:
     """Return the job of a store that knows where its sources are, if they are files, or its targets."""
     encode, root = job.encode, root_of(reader.data)
-    if isinstance(encode, PairFilter) and encode.frames:
-        return replace(job, encode=encode._replace(listed_in=corpus.files[-1]))
+    if isinstance(encode, PairFilter):
+        return replace(job, encode=encode._replace(listed_in=corpus.files[:2][-1]))
     if not isinstance(encode, FileFilter):
         return job
     signals = encode.signals._replace(root=root, listed_in=corpus.files[0])

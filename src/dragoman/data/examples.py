@@ -19,6 +19,7 @@ from dragoman.errors import DataError
 from dragoman.losses.ctc_frames import FrameCount, frames_needed
 from dragoman.text.languages import Languages
 from dragoman.text.tokenizer_pair import TokenizerPair
+from dragoman.text.tokenizers.spelled import lengths
 
 TokenIds = tuple[list[int], list[int]]  # of a pair
 
@@ -57,7 +58,7 @@ class Examples:
 
     def encode(self, longest: int, skip: Skip | None) -> Encode:
         """Return how examples become rows of the token store."""
-        return PairFilter(longest, skip, self.frames)
+        return PairFilter(longest, skip, self.frames, has_tags=self.targets == "tags")
 
     def validation_rows(
         self, pairs: Sequence[Pair], text: TokenizerPair, longest: int, on_bad: OnBad = refuse
@@ -70,15 +71,20 @@ class Examples:
             except DataError as error:  # of a label that is not known
                 error.where = error.where or f"line {pair.line:,} of the validation data"
                 raise
-        return self.usable(pairs, ids, longest, longest)
+        return self.usable(pairs, ids, lengths([src for src, _ in ids], text.src.kind), longest, longest)
 
     def usable(
-        self, pairs: Sequence[Pair], rows: Sequence[TokenIds], longest_source: int, longest: int
+        self,
+        pairs: Sequence[Pair],
+        rows: Sequence[TokenIds],
+        src_lengths: Sequence[int],
+        longest_source: int,
+        longest: int,
     ) -> list[tuple[Pair, TokenIds]]:
         return [
             (pair, (src, tgt))
-            for pair, (src, tgt) in zip(pairs, rows, strict=True)
-            if 0 < len(src) <= longest_source
+            for pair, (src, tgt), length in zip(pairs, rows, src_lengths, strict=True)
+            if 0 < length <= longest_source
             and 0 < len(tgt) <= longest
             and (self.frames is None or frames_needed(tgt) <= self.frames(len(src)))
         ]
@@ -112,7 +118,8 @@ class Files(Examples):
         for one in bad:
             on_bad(one)
         rows = [(row, text.tgt.encode(pair.tgt)) for row, pair in zip(frames, good, strict=True)]
-        return self.usable(good, cast(list[TokenIds], rows), self.signals.max_frames, longest)
+        known = cast(list[TokenIds], rows)
+        return self.usable(good, known, [*map(len, frames)], self.signals.max_frames, longest)
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,12 @@ from dragoman.data.store.layout import Frames
 from dragoman.data.store.writer import ShardFacts, new_shard, read_shard
 from dragoman.errors import DataError
 from dragoman.losses.ctc_frames import FrameCount
+from dragoman.spelling import closest, did_you_mean
 from dragoman.text.build import load as load_text
-from dragoman.text.tokenizer import Ids
+from dragoman.text.specials import SPECIALS, UNK
+from dragoman.text.tokenizer import Ids, Tokenizer
 from dragoman.text.tokenizer_pair import TokenizerPair
+from dragoman.text.tokenizers.spelled import lengths
 
 THREADS = 2  # one encodes while the other converts its ids; SentencePiece has its own threads
 AHEAD = 3  # blocks read but not yet written
@@ -62,14 +65,32 @@ class PairFilter(NamedTuple):
     max_length: int  # tokens per side
     skip: Skip | None = None  # whether a pair is held out
     frames: FrameCount | None = None  # of CTC, whose targets must fit into them
+    has_tags: bool = False  # whether targets are tags, of which the vocabulary must have every one
     listed_in: str = ""  # the file of the targets, for messages
 
     def __call__(self, block: Sequence[Pair], text: TokenizerPair) -> Encoded:
         shown = [pair for pair in block if not self.skip(pair)] if self.skip else block
         src_ids = text.src.encode_batch([pair.src for pair in shown])
         tgt_ids = text.tgt.encode_batch([pair.tgt for pair in shown])
+        if self.has_tags:
+            refuse_unknown_tags(shown, tgt_ids, text.tgt, self.listed_in)
         rows = list(zip(src_ids, tgt_ids, strict=True))
-        return fitted(block, shown, rows, self)
+        return fitted(block, shown, rows, self, kind=text.src.kind)
+
+
+def refuse_unknown_tags(pairs: Sequence[Pair], rows: Sequence[Ids], text: Tokenizer, file: str) -> None:
+    """Raise DataError for a tag that is not in the vocabulary: it would be trained as <unk>."""
+    for pair, row in zip(pairs, rows, strict=True):
+        if UNK in row:
+            tag = pair.tgt.split(" ")[row.tolist().index(UNK)]
+            known = [text.piece(id) for id in range(len(SPECIALS), text.size) if text.piece(id)]
+            raise DataError(
+                f'The tag "{tag[:60]}" is not in the vocabulary.' + did_you_mean(closest(tag, known)),
+                where=f"{file}:{pair.line}",
+                expected=f"one of its {len(known)} tags: {', '.join(known[:5])}{' …' if known[5:] else ''}",
+                hint="A model keeps its tags: with --from, remove these lines, or train a new model. For a "
+                "new one, raise text.tgt.size or text.sample_lines.",
+            )
 
 
 class FileFilter(NamedTuple):
@@ -252,10 +273,11 @@ def fitted(
     rows: Sequence[tuple[Ids | FrameArray, Ids]],
     wanted: PairFilter | FileFilter,
     max_frames: int | None = None,
+    kind: str = "",
 ) -> Encoded:
     """Return the rows to keep of those that are shown, once their targets fit into their frames."""
     if wanted.frames is None:
-        return kept(block, rows, wanted.max_length, max_frames)
+        return kept(block, rows, wanted.max_length, max_frames, kind)
     good, bad = without_unfit(shown, rows, wanted.frames, wanted.listed_in)
     lines = {one.line for one in bad}
     found = kept([p for p in block if p.line not in lines], good, wanted.max_length, max_frames)
@@ -267,10 +289,16 @@ def kept(
     both: Sequence[tuple[Ids | FrameArray, Ids]],
     most: int,
     max_frames: int | None = None,
+    kind: str = "",
 ) -> Encoded:
-    """Return the rows in which neither side is empty or too long, and why the others are not kept."""
+    """Return the rows in which neither side is empty or too long, and why the others are not kept. `kind` is
+    that of the units of sources that are text."""
     longest = max_frames or most
-    rows = [(src, tgt) for src, tgt in both if 0 < len(src) <= longest and 0 < len(tgt) <= most]
+    rows = [
+        (src, tgt)
+        for (src, tgt), length in zip(both, lengths([src for src, _ in both], kind), strict=True)
+        if 0 < length <= longest and 0 < len(tgt) <= most
+    ]
     empty = sum(not len(src) or not len(tgt) for src, tgt in both) if len(rows) < len(both) else 0
     counts = {
         "read": len(block),

@@ -15,7 +15,7 @@ from dragoman.tasks.examples import reads_words
 from dragoman.text.running_words import words_of
 from dragoman.text.tokenizer import Row
 from dragoman.text.tokenizer_pair import TokenizerPair
-from dragoman.text.tokenizers.spelled import is_word, spelled_rows
+from dragoman.text.tokenizers.spelled import is_word, lengths, spelled_rows
 
 BATCH_LINES = 64
 
@@ -71,8 +71,8 @@ class LineBatches:
         rows = [
             cut(self.config, row) for row in self.text.read([as_read(self.config, text) for text in texts])
         ]
-        lengths = [int(is_word(row).sum()) if is_spelled(self.config) else len(row) for row in rows]
-        for indices in invariant_batches(lengths, BATCH_LINES):
+        sizes = lengths(rows, self.text.src.kind)
+        for indices in invariant_batches(sizes, BATCH_LINES):
             # the positions of the model
-            length = min(padded_length(lengths[indices[0]]), longest_line(self.config) + 1)
+            length = min(padded_length(sizes[indices[0]]), longest_line(self.config) + 1)
             yield Lines(indices, *pad_lines(self.config, pad_batch([rows[i] for i in indices]), length))

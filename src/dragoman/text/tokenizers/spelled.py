@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +65,11 @@ class Spelled(VocabularyTokenizer):
 def is_word(ids: NDArray[np.integer]) -> NDArray[np.bool_]:
     """Return which ids are words, and not bytes of their spelling."""
     return (ids < FIRST_BYTE) | (ids >= FIRST_WORD)
+
+
+def lengths(rows: Sequence[Sequence[int] | NDArray[Any]], kind: str) -> list[int]:
+    """Return the number of tokens of each row of these units, or of frames: a spelled word is one."""
+    return [int(is_word(np.asarray(row)).sum()) for row in rows] if kind == "spelled" else [*map(len, rows)]
 
 
 def spelled_rows(
