@@ -54,6 +54,12 @@ class OutOfMemoryEvent(TypedDict):
     micro_batches: int  # per update, from now on
 
 
+class NotIOB2Event(TypedDict):
+    """The tags of the training data are not those that a CRF is constrained to; its answers are free."""
+
+    event: Literal["not_iob2"]
+
+
 class PrepareEvent(TypedDict):
     """The progress of the token stores."""
 
@@ -164,6 +170,7 @@ Event = (
     | OutOfMemoryEvent
     | PrepareEvent
     | PreparedEvent
+    | NotIOB2Event
     | StartEvent
     | StepEvent
     | SlowEvent

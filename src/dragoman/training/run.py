@@ -32,6 +32,7 @@ from dragoman.tasks.examples import build_examples
 from dragoman.training.build import build_objective, build_optimizer, build_schedule
 from dragoman.training.events import Events, Listener, prepare_event, rewind, unsaved
 from dragoman.training.init_from import initial_vocabulary, initial_weights, load_initial_weights
+from dragoman.training.iob import unconstrained
 from dragoman.training.length import from_json
 from dragoman.training.loop import Loop
 from dragoman.training.objectives.attention_losses import Aligner, GuidedAlignmentLoss
@@ -181,6 +182,8 @@ class Run:
         events.emit({"event": "reading"})
         data = self.data(ranks, events, begun)
         events.emit({"event": "prepared", **data.facts()})
+        if (answering := unconstrained(self.config, data)) is not None:
+            events.emit({"event": "not_iob2"})
         stepper = self.stepper(data, ranks, begun)
         loader = self.loader(data, ranks)
         if begun:
@@ -204,7 +207,9 @@ class Run:
             self._write_settings(events)
         try:
             with stop_on_signals(self.out / FINISH if ranks.is_first else None) as stop:
-                loop = self._loop(data, stepper, loader, progress, events, stop, pace)
+                loop = self._loop(
+                    answering or self.config, data, stepper, loader, progress, events, stop, pace
+                )
                 loop.emit_start(progress, notes, data.pairs, self.out)
                 reason = "finish" if finish else loop.run(progress)
                 reason = ranks.from_first("the end", partial(self._end, data, loop, progress, stop, reason))
@@ -239,6 +244,7 @@ class Run:
 
     def _loop(
         self,
+        answering: Config,
         data: TrainingData,
         stepper: Updater,
         loader: Loader,
@@ -256,7 +262,7 @@ class Run:
             stepper=stepper,
             schedule=build_schedule(config, length.updates),
             loader=loader,
-            validator=Validator(self.config, data.text, data.valid, self.device),
+            validator=Validator(answering, data.text, data.valid, self.device),
             events=events,
             home=self.out / "checkpoints",
             stop_request=stop,
@@ -269,7 +275,7 @@ class Run:
         try:
             if reason != "asked":
                 with stop.at_once():
-                    select_and_save(self.config, self.out, data, loop, progress, reason)
+                    select_and_save(loop.validator.config, self.out, data, loop, progress, reason)
                 return reason
         except Interrupted:
             pass

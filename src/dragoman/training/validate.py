@@ -64,6 +64,7 @@ class Validator:
     def __init__(
         self, config: Config, text: TokenizerPair, pairs: Sequence[Pair], device: torch.device
     ) -> None:
+        self.config = config
         self.task = build_task(config)
         self.model = new_model(config, text).to(device).eval()
         limit, examples = config.longest_side, build_examples(config)

@@ -18,6 +18,7 @@ from dragoman.cli.terminal import printable
 from dragoman.cli.training_view.dashboard import Dashboard
 from dragoman.cli.training_view.preparation import (
     PreparationView,
+    not_iob2,
     out_of_memory,
     resumed,
     shared_store,
@@ -80,6 +81,8 @@ class LiveView:
         match event["event"]:
             case "out_of_memory":
                 self.say(out_of_memory(event))
+            case "not_iob2":
+                self.say(not_iob2())
             case "unlocked":
                 self.say(unlocked(event))
             case "shared_store":

@@ -13,6 +13,7 @@ from dragoman.cli.terminal import talk
 from dragoman.cli.training_view.preparation import (
     EVERY,
     PreparationView,
+    not_iob2,
     out_of_memory,
     resumed,
     shared_store,
@@ -49,6 +50,8 @@ class PlainView:
                 self._periodically(self._preparing.text)
             case "out_of_memory":
                 self.say(out_of_memory(event))
+            case "not_iob2":
+                self.say(not_iob2())
             case "unlocked":
                 self.say(unlocked(event))
             case "shared_store":

@@ -132,6 +132,10 @@ def out_of_memory(event: OutOfMemoryEvent) -> list[str]:
     return [f"The device is out of memory. Next attempt: training.micro_batches={event['micro_batches']}."]
 
 
+def not_iob2() -> list[str]:
+    return ["The tags are not IOB2: I-x often begins a span. The model gets model.head.constraints=false."]
+
+
 def unlocked(event: UnlockedEvent) -> list[str]:
     return [f"The file system of {event['out']} has no locks: make sure that no other run is started there."]
 

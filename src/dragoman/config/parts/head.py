@@ -33,8 +33,9 @@ class SampledHeadPart(Section):
 class AdaptiveHeadPart(Section):
     """A softmax over frequent tokens, and smaller ones over clusters of rare tokens (Grave et al. 2017).
 
-    Vocabularies are sorted by frequency, so a cluster is a range of ids. Label smoothing applies within each
-    softmax. The output layer cannot share its matrix with embeddings: it needs model.tied = "none".
+    A cluster is a range of ids, so the vocabulary must be sorted by frequency, as words, unigrams and
+    characters are: new models of other units are refused. Label smoothing applies within each softmax. The
+    output layer cannot share its matrix with embeddings: it needs model.tied = "none".
     """
 
     kind: Literal["adaptive"] = "adaptive"
@@ -119,7 +120,10 @@ class CRFHeadPart(WordHeadPart):
     kind: Literal["crf"] = "crf"
     constraints: bool = Field(
         default=True,
-        description="Answer only with what IOB2 allows: I-x after B-x or I-x; other tags are free.",
+        description=(
+            "Answer only with what IOB2 allows: I-x after B-x or I-x; other tags are free. Training on tags "
+            "that are not IOB2 sets it to false in the model."
+        ),
     )
 
 
