@@ -14,7 +14,7 @@ from dragoman.data.prepare import BlockCutter, Encode, FileFilter, LineFilter, P
 from dragoman.data.readers.bad_line import OnBad, refuse
 from dragoman.data.readers.open_pairs import is_text, open_pairs
 from dragoman.data.readers.text import read_text
-from dragoman.data.signals.corpus import BLOCK_FILES, Signals, read_listed
+from dragoman.data.signals.corpus import BLOCK_FILES, FrameFile, Signals, read_listed
 from dragoman.errors import DataError
 from dragoman.losses.ctc_frames import FrameCount, frames_needed
 from dragoman.text.languages import Languages
@@ -114,12 +114,19 @@ class Files(Examples):
     def validation_rows(
         self, pairs: Sequence[Pair], text: TokenizerPair, longest: int, on_bad: OnBad = refuse
     ) -> list[tuple[Pair, TokenIds]]:
-        good, frames, bad = self.signals._replace(listed_in="the validation data").read(pairs)
-        for one in bad:
-            on_bad(one)
-        rows = [(row, text.tgt.encode(pair.tgt)) for row, pair in zip(frames, good, strict=True)]
-        known = cast(list[TokenIds], rows)
-        return self.usable(good, known, [*map(len, frames)], self.signals.max_frames, longest)
+        signals = self.signals._replace(listed_in="the validation data")
+        home = FrameFile()
+        found = list[tuple[Pair, TokenIds]]()
+        for block in blocks(iter(pairs), BLOCK_FILES):
+            good, frames, bad = signals.read(block)
+            for one in bad:
+                on_bad(one)
+            rows = [
+                (home.add(row), text.tgt.encode(pair.tgt)) for row, pair in zip(frames, good, strict=True)
+            ]
+            known, counts = cast(list[TokenIds], rows), [*map(len, frames)]
+            found += self.usable(good, known, counts, signals.max_frames, longest)
+        return found
 
 
 @dataclass(frozen=True)

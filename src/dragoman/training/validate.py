@@ -4,30 +4,33 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
 import torch
 
 from dragoman.config.data import DataConfig
 from dragoman.config.root import Config
-from dragoman.data.examples import Files
+from dragoman.data.bucketing import by_length, greedy, padded
 from dragoman.data.pair import Pair
 from dragoman.data.readers.bad_line import Skipped
+from dragoman.data.signals.corpus import FiledFrames
 from dragoman.errors import DataError
 from dragoman.metrics.validation import LOWER_IS_BETTER, Metric, Metrics
 from dragoman.models.builders.network import new_model
 from dragoman.models.bundle import Bundle
+from dragoman.protocols import Batch, Network
 from dragoman.tasks.answerers import build_answerer
 from dragoman.tasks.build import build_task
 from dragoman.tasks.collate import build_collate
 from dragoman.tasks.examples import build_examples
 from dragoman.tasks.search_choice import MOST_PAIRS, greedy_of
-from dragoman.tasks.task import Answer
+from dragoman.tasks.task import Answer, Answerer
 from dragoman.text.tokenizer_pair import TokenizerPair
 
-VALID_BATCH_ROWS = 64
-VALID_BATCH_FILES = 8  # a picture or a sound has many more frames than a sentence has tokens
+VALID_BATCH_TOKENS = 4096  # of the longer side, with padding
 
 
 class ValidationResult(NamedTuple):
@@ -64,34 +67,45 @@ class Validator:
     def __init__(
         self, config: Config, text: TokenizerPair, pairs: Sequence[Pair], device: torch.device
     ) -> None:
-        self.config = config
-        self.task = build_task(config)
-        self.model = new_model(config, text).to(device).eval()
-        limit, examples = config.longest_side, build_examples(config)
-        on_bad = Skipped(is_strict=not config.data.skip_bad)
-        usable = examples.validation_rows(pairs, text, limit, on_bad)
+        self.config, self.text, self.device = config, text, device
+        self.task, self.collate = build_task(config), build_collate(config)
+        limit, on_bad = config.longest_side, Skipped(is_strict=not config.data.skip_bad)
+        usable = build_examples(config).validation_rows(pairs, text, limit, on_bad)
         if not usable:
             raise unusable(config.data, limit)
-        in_order = sorted(usable, key=lambda item: (len(item[1][1]), len(item[1][0])))
-        collate = build_collate(config)
-        rows = VALID_BATCH_FILES if isinstance(examples, Files) else VALID_BATCH_ROWS
-        self.batches = [
-            collate([i for _, i in in_order[k : k + rows]]).to(device) for k in range(0, len(in_order), rows)
-        ]
+        self.rows = [row for _, row in usable]
         decode = config.training.valid_decode
         self.decoded = [p for p, _ in usable[:decode]]
         self.compared = [p for p, _ in usable[: max(decode, MOST_PAIRS)]] if decode else []
-        self.answerer = build_answerer(Bundle(config, text, self.model), [i for _, i in usable])
         # The answers to other tasks are not searched, or sampled.
         is_searched = config.task in ("translate", "transcribe")
         self.greedy: dict[str, Any] = {"search": greedy_of(config.search)} if is_searched else {}
+
+    # Made when they are first used: only the first rank validates.
+    @cached_property
+    def model(self) -> Network:
+        return new_model(self.config, self.text).to(self.device).eval()
+
+    @cached_property
+    def answerer(self) -> Answerer:
+        return build_answerer(Bundle(self.config, self.text, self.model), self.rows)
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield the pairs in batches of similar length, as in training."""
+        src_len, tgt_len = np.array([(len(src), len(tgt)) for src, tgt in self.rows]).T
+        order = by_length(src_len, tgt_len, key=0)
+        starts = greedy(padded(src_len[order], tgt_len[order]), VALID_BATCH_TOKENS)
+        for places in np.split(order, starts[1:]):
+            rows = (self.rows[place] for place in places)
+            loaded = [(src.load() if isinstance(src, FiledFrames) else src, tgt) for src, tgt in rows]
+            yield self.collate(loaded).to(self.device)
 
     def __call__(self, weights: Mapping[str, torch.Tensor]) -> ValidationResult:
         start = time.perf_counter()
         self.load(weights)
         with torch.no_grad():
-            nll = math.fsum(float(self.model(batch).nll) for batch in self.batches)
-        tokens = sum(int(batch.tgt_keep.sum()) for batch in self.batches)
+            sums = [(float(self.model(batch).nll), int(batch.tgt_keep.sum())) for batch in self.batches()]
+        nll, tokens = map(math.fsum, zip(*sums, strict=True))
         metrics, answers, sample = self.decode() if self.decoded else ({}, [], {})
         return ValidationResult(nll / tokens, metrics, answers, sample, time.perf_counter() - start)
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
+import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.data.pair import Pair
@@ -42,6 +47,37 @@ class Signals(NamedTuple):
                 error.where = f"{error.where} ({self.listed_in}:{pair.line})"
                 bad.append(BadLine("signal", self.listed_in, pair.line, error))
         return good, frames, bad
+
+
+class FrameFile:
+    """Frames in a temporary file, for sources that do not fit into memory. It goes with the last of them."""
+
+    def __init__(self) -> None:
+        self.file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
+        weakref.finalize(self, self.file.close)
+
+    def add(self, frames: FrameArray) -> FiledFrames:
+        offset = self.file.seek(0, os.SEEK_END)
+        self.file.write(frames.tobytes())
+        return FiledFrames(self, offset, frames.shape, frames.dtype)
+
+
+@dataclass(frozen=True)
+class FiledFrames:
+    """The frames of a source in a file. Their number is known without reading them."""
+
+    home: FrameFile
+    offset: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def load(self) -> FrameArray:
+        self.home.file.seek(self.offset)
+        raw = self.home.file.read(math.prod(self.shape) * self.dtype.itemsize)
+        return np.frombuffer(raw, self.dtype).reshape(self.shape)
 
 
 def read_listed(
