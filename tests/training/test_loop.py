@@ -19,6 +19,7 @@ from dragoman.errors import TrainingError
 from dragoman.protocols import Batch
 from dragoman.training.plan import Plan
 from dragoman.training.run import Run
+from dragoman.training.state.checkpoint import checkpoints_of, read_state
 from dragoman.training.validate import ValidationResult, Validator
 
 PART = {"kind": "transformer", "layers": 1, "width": 8, "heads": 2, "ffn": 8}
@@ -106,6 +107,14 @@ def test_one_slow_validation_does_not_end_a_budget_early(
     assert len(calls) > 2
     assert events[-1]["event"] == "finished"
     assert events[-1]["seconds"] > 0.8 * 5
+
+
+def test_a_checkpoint_before_the_first_validation_keeps_the_time_for_the_end(tmp_path: Path) -> None:
+    budgeted, _ = run(tmp_path, budget="3s", checkpoint_every=5, validate_every=10**6)
+    budgeted.train()
+    saved = [read_state(folder) for folder in checkpoints_of(tmp_path / "out" / "checkpoints")]
+    assert len(saved) > 1
+    assert all(state.length and state.length["end"] < state.length["until"] for state in saved)
 
 
 def test_the_best_and_the_last_weights_are_not_validated_again_at_the_end(

@@ -51,7 +51,7 @@ class UpdateCount:
     def after_last_validation(self, clock: float, cost: float) -> None:
         """Do nothing, as `after_milestone`: the time that validating and saving take does not matter."""
 
-    def after_milestone(self, clock: float, cost: float) -> None:
+    def after_milestone(self, clock: float, cost: float | None) -> None:
         pass
 
     def seconds_left(self, clock: float) -> float:
@@ -107,11 +107,13 @@ class TimeBudget:
         if end - clock > max(room / DEFAULT_VALIDATIONS, cost):
             self.end = end
 
-    def after_milestone(self, clock: float, cost: float) -> None:
-        """Set the next validation and the end. Validating and saving took `cost` seconds until `clock`."""
+    def after_milestone(self, clock: float, cost: float | None) -> None:
+        """Set the next validation and the end. Validating and saving took `cost` seconds until `clock`; None
+        if it was not done yet."""
         room = self.until - self.start
-        self.end = max(self.until - END_VALIDATIONS * cost, self.start + MIN_UPDATE_SHARE * room)
-        interval = max(room / DEFAULT_VALIDATIONS, cost / MAX_VALIDATION_SHARE)
+        if cost is not None:
+            self.end = max(self.until - END_VALIDATIONS * cost, self.start + MIN_UPDATE_SHARE * room)
+        interval = max(room / DEFAULT_VALIDATIONS, (cost or 0.0) / MAX_VALIDATION_SHARE)
         # The last validation is at the end: avoid one shortly before it.
         self.next_milestone = clock + interval if clock + 1.5 * interval < self.end else self.end
 

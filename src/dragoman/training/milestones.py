@@ -107,7 +107,7 @@ class Milestones:
         now = self.clock()
         if is_validated:
             self.costs = [*self.costs[-1:], now - start]
-        self.length.after_milestone(now, min(self.costs, default=0.0))
+        self.length.after_milestone(now, min(self.costs, default=None))
         return reason, self.length.to_json()
 
     @property
