@@ -79,6 +79,7 @@ RUNS: dict[str, dict[str, Any]] = {
     },
     "head adaptive": {
         **TRANSFORMER,
+        "text.kind": "unigram",
         "model.head.kind": "adaptive",
         "model.head.cutoffs": [100],
         "model.tied": "none",

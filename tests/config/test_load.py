@@ -448,7 +448,30 @@ def test_an_objective_that_does_not_fit_the_task_is_refused(task: TaskName, obje
             load(None, overrides, DATA)
 
 
-@pytest.mark.parametrize("task", ["transcribe", "tag", "classify"])
+@pytest.mark.parametrize("task", ["transcribe", "tag", "classify", "lm"])
 def test_losses_of_attention_are_those_of_a_decoder(task: str) -> None:
     with pytest.raises(ConfigError, match="coverage and alignment"):
         load(None, [f"task={task}", "training.objective.coverage=1", "model.tied=target"], DATA)
+
+
+@pytest.mark.parametrize("betas", ["[0.9, 1.0]", "[-0.1, 0.9]"])
+def test_moments_that_never_settle_are_refused(betas: str) -> None:
+    assert "training.betas" in override(f"training.betas={betas}").what
+
+
+def test_a_language_model_of_convolutions_is_refused_before_data_are_read() -> None:
+    assert "model.decoder.kind" in override("task=lm", "model.decoder.kind=conv").what
+
+
+@pytest.mark.parametrize(
+    ("kind", "fits"), [("bpe", False), ("byte", False), ("word", True), ("unigram", True)]
+)
+def test_clusters_of_rare_tokens_need_tokens_by_frequency(kind: str, fits: bool) -> None:
+    settings = ["model.head.kind=adaptive", "model.tied=none", f"text.kind={kind}"]
+    assert load(None, settings, DATA).model.head.kind == "adaptive"  # one that was trained so
+    if fits:
+        load(None, settings, DATA, is_new=True)
+    else:
+        with pytest.raises(ConfigError, match="takes large ids for rare tokens") as caught:
+            load(None, settings, DATA, is_new=True)
+        assert "text.kind=unigram" in caught.value.hint

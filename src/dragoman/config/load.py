@@ -28,6 +28,7 @@ from dragoman.config.init_from import FINE_TUNING_SHARE, inherited, other_vocabu
 from dragoman.config.key_lookup import KeyPath, all_names, holds_bool, keys_at, nearest
 from dragoman.config.model import ModelConfig
 from dragoman.config.parts.embedding import FRAME_DEFAULTS
+from dragoman.config.parts.head import AdaptiveHeadPart
 from dragoman.config.paths import from_here
 from dragoman.config.presets import PRESETS
 from dragoman.config.root import Config
@@ -43,6 +44,8 @@ from dragoman.manifest import Read
 from dragoman.spelling import did_you_mean
 
 S = TypeVar("S", bound=Section)
+
+BY_FREQUENCY = ("word", "unigram", "char")  # units; the last of bpe are single characters, often frequent
 
 LARGEST_FILE = 100_000  # characters; no settings file is that long
 MOST_DOTS = 500  # per line; tomllib takes quadratic time for a.b.c…
@@ -87,6 +90,8 @@ def load(
     if is_new:
         whole = with_initial_model(whole, places)
     config = validate(whole, places, choices_of(run) if run else {}, gpu=gpu)
+    if is_new:
+        refuse_unordered_clusters(config, places)
     refuse_unused(config, over or table, places)  # an override may disable a setting of the file
     return config
 
@@ -171,6 +176,22 @@ def with_initial_model(table: Table, places: Places) -> Table:
             hint="Leave it out; or train without --from.",
         )
     return merge(initial, table)
+
+
+def refuse_unordered_clusters(config: Config, places: Places) -> None:
+    """Raise ConfigError if the clusters of new weights would have frequent tokens among the rare ones.
+
+    Models that were trained so are still run, resumed and fine-tuned.
+    """
+    kind, is_adaptive = config.text.tgt_units.kind, isinstance(config.model.head, AdaptiveHeadPart)
+    if is_adaptive and kind not in BY_FREQUENCY and not config.training.init_from:
+        raise ConfigError(
+            "The adaptive head takes large ids for rare tokens, which they are not with "
+            f'text.tgt.kind = "{kind}".',
+            where=places.of(("model", "head", "kind")),
+            expected=f"units that are numbered by frequency: {', '.join(BY_FREQUENCY)}",
+            hint="text.kind=unigram, or model.head.kind=softmax",
+        )
 
 
 def with_changes(search: SearchConfig, changes: Mapping[str, Any]) -> SearchConfig:

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from dragoman.config.data import DataConfig
 from dragoman.config.model import ModelConfig
 from dragoman.config.objective import AttentionTerms
-from dragoman.config.parts.convolution import KalchbrennerPart
+from dragoman.config.parts.convolution import ConvPart, KalchbrennerPart
 from dragoman.config.parts.embedding import FRAME_DEFAULTS, FramePart
 from dragoman.config.parts.head import AdaptiveHeadPart, FrameHeadPart, StateHeadPart, WordHeadPart
 from dragoman.config.parts.no_encoder import NoEncoderPart
@@ -75,7 +75,7 @@ class Config(Section):
                 f"set it to {' or '.join(fitting)}"
             )
         has_terms = isinstance(objective, AttentionTerms) and objective.is_active
-        if has_terms and self.task in TASK_HEADS:
+        if has_terms and self.task != "translate":
             raise ValueError(
                 f'coverage and alignment of training.objective do not fit task = "{self.task}"; set both to 0'
             )
@@ -173,6 +173,11 @@ class Config(Section):
         if self.task == "lm" and (has_source or self.model.tied == "all"):
             raise ValueError(
                 'a language model reads no source; set model.encoder.kind = "none" and model.tied = "target"'
+            )
+        if self.task == "lm" and isinstance(self.model.decoder, ConvPart):
+            raise ValueError(
+                "a language model cannot have a convolutional decoder, whose blocks attend to a source; set "
+                'model.decoder.kind = "transformer" or "rnn"'
             )
         if self.task == "translate" and not has_source:
             raise ValueError('model.encoder.kind = "none" is for task = "lm"')

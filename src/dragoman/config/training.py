@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -13,6 +13,7 @@ from dragoman.config.section import Section
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
+Beta = Annotated[float, Field(ge=0, lt=1)]
 MOST_WARMUP = 400  # updates, if warmup is unset
 ValidMetric = Literal[
     "loss", "bleu", "chrf", "exact_match", "accuracy", "span_f1", "macro_f1", "intent", "cer", "wer"
@@ -93,7 +94,7 @@ class TrainingConfig(Section):
             "Updates over which the learning rate rises from zero. If unset: a tenth of the run, at most 400."
         ),
     )
-    betas: tuple[float, float] = Field(default=(0.9, 0.98), description="Adam's β₁ and β₂.")
+    betas: tuple[Beta, Beta] = Field(default=(0.9, 0.98), description="Adam's β₁ and β₂.")
     eps: float = Field(default=1e-9, gt=0, description="Adam's ε.")
     weight_decay: float = Field(
         default=0.0, ge=0, description="AdamW's decoupled weight decay, applied to matrices."
