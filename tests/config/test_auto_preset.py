@@ -281,3 +281,35 @@ def test_with_a_gpu_a_budget_changes_no_default(tmp_path: Path) -> None:
     assert with_gpu.model.preset == load(None, base=base, gpu=True).model.preset == "transformer-tiny"
     assert with_gpu.training.batch_tokens == 1_200
     assert load(None, base=short).model.preset == "transformer-micro"
+
+
+def test_sentences_of_tagged_words_are_counted_and_not_their_words(tmp_path: Path) -> None:
+    for name in ("a.conll", "b.tsv"):
+        (tmp_path / name).write_text("word\tO\n" * 20 + "\n" + "more\tO\r\n" * 20 + "\r\n", encoding="utf-8")
+        assert guess_pairs([[tmp_path / name]], tagged=True) == 2
+
+
+@pytest.mark.parametrize(
+    ("letters", "lines", "tokens"),
+    [(10, 1_000, 512), (100, 1_000, 2048), (1_300, 1_000, 16_384), (90, 12_500, 4096)],
+)
+def test_long_lines_of_letters_have_larger_batches(
+    letters: int, lines: int, tokens: int, tmp_path: Path
+) -> None:
+    """Sixteen lines at least, of spelled words, whose every byte is a token."""
+    file = tmp_path / "reviews.tsv"
+    file.write_text(("a" * (letters - 5) + "\tgood\n") * lines, encoding="utf-8")
+    config = load(None, ["task=classify"], {"data": {"train": str(file)}})
+    assert config.training.batch_tokens == tokens
+    bpe = ["task=classify", "text.src.kind=bpe", "model.src_embedding.kind=table"]
+    assert load(None, bpe, {"data": {"train": str(file)}}).training.batch_tokens == default_batch_tokens(
+        lines
+    )
+
+
+def test_frames_have_larger_batches(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("a.wav\tone\n" * 500, encoding="utf-8")
+    config = load(
+        None, ["task=transcribe", "data.source.kind=sound"], {"data": {"train": str(tmp_path / "a.tsv")}}
+    )
+    assert config.training.batch_tokens == 8192

@@ -17,8 +17,11 @@ AUTO = "auto"
 SAMPLED_BYTES = 1 << 18  # read from the beginning of a file
 MOST_UNPACKED = 1 << 24
 XLIFF = (b"<trans-unit", b"<segment")
+LINES = (b"\n",)
 # How a translation unit begins.
 UNITS = {".tmx": (b"<tu ", b"<tu>"), ".xlf": XLIFF, ".xliff": XLIFF, ".po": (b"\nmsgid ",)}
+# How a sentence ends in a file with a word per line.
+SENTENCES = dict.fromkeys((".tsv", ".conll", ".conllu"), (b"\n\n", b"\n\r\n"))
 FEW, MANY = 100_000, 2_000_000  # pairs
 CORES = 16
 SHORT_BUDGET, FULL_BUDGET = 3600.0, 4 * 3600.0  # core-seconds that transformer-tiny and -small need
@@ -33,6 +36,8 @@ BATCH_PER_PAIR = 0.4  # batch tokens per training pair: about fifty updates per 
 TOKEN_SECONDS = 4e-4  # of one core for a token of transformer-tiny, roughly
 ENOUGH_UPDATES = 2000  # smaller batches are better than fewer updates,
 SMALLEST_FAST_BATCH = 1024  # but below this size updates hardly take less time
+FEWEST_LINES, LARGEST_FINE_BATCH = 16, 16_384  # if tokens are as small as letters or frames
+FRAMES = 512  # of a picture or a sound, roughly
 ENOUGH_OCCURRENCES = 200  # of a sub-word in training, on average
 
 
@@ -91,14 +96,16 @@ def default_vocabulary_size(pairs: int, time: float = math.inf) -> int:
     return round(min(LARGEST, max(SMALLEST, min(by_data, by_time))) / 100) * 100
 
 
-def default_batch_tokens(pairs: int, time: float = math.inf, *, gpu: bool = False) -> int:
+def default_batch_tokens(pairs: int, time: float = math.inf, *, gpu: bool = False, fine: float = 0.0) -> int:
     """Return a batch size, on a CPU a power of two: with little data or time, more and smaller updates are
-    better (Sennrich & Zhang 2019)."""
+    better (Sennrich & Zhang 2019). `fine` is the length of a line in letters or frames, if it is read so."""
     by_data = BATCH_PER_PAIR * pairs if pairs else math.inf
+    fewest = min(LARGEST_FINE_BATCH, FEWEST_LINES * fine)
     if gpu:
-        return round(min(GPU_BATCH, max(SMALLEST_BATCH, by_data)))
+        return round(max(fewest, min(GPU_BATCH, max(SMALLEST_BATCH, by_data))))
     by_time = max(SMALLEST_FAST_BATCH, time / TOKEN_SECONDS / ENOUGH_UPDATES)
-    return 1 << round(math.log2(min(LARGEST_BATCH, max(SMALLEST_BATCH, min(by_data, by_time)))))
+    tokens = max(fewest, min(LARGEST_BATCH, max(SMALLEST_BATCH, min(by_data, by_time))))
+    return 1 << round(math.log2(tokens))
 
 
 def default_learning_rate(encoder: Any, time: float = math.inf, preset: object = None) -> float:
@@ -133,22 +140,37 @@ def corpora_of(data: Any) -> list[list[Path]]:
     return found
 
 
-def guess_pairs(corpora: Iterable[Sequence[Path]]) -> int:
+def guess_pairs(corpora: Iterable[Sequence[Path]], *, tagged: bool = False) -> int:
     """Estimate the number of pairs from the beginning of each first file, without reading it in full."""
-    return sum(guess_units(files[0]) for files in corpora)
+    return sum(guess_units(files[0], tagged) for files in corpora)
 
 
-def guess_units(file: Path) -> int:
-    """Estimate the number of lines, or of units of a translation memory."""
-    is_packed = file.suffix == ".gz"
-    suffix = (Path(file.stem) if is_packed else file).suffix.lower()
+def guess_length(corpora: Iterable[Sequence[Path]], *, tagged: bool = False) -> float:
+    """Estimate the bytes of a line, or of a sentence of tagged words, of the first files."""
+    found = [(beginning(files[0])[0], files[0]) for files in corpora]
+    return sum(len(text) for text, _ in found) / max(1, sum(count(*each, tagged) for each in found))
+
+
+def guess_units(file: Path, tagged: bool) -> int:
+    """Estimate the number of lines, of sentences of tagged words, or of units of a translation memory."""
+    text, size = beginning(file)
+    units = max(1, count(text, file, tagged)) if text else 0
+    return units if size <= SAMPLED_BYTES else round(units * size / SAMPLED_BYTES)
+
+
+def count(text: bytes, file: Path, tagged: bool) -> int:
+    suffix = (Path(file.stem) if file.suffix == ".gz" else file).suffix.lower()
+    return sum(map(text.count, ({**UNITS, **SENTENCES} if tagged else UNITS).get(suffix, LINES)))
+
+
+def beginning(file: Path) -> tuple[bytes, int]:
+    """Return the text at the beginning of a file, which may be packed, and the size of the file."""
     try:
         if not file.is_file():  # opening a pipe would block until something is written to it
-            return 0
+            return b"", 0
         with file.open("rb") as stream:
             head, size = stream.read(SAMPLED_BYTES), file.stat().st_size
-        text = zlib.decompressobj(wbits=31).decompress(head, MOST_UNPACKED) if is_packed else head
+        is_packed = file.suffix == ".gz"
+        return zlib.decompressobj(wbits=31).decompress(head, MOST_UNPACKED) if is_packed else head, size
     except (OSError, ValueError, zlib.error):  # reported when the file is opened for training
-        return 0
-    count = max(1, sum(text.count(mark) for mark in UNITS.get(suffix, (b"\n",)))) if text else 0
-    return count if size <= SAMPLED_BYTES else round(count * size / SAMPLED_BYTES)
+        return b"", 0

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from dragoman.config.auto_preset import (
     AUTO,
+    FRAMES,
     LEARNED,
     AutoPreset,
     choose,
@@ -21,6 +22,7 @@ from dragoman.config.auto_preset import (
     default_decay,
     default_learning_rate,
     default_vocabulary_size,
+    guess_length,
     guess_pairs,
 )
 from dragoman.config.explain import Places, Table, explain, kind_in, short, wrong_value
@@ -125,10 +127,12 @@ def validate(
     """`chosen` are values of an earlier run, for defaults that depend on data, machine and time."""
     places, chosen = places or Places(), chosen or {}
     table = with_source_defaults(with_task_defaults(table))
-    pairs = guess_pairs(corpora_of(table.get("data")))
+    corpora = corpora_of(table.get("data"))
+    pairs = guess_pairs(corpora, tagged=table.get("task") == "tag")
     time = math.inf if gpu else cores() * budget_of(table.get("training"))
     by_data = choose(pairs, cores(), time, gpu=gpu)
-    table = with_data_defaults(with_preset(table, by_data, chosen, places), pairs, time, chosen, gpu)
+    fine = fine_length(table, corpora)
+    table = with_data_defaults(with_preset(table, by_data, chosen, places), pairs, time, chosen, gpu, fine)
     return checked(Config, with_objective(table), places)
 
 
@@ -331,11 +335,8 @@ def with_task_defaults(table: Table) -> Table:
 
 def with_source_defaults(table: Table) -> Table:
     """Choose how vectors are made by what the sources are: frames have no vocabulary."""
-    try:
-        part = FRAME_DEFAULTS[table["data"]["source"]["kind"]]
-    except (KeyError, TypeError):  # text, or a table that is refused later
-        return table
-    return merge({"model": {"src_embedding": {"kind": part}, "tied": "target"}}, table)
+    part = FRAME_DEFAULTS.get(kind_at(table, "data", "source"))
+    return merge({"model": {"src_embedding": {"kind": part}, "tied": "target"}}, table) if part else table
 
 
 def with_preset(table: Table, by_data: AutoPreset, chosen: Table, places: Places) -> Table:
@@ -365,7 +366,24 @@ def budget_of(training: Any) -> float:
         return math.inf
 
 
-def with_data_defaults(table: Table, pairs: int, time: float, chosen: Table, gpu: bool) -> Table:
+def fine_length(table: Table, corpora: Sequence[Sequence[Path]]) -> float:
+    """Return about how many letters or frames a line has, or 0 if its tokens are larger."""
+    if kind_at(table, "data", "source") in FRAME_DEFAULTS:
+        return FRAMES
+    is_spelled, is_tagged = kind_at(table, "text", "src") == "spelled", table.get("task") == "tag"
+    return guess_length(corpora, tagged=is_tagged) if is_spelled else 0.0
+
+
+def kind_at(table: Table, section: str, part: str) -> str:
+    """Return the kind of a part, or "" if it is not set, or in a table that is refused later."""
+    try:
+        kind = table[section][part]["kind"]
+    except (KeyError, TypeError):
+        return ""
+    return kind if isinstance(kind, str) else ""
+
+
+def with_data_defaults(table: Table, pairs: int, time: float, chosen: Table, gpu: bool, fine: float) -> Table:
     """Set what is unset: vocabulary, batch size and schedule by data and time, learning rate by the model."""
     text, training = table.get("text", {}), table.get("training", {})
     if isinstance(text, dict) and not {"size", "file", "src", "tgt"} & text.keys():
@@ -379,7 +397,7 @@ def with_data_defaults(table: Table, pairs: int, time: float, chosen: Table, gpu
         is_lm = isinstance(encoder, dict) and encoder.get("kind") == "none"
         part = decoder if is_lm else encoder
         lr = default_learning_rate(part, time, model.get("preset") if translates else None)
-        defaults: Table = {"batch_tokens": default_batch_tokens(pairs, time, gpu=gpu), "lr": lr}
+        defaults: Table = {"batch_tokens": default_batch_tokens(pairs, time, gpu=gpu, fine=fine), "lr": lr}
         if training.get("init_from"):
             defaults["lr"] = FINE_TUNING_SHARE * lr
         else:

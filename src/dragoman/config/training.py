@@ -57,7 +57,9 @@ class TrainingConfig(Section):
         ge=2,
         description=(
             "Tokens per update on the longer side, including padding, over all ranks; some batches have a "
-            "few per cent more. If unset, corpora of less than 7,000 pairs and short budgets use fewer."
+            "few per cent more. A frame is a token; a spelled word is one, and one for each of its bytes. If "
+            "unset, corpora of less than 7,000 pairs and short budgets use fewer; frames and long lines of "
+            "spelled words use more, for 16 lines per update."
         ),
     )
     micro_batches: int | None = Field(
