@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 
+from dragoman.models.language_model import LanguageModel
 from dragoman.models.seq2seq import Seq2Seq
 from dragoman.protocols import Batch, Decoder, LossSum, Memory
 from dragoman.shapes import Float, Int, Tensor
@@ -46,7 +47,7 @@ class StepwiseObjective:
     own: NextToken
     terms: Sequence[tuple[float, Term]] = ()
 
-    def __call__(self, model: Seq2Seq, batch: Batch, step: int) -> LossSum:
+    def __call__(self, model: Seq2Seq | LanguageModel, batch: Batch, step: int) -> LossSum:
         output = self.output(model, batch, self.p(step))
         sums = model.head.loss(batch.real(output.h), batch.real(batch.tgt_out))
         if output.attention is None:
@@ -55,16 +56,16 @@ class StepwiseObjective:
         added = [weight * term(batch, attention) for weight, term in self.terms]
         return LossSum(torch.stack([sums.loss, *added]).sum(), sums.nll)
 
-    def output(self, model: Seq2Seq, batch: Batch, p: float) -> DecoderOutput:
+    def output(self, model: Seq2Seq | LanguageModel, batch: Batch, p: float) -> DecoderOutput:
         if p < 1.0:
             return unroll(model, batch, lambda y, h: mix_with_reference(p, y, self.own(model.head, h)))
-        if not isinstance(model.decoder, ParallelAttentionDecoder):
+        if isinstance(model, LanguageModel) or not isinstance(model.decoder, ParallelAttentionDecoder):
             return unroll(model, batch, lambda y, h: y)
         memory = model.encoder(batch.src, batch.src_keep)
         return DecoderOutput(*model.decoder.forward_with_attention(memory, batch.tgt_in))
 
 
-def unroll(model: Seq2Seq, batch: Batch, feed: Feed) -> DecoderOutput:
+def unroll(model: Seq2Seq | LanguageModel, batch: Batch, feed: Feed) -> DecoderOutput:
     """Run all steps of the target. The first reads <s>, each later one the output of `feed`."""
     state = model.start(batch.src, batch.src_keep, 1)
     y: Int[Tensor, " B"] = batch.tgt_in[:, 0]
