@@ -186,7 +186,7 @@ def structure() -> Iterator[Spec]:
     yield "tsv/quoted-newline", {"a.tsv": b'"a\nb"\tc\n'}, "refuse", None
     yield "tsv/commas", {"a.tsv": b"a,b\nc,d\n"}, "refuse", None
     yield "pairs/one-plain-file", {"a.txt": b"a\nb\n"}, "refuse", None
-    yield "pairs/two-tsv", {"a.tsv": b"a\tb\n", "b.tsv": b"a\tb\n"}, "refuse", None
+    yield "pairs/tsv-and-plain", {"a.tsv": b"a\tb\n", "b": b"a\n"}, "refuse", None
     yield "pairs/three-files", {"a": b"a\n", "b": b"b\n", "c": b"c\n"}, "refuse", None
 
 
