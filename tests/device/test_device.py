@@ -16,7 +16,8 @@ HERE = Path(__file__).parent
 CASES = [str(file) for file in sorted(HERE.glob("*_on_pretend_device.py"))]
 
 
-@pytest.mark.parametrize("which", ["not slow", pytest.param("slow", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("which", ["not slow", "slow"])
 def test_on_a_pretend_device(which: str) -> None:
     # Without conftest.py, which checks shapes: that takes a third of the time.
     options = ["-q", "-p", "no:cacheprovider", *(["--noconftest"] if which == "not slow" else [])]

@@ -26,7 +26,7 @@ one_way = {{"bidirectional": False, **RNN, "width": 256}}
 handed = {{"encoder": one_way, "decoder": {{**RNN, "width": 256, "form": "sutskever", "bridge": "last"}}}}
 conv = {{"kind": "conv", "layers": 2, "kernel": 3, "embedding": 32}}
 every = ((TRANSFORMER, {{}}), (RNN, {{}}), (RNN, spelt), (RNN, handed), (conv, {{"tied": "none"}}))
-for part, model in every:
+for part, model in every[:{models}]:
     translate = TorchRuntime(tiny({{**part, "width": 256}}, model=model))
     for search in (GREEDY, BEAM):
         together = translate(TEXTS, search)
@@ -37,8 +37,11 @@ for part, model in every:
 
 
 @pytest.mark.skipif(not torch.backends.mkl.is_available(), reason="this torch multiplies without MKL")
-@pytest.mark.parametrize("threads", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_scores_have_the_same_bits_alone_and_in_any_batch(threads: int) -> None:
-    code = CODE.format(here=str(Path(__file__).parents[2]), threads=threads)
+@pytest.mark.parametrize(
+    ("threads", "models"),
+    [(1, 2), pytest.param(1, 5, marks=pytest.mark.slow), pytest.param(2, 5, marks=pytest.mark.slow)],
+)
+def test_scores_have_the_same_bits_alone_and_in_any_batch(threads: int, models: int) -> None:
+    code = CODE.format(here=str(Path(__file__).parents[2]), threads=threads, models=models)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
