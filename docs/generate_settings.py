@@ -30,7 +30,8 @@ A run is described by one typed tree of settings. They come from four places, ea
 1. the defaults on this page;
 2. the preset, `model.preset`;
 3. a TOML file: the `dragoman.toml` of the folder that is trained, or `-c FILE`;
-4. the command line: `section.key=value`, such as `training.updates=2000`.
+4. the command line: `section.key=value`, such as `training.updates=2000`. A `model.preset` there
+   replaces the network of the file.
 
 What a run used in the end is written in full to `settings.toml` in its folder, so nothing is left to memory.
 A name that does not exist is refused with its place (file and line) and the nearest name that does.

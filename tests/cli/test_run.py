@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.main import main
-from dragoman.models.bundle import add_calibration
+from dragoman.models.bundle import Bundle, add_calibration
 from dragoman.search.repetition import OutputBounds
 from support.exported_folder import CALIBRATION
-from support.tiny_bundle import saved, tiny_folder, tiny_lm
+from support.tiny_bundle import saved, tiny, tiny_folder, tiny_lm
 
 Feed = Callable[[bytes], None]
 
@@ -302,6 +302,35 @@ def test_of_a_file_of_pairs_the_sources_are_translated(
     assert sources(model, capsys, trace, str(table), "--languages", "en", "de") == ["c d", "h"]
     assert main(["run", model, str(lines)]) == 0
     assert "is a file of pairs: their sources are translated" in capsys.readouterr().err
+
+
+def test_pairs_of_either_direction_are_read_as_the_model_was_trained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bundle = tiny()
+    corpus = bundle.config.data.train[0].model_copy(update={"files": ["train.en", "train.de"]})
+    data = bundle.config.data.model_copy(update={"train": [corpus]})
+    config = bundle.config.model_copy(update={"data": data})
+    saved(tmp_path / "model", Bundle(config, bundle.text, bundle.model))
+    model, turned, trace = str(tmp_path), tmp_path / "test.jsonl", tmp_path / "trace"
+    turned.write_text('{"de": "a b", "en": "c d"}\n')
+    assert sources(model, capsys, trace, str(turned)) == ["c d"]
+    assert sources(model, capsys, trace, str(turned), "--languages", "de", "en") == ["a b"]
+    unnamed = tmp_path / "test.csv"
+    unnamed.write_text("source,target\na b,c d\n")
+    assert sources(model, capsys, trace, str(unnamed)) == ["a b"]
+    assert main(["score", model, str(turned), "--json"]) == 0
+    one = json.loads(capsys.readouterr().out)
+    assert main(["score", model, str(turned), "--languages", "en", "de", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["chrf"] == one["chrf"]
+
+
+def test_a_name_of_a_document_that_is_missing_is_no_text(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main(["run", "no-model", "typo.po", "-o", str(tmp_path / "typo.de.po")]) == 2
+    assert "There is no such document." in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name", ["film.vtt", "app.JSON", "app.strings", "page.html.gz"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -33,6 +35,17 @@ def test_a_po_goes_to_a_po(model: str, tmp_path: Path, capsys: pytest.CaptureFix
     assert "#, fuzzy\n#: a.c:1\n" in written
     assert written.count("%d") == 2  # the placeholder is kept
     assert 'msgid "c"\nmsgstr "C"\n' in written
+
+
+def test_a_document_is_written_though_nobody_reads_the_messages(model: str, tmp_path: Path) -> None:
+    source, target = tmp_path / "app.po", tmp_path / "app.de.po"
+    source.write_text(PO, encoding="utf-8")
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "dragoman", "run", model, str(source), "-o", str(target)]
+    assert subprocess.run(command, stderr=writing, check=False).returncode == 0
+    os.close(writing)
+    assert "#, fuzzy" in target.read_text(encoding="utf-8")
 
 
 def test_what_is_not_translated_is_said(

@@ -63,6 +63,20 @@ def test_field_changes_its_preset_and_leaves_the_rest() -> None:
     assert config.model.decoder.layers == 6
 
 
+def test_a_preset_of_the_command_line_replaces_the_network_of_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "dragoman.toml"
+    network = (
+        'encoder = { kind = "transformer", width = 96 }\ndecoder = { kind = "transformer", width = 96 }\n'
+    )
+    file.write_text(f'[model]\n{network}tgt_embedding = {{ kind = "characters" }}\ntied = "none"\n', "utf-8")
+    over = ["model.preset=rnn-small", "model.tied=none", "model.decoder.width=64", "text.kind=word"]
+    model = load(file, over, DATA).model
+    assert (model.encoder.kind, model.encoder.width, model.decoder.width) == ("rnn", 256, 64)
+    assert model.tgt_embedding.kind == "characters"  # of which the preset says nothing
+    table = {**DATA, "model": {"preset": "elman", "tied": "none"}, "text": {"kind": "word"}}
+    assert load(file, [], table).model.encoder.kind == "rnn"
+
+
 def test_another_kind_of_part_drops_what_the_preset_said_of_it() -> None:
     config = load(None, ["model.decoder.kind=rnn", "model.decoder.width=128"], DATA)
     assert (config.model.decoder.kind, config.model.decoder.width) == ("rnn", 128)

@@ -389,6 +389,28 @@ def test_a_pair_of_tags_is_never_emptied_but_left_out_and_counted(
     assert empty.written(["<x1></x1>ab"]) == ("<g></g>ab", 0)
 
 
+@pytest.mark.parametrize(
+    "codes",
+    [
+        ('<bpt id="1">x</bpt>', '<ept id="1">y</ept>'),
+        ('<bpt i="1" x="4">x</bpt>', '<ept i="1"/>'),
+        ('<bx id="1" rid="9"/>', '<ex id="2" rid="9"/>'),
+        ('<sc id="7"/>', '<ec startRef="7"/>'),
+    ],
+)
+def test_codes_that_begin_and_end_something_are_a_pair(codes: tuple[str, str]) -> None:
+    begin, end = codes
+    segment = Segment(f"Click {begin}here{end} <x/> now.", frozenset({"bpt", "ept"}))
+    assert segment.sources == ("Click <x1>here</x1> <x3/> now.",)
+    assert segment.written(["Jetzt <x1>hier</x1> <x3/>."]) == (f"Jetzt {begin}hier{end} <x/>.", 0)
+    assert segment.written(["Jetzt <x1></x1> hier <x3/>."]) == ("Jetzt hier <x/>.", 1)
+
+
+def test_codes_that_cross_tags_or_are_alone_stay_single() -> None:
+    crossing = Segment('<bpt id="1"/><g id="2">a<ept id="1"/></g><ept id="3"/>', frozenset({"bpt", "ept"}))
+    assert crossing.sources == ("<x1/><x2>a<x3/></x2><x4/>",)
+
+
 PRESERVED = """<xliff version="1.2"><file source-language="en"><body xml:space="preserve">
 <trans-unit id="1"><source>Line <g id="1">one
   Line</g> two
@@ -726,20 +748,39 @@ def test_no_control_that_a_model_writes_gets_into_a_document(
 @pytest.mark.parametrize(
     ("name", "content", "encoding"),
     [
-        ("a.po", b'msgid ""\nmsgstr "Content-Type: text/plain; charset=ISO-8859-1\\n"\n', "ISO-8859-1"),
-        ("a.xlf", b"<?xml version='1.0' encoding='windows-1252'?><xliff/>", "windows-1252"),
-        ("a.tmx", b'<?xml version="1.0" encoding="US-ASCII"?><tmx/>', "US-ASCII"),
         ("a.srt", "1\n00:00:01,000 --> 00:00:02,000\nHello".encode("utf-16"), "UTF-16"),
         ("a.srt", "1\n00:00:01,000 --> 00:00:02,000\nHello".encode("utf-16-le"), "UTF-16LE"),
     ],
 )
-def test_a_document_that_declares_or_has_another_encoding_is_refused(
+def test_a_document_in_another_encoding_is_refused(
     tmp_path: Path, name: str, content: bytes, encoding: str
 ) -> None:
-    """What is filled in would be UTF-8 among bytes that are read as something else."""
     with pytest.raises(DataError, match=f"looks like {encoding}, not UTF-8") as caught:
         translated(tmp_path, name, content)
     assert f"iconv -f {encoding} -t UTF-8" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "encoding"),
+    [
+        ("a.po", 'msgid ""\nmsgstr "Content-Type: text/plain; charset={}\\n"\n# Grüße\n', "ISO-8859-1"),
+        ("a.xlf", "<?xml version='1.0' encoding='{}'?><xliff>Grüße</xliff>", "windows-1252"),
+        ("a.tmx", '<?xml version="1.0" encoding="{}"?><tmx/>', "US-ASCII"),
+    ],
+)
+def test_a_document_that_declares_another_encoding_is_refused_with_what_converts_both(
+    tmp_path: Path, name: str, content: str, encoding: str
+) -> None:
+    """What is filled in would be UTF-8 among bytes that are read as something else."""
+    for written in {encoding, "UTF-8"} if name == "a.po" else {encoding}:
+        with pytest.raises(DataError, match=f"declares the encoding {encoding}") as caught:
+            translated(tmp_path, name, content.format(encoding).encode(written))
+    command = {
+        "po": "msgconv --to-code=UTF-8",
+        "xlf": "xmllint --encode UTF-8",
+        "tmx": "xmllint --encode UTF-8",
+    }
+    assert caught.value.hint == f"{command[name[2:]]} {tmp_path / name} > utf8-{name}"
 
 
 def test_a_po_with_a_mark_of_utf_8_keeps_it_in_front(tmp_path: Path) -> None:

@@ -56,8 +56,9 @@ def say_marked(parts: Iterable[tuple[str, bool]], otherwise: tuple[str, str] = (
 
 
 def talk(line: str) -> None:
-    """Write a message to stderr, apart from the result."""
-    sys.stderr.write(fitting(printable(line), sys.stderr, STDERR) + "\n")
+    """Write a message to stderr, apart from the result, which does not depend on who reads messages."""
+    with suppress(BrokenPipeError):
+        sys.stderr.write(fitting(printable(line), sys.stderr, STDERR) + "\n")
 
 
 def fitting(line: str, out: TextIO, file: int) -> str:

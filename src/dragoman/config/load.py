@@ -86,9 +86,9 @@ def load(
     contain them.
     """
     text = read(file, read_bytes) if file else ""
-    table = merge(from_here(parse(text, file), file.parent) if file else {}, base or {})
+    table = overridden(from_here(parse(text, file), file.parent) if file else {}, base or {})
     over, given = parsed(overrides)
-    whole, places = merge(table, over), Places(file, text, given, elsewhere)
+    whole, places = overridden(table, over), Places(file, text, given, elsewhere)
     if is_new:
         whole = with_initial_model(whole, places)
     config = validate(whole, places, choices_of(run) if run else {}, gpu=gpu)
@@ -306,6 +306,16 @@ def refuse_true_as_number(table: Table, path: KeyPath, places: Places) -> None:
             refuse_true_as_number(value, inner, places)
         elif isinstance(value, bool) and key in keys_at(path) and not holds_bool(inner):
             raise wrong_value(inner, value, kind_in(table, ()), places)
+
+
+def overridden(table: Table, over: Table) -> Table:
+    """Merge `over` over `table`. A preset in it replaces the parts of the network that it names."""
+    model, chosen = table.get("model"), over.get("model")
+    name = chosen.get("preset") if isinstance(chosen, dict) else None
+    if isinstance(model, dict) and isinstance(name, str) and name in PRESETS:
+        parts = PRESETS[name]()
+        table = {**table, "model": {key: value for key, value in model.items() if key not in parts}}
+    return merge(table, over)
 
 
 def merge(low: Table, high: Table) -> Table:

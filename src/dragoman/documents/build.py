@@ -9,7 +9,7 @@ from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from dragoman.data.readers.lines import other_encoding, recode, refuse_other_formats
+from dragoman.data.readers.lines import recode, refuse_other_formats
 from dragoman.data.readers.open_file import open_bytes
 from dragoman.documents import po, srt, tmx, xliff
 from dragoman.documents.slots import Filled, Slot, Translate, Unit, fill
@@ -24,6 +24,7 @@ DECLARED = {
     "xml": re.compile(rb"""<\?xml\s[^<>]{0,200}?encoding\s*+=\s*+["']([\w.:-]++)"""),
     "po": re.compile(rb"""Content-Type:[^\n"]{0,100}?charset=([\w.:-]++)""", re.IGNORECASE),
 }
+CONVERT = {"xml": "xmllint --encode UTF-8", "po": "msgconv --to-code=UTF-8"}  # the text and what it declares
 UTF_8 = frozenset({"utf-8", "utf8", "charset"})  # templates have the placeholder CHARSET
 
 
@@ -78,7 +79,15 @@ def refuse_other_encodings(document: bytes, file: Path, kind: str) -> None:
     refuse_other_formats(file, BufferedReader(BytesIO(document)))
     declared = DECLARED["xml" if kind in ("xliff", "tmx") else "po"].search(document, 0, 10_000)
     if declared and kind != "srt" and declared[1].decode().lower() not in UTF_8:
-        raise other_encoding(file, declared[1].decode())
+        name, convert = declared[1].decode(), CONVERT["po" if kind == "po" else "xml"]
+        raise DataError(
+            f"This document declares the encoding {name}.",
+            where=str(file),
+            expected="a document in UTF-8, which declares it",
+            hint=f"zcat {file} | {convert} - > utf8-{file.stem}"
+            if file.suffix == ".gz"
+            else f"{convert} {file} > utf8-{file.name}",
+        )
     decoder, offset = codecs.getincrementaldecoder("utf-8")(), 0
     try:
         for offset in range(0, len(document), CHUNK):

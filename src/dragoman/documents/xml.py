@@ -20,6 +20,8 @@ TOKEN = re.compile(
 )
 NAME = re.compile(r"</?(?:[\w.-]+:)?([\w.-]+)")
 PROTECTED = re.compile(r"""\s(?:mtype\s*=\s*["']protected|translate\s*=\s*["']no)["']""")
+ENDS = {"bpt": "ept", "bx": "ex", "sc": "ec"}  # of XLIFF and TMX
+ATTRIBUTE = re.compile(r"""\s(startRef|rid|id|i)\s*+=\s*+["']([^"'<>]*+)""")
 CDATA = "<![CDATA["
 PRESERVE = ' xml:space="preserve"'
 # Breaks that mean something only as white space, and breaks that are written as references: XML cannot
@@ -156,7 +158,7 @@ class Segment:
     """
 
     def __init__(self, content: str, opaque: frozenset[str], *, is_preserved: bool = False) -> None:
-        parts = list(parts_of(content, opaque, is_preserved=is_preserved))
+        parts = paired(list(parts_of(content, opaque, is_preserved=is_preserved)))
         text = "".join(part for part in parts if isinstance(part, str))
         self.has_text = bool(text.strip())
         letter = next(c for c in "xyz" + ascii_lowercase if not re.search(rf"</?{c}[0-9]", text))
@@ -247,6 +249,40 @@ def parts_of(content: str, opaque: frozenset[str], *, is_preserved: bool) -> Ite
             if opened:
                 open_.append(number)
             yield Code(token, "", number, "" if opened else "/")
+
+
+def paired(parts: Sequence[str | Code]) -> list[str | Code]:
+    """Return the parts with codes that begin and end something, such as <bpt> and <ept>, as a pair of tags.
+
+    Those that are alone, or cross another pair, stay single tags.
+    """
+    found = list(parts)
+    open_: list[tuple[str, int]] = []  # the end that is awaited, and the index of the beginning
+    for index, part in enumerate(parts):
+        if not isinstance(part, Code):
+            continue
+        name, key = name_of(part.xml), key_of(part.xml)
+        if not part.after:  # a tag of the document, which closes what it encloses
+            awaited = f"/{part.number}"
+            if not part.before:
+                open_.append((awaited, index))
+            else:
+                del open_[[end for end, _ in open_].index(awaited) :]
+        elif name in ENDS:
+            open_.append((f"{ENDS[name]} {key}", index))
+        elif open_ and open_[-1][0] == f"{name} {key}":
+            _, begin = open_.pop()
+            first = parts[begin]
+            assert isinstance(first, Code)
+            found[begin] = first._replace(after="")
+            found[index] = part._replace(before="/", number=first.number, after="")
+    return found
+
+
+def key_of(xml: str) -> str:
+    """Return what the beginning and the end of a pair have in common."""
+    attributes = dict(ATTRIBUTE.findall(xml.partition(">")[0]))
+    return next((attributes[name] for name in ("startRef", "rid", "i", "id") if name in attributes), "")
 
 
 def name_of(tag: str) -> str:

@@ -12,6 +12,7 @@ from dragoman.arguments import known_keywords, path_of, paths_of, text_of, texts
 from dragoman.config.load import load_written
 from dragoman.config.parts.head import FrameHeadPart
 from dragoman.config.root import Config
+from dragoman.data.clean.sides import corpus_languages, languages_named
 from dragoman.data.examples import Examples
 from dragoman.data.pair import Pair
 from dragoman.data.readers.open_pairs import open_pairs
@@ -33,6 +34,7 @@ from dragoman.tasks.task import Answer, Answerer, Task
 if TYPE_CHECKING:
     from dragoman.inference.runtimes.runtime import RuntimeName
     from dragoman.inspection.explanation import Explanation
+    from dragoman.text.languages import Languages
 
 
 class TaskModel:
@@ -146,6 +148,12 @@ def settings_of(folder: Path) -> Config:
     return load_written(folder / SETTINGS, open_folder(folder).read)
 
 
+def direction_of(folder: Path, files: Sequence[str | Path]) -> Languages | None:
+    """Return the languages of a model if these files name them, so that pairs of either direction fit it."""
+    trained = settings_of(folder).data.train[0]
+    return languages_named(files, corpus_languages(trained.files, trained.languages))
+
+
 @known_keywords()
 def score(
     model: Model | TaskModel | str | Path,
@@ -181,5 +189,5 @@ def read_test(
 ) -> list[Pair]:
     """Return the examples of a test set, as the task of the model reads them."""
     if isinstance(model, Model):
-        return list(open_pairs(files, languages=languages))
+        return list(open_pairs(files, languages=languages or direction_of(model.folder, files)))
     return list(model.examples.read([str(file) for file in files], None, languages))

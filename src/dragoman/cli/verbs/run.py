@@ -28,6 +28,7 @@ from dragoman.cli.options import steering
 from dragoman.cli.options.overrides import add_languages, is_file, split_texts
 from dragoman.cli.terminal import LiveLine, give, talk
 from dragoman.errors import ConfigError, DataError, UsageError
+from dragoman.spelling import missing_file_hint
 
 if TYPE_CHECKING:
     from dragoman.cli.input_lines import InputLine
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from dragoman.inference.result import Result
     from dragoman.inference.runtimes.runtime import RuntimeName
     from dragoman.tasks.load import TaskModel
-    from dragoman.text.languages import Languages
 
 HELP = """\
 Apply a model: one output line per input line. Without TEXT or FILE, read stdin.
@@ -233,9 +233,18 @@ def files_and_texts(arguments: Sequence[str], args: argparse.Namespace) -> list[
                 hint='--continue takes one text, and may be repeated: --continue "one" --continue "two"',
             )
         return [*args.continued]
+    from dragoman.documents.build import is_document
+
     found = [Path(one) if is_file(one) else one for one in arguments]
     for one in found:
         if isinstance(one, str) and looks_like_a_file(one):
+            if is_document(Path(one)):
+                raise UsageError(
+                    "There is no such document.",
+                    where=one,
+                    expected="a file that exists",
+                    hint=missing_file_hint(Path(one)),
+                )
             talk(f"There is no file {one}: its name is the text.")
         if isinstance(one, Path):
             refuse_syntax(one, args.model)
@@ -303,7 +312,7 @@ def inputs(given: Sequence[str | Path], args: argparse.Namespace) -> Iterator[li
         if texts:
             yield texts
             texts = []
-        for lines in lines_of(one, args.languages):  # the last line of a file may have no end
+        for lines in lines_of(one, args):  # the last line of a file may have no end
             yield lines if index == len(given) else [line._replace(end="\n") for line in lines]
     if texts:
         yield texts
@@ -313,14 +322,17 @@ def inputs(given: Sequence[str | Path], args: argparse.Namespace) -> Iterator[li
         yield from read_batches(cast("BufferedReader[Any]", sys.stdin.buffer), "stdin")
 
 
-def lines_of(file: Path, languages: Languages | None) -> Iterator[list[InputLine]]:
+def lines_of(file: Path, args: argparse.Namespace) -> Iterator[list[InputLine]]:
     from dragoman.cli.input_lines import InputLine, read_batches
     from dragoman.data.pair import blocks
     from dragoman.data.readers.lines import refuse_other_formats
     from dragoman.data.readers.open_file import open_bytes
     from dragoman.data.readers.open_pairs import form, open_pairs
+    from dragoman.inference.find_model import find_model
+    from dragoman.tasks.load import direction_of
 
     if form(file) in PAIRS:
+        languages = args.languages or direction_of(find_model(args.model), [file])
         for block in blocks(open_pairs([file], languages=languages)):
             yield [InputLine(pair.src, "\n") for pair in block]
         return

@@ -167,6 +167,8 @@ def test_set(
 ) -> TestSet:
     """Return the pairs of the files, and further references."""
     from dragoman.data.readers.open_pairs import form, open_lines, open_pairs
+    from dragoman.inference.find_model import find_model
+    from dragoman.tasks.load import direction_of
 
     more = [list(open_lines(file)) for file in further]
     if model is None and len(files) == 1 and form(Path(files[0])) == "plain":
@@ -174,6 +176,8 @@ def test_set(
     if not files:
         own = own_test_set(model or "")
         files, languages = own.files, own.languages
+    if model and not languages:
+        languages = direction_of(find_model(model), files)
     pairs = list(open_pairs(files, languages=languages))
     return TestSet([pair.src for pair in pairs], [pair.tgt for pair in pairs], more)
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from dragoman.data.pair import Pair
-from dragoman.data.readers.open_pairs import languages_in, text_suffix
+from dragoman.data.readers.open_pairs import languages_in, open_pairs, text_suffix
 from dragoman.errors import DataError
 from dragoman.text.languages import Languages
 
@@ -158,6 +158,17 @@ def corpus_languages(files: Sequence[str | Path], languages: Languages | None = 
     with suppress(DataError):  # there is no such file any more, or reading the pairs will say what is wrong
         return list(languages_in(file) or ())
     return []
+
+
+def languages_named(files: Sequence[str | Path], languages: Sequence[str]) -> Languages | None:
+    """Return these languages if the files name them: pairs are then read in this direction."""
+    if len(languages) != 2:
+        return None
+    src, tgt = languages
+    with suppress(DataError, StopIteration):
+        next(open_pairs(files, languages=(src, tgt)))
+        return src, tgt
+    return None
 
 
 def are_swapped(files: Sequence[str | Path], train: Sequence[str | Path]) -> bool:
