@@ -100,8 +100,9 @@ def kill_until_done(arguments: list[str], out: Path, kills: int, updates: int) -
         if len(struck) < kills:
             moment = draw.choice(["start-up", "update", "update", "save", "save"])
             await_moment(moment, process, out, draw, most=max(1, updates // kills - 2))
-            os.killpg(process.pid, signal.SIGKILL)
-            struck.append(moment)
+            if process.poll() is None:  # it may be done
+                os.killpg(process.pid, signal.SIGKILL)
+                struck.append(moment)
         _, stderr = process.communicate()
         if process.returncode == 0:
             return struck
