@@ -12,6 +12,7 @@ many ranks that was not killed. Prints a JSON object a line, and ends with 1 whe
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
@@ -95,19 +96,26 @@ def kill_until_done(arguments: list[str], out: Path, kills: int, updates: int) -
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             env=environment,
-            start_new_session=True,  # so that torchrun and all its ranks are killed at once
         )
         if len(struck) < kills:
             moment = draw.choice(["start-up", "update", "update", "save", "save"])
             await_moment(moment, process, out, draw, most=max(1, updates // kills - 2))
             if process.poll() is None:  # it may be done
-                os.killpg(process.pid, signal.SIGKILL)
+                kill(process)
                 struck.append(moment)
         _, stderr = process.communicate()
         if process.returncode == 0:
             return struck
         if process.returncode != -signal.SIGKILL:
             raise SystemExit(stderr.decode())
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and its children: torchrun gives each rank a session of its own."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii")
+    for number in (process.pid, *map(int, children.split())):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(number, signal.SIGKILL)
 
 
 def await_moment(
