@@ -1,9 +1,9 @@
 """What a benchmark found, kept where the documentation shows it: facts, picture and table.
 
 A benchmark with a picture has three functions: facts are measured, then `picture` and `table` are made of
-them and of nothing else. `keep` writes docs/pictures/NAME.json and NAME.svg, and puts picture and table
-between the marks `<!-- bench:NAME -->` and `<!-- /bench:NAME -->` of docs/architectures.md (or of another
-page).
+them and of nothing else. `keep` writes docs/pictures/NAME.json, NAME.svg and NAME-dark.svg, and puts picture
+and table between the marks `<!-- bench:NAME -->` and `<!-- /bench:NAME -->` of docs/architectures.md (or of
+another page).
 """
 
 from __future__ import annotations
@@ -14,12 +14,16 @@ import os
 import platform
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from dragoman.inspection.pictures.theme import LIGHT, THEMES, Theme
+
 Facts = dict[str, Any]
+Drawn = Callable[[Any, Theme], str]
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PICTURES = DOCS / "pictures"
@@ -71,17 +75,33 @@ def kept(name: str) -> Facts:
     return facts
 
 
-def keep(name: str, facts: Facts, picture: str, table: str, page: Path = PAGE) -> None:
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(facts, indent=1, ensure_ascii=False)
-    (PICTURES / f"{name}.json").write_text(text + "\n", encoding="utf-8")
-    (PICTURES / f"{name}.svg").write_text(picture, encoding="utf-8")
+def keep(name: str, facts: Facts, picture: Drawn, table: str, page: Path = PAGE) -> None:
+    keep_picture(name, facts, picture)
     text = page.read_text(encoding="utf-8")
     page.write_text(with_section(text, name, section(name, facts, table)), encoding="utf-8")
 
 
+def keep_picture(name: str, facts: Any, picture: Drawn) -> None:
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(facts, indent=1, ensure_ascii=False)
+    (PICTURES / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    for theme in THEMES.values():
+        (PICTURES / file_name(name, theme)).write_text(picture(facts, theme), encoding="utf-8")
+
+
+def file_name(name: str, theme: Theme, suffix: str = "svg") -> str:
+    return f"{name}.{suffix}" if theme == LIGHT else f"{name}-{theme.name}.{suffix}"
+
+
 def section(name: str, facts: Facts, table: str) -> str:
-    return f"![{name.replace('_', ' ')}](pictures/{name}.svg)\n\n{table}\n\n{caption(facts)}"
+    return f"{pictures(name, name.replace('_', ' '))}\n\n{table}\n\n{caption(facts)}"
+
+
+def pictures(name: str, said: str) -> str:
+    """Return the picture of each theme, of which a reader sees one."""
+    return "\n".join(
+        f"![{said}](pictures/{file_name(name, theme)}){{.only-{theme.name}}}" for theme in THEMES.values()
+    )
 
 
 def with_section(page: str, name: str, text: str) -> str:

@@ -1,4 +1,4 @@
-"""The picture of a run in progress that the README shows: a real run, drawn when part of it is done.
+"""The picture of a run in progress that the tutorial shows: a real run, drawn when part of it is done.
 
     python -m benchmarks.training_picture [--share 0.6] [-o docs/training.svg]
 

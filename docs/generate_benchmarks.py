@@ -1,4 +1,4 @@
-"""Writes benchmarks.md from benchmarks/results.json; a test says when it is out of date.
+"""Writes the figures of benchmarks/results.json into benchmarks.md; a test says when they are out of date.
 
 python docs/generate_benchmarks.py
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))  # where the package `benchmarks` is
 
 from benchmarks.results import entries, shown  # noqa: E402
+from benchmarks.results_page import with_section  # noqa: E402
 
 PAGE = HERE / "benchmarks.md"
 FOLDERS = {
@@ -23,45 +25,48 @@ FOLDERS = {
     "scale": "Scale",
     "peers": "Peers",
 }
-HEAD = """\
-# Benchmarks
-
-<!-- Made by generate_benchmarks.py from benchmarks/results.json. Change the results there, then run it. -->
-
-Every figure comes from a script that you can run; `benchmarks/README.md` has the minutes of each. No GPU was
-used. The machines are noisy, so speeds are ratios that were measured in one run, alternating. “×” means times
-as fast, or as long where the row says so. **Older** marks a figure from before a change of what it measures.
-"""
 
 
 def page() -> str:
-    return HEAD + "".join(f"\n## {title}\n\n{table(folder)}" for folder, title in FOLDERS.items())
+    return with_section(PAGE.read_text(encoding="utf-8"), "figures", figures())
 
 
-def table(folder: str) -> str:
-    head = "| what | figure | measured |\n|---|---|---|\n"
-    return head + "".join(row(entry) for entry in entries().values() if folder_of(entry) == folder)
+def figures() -> str:
+    """A heading for each folder, a list for what was measured together, and below it how."""
+    lines: list[str] = []
+    for folder, title in FOLDERS.items():
+        lines += [f"## {title}", ""]
+        topic = None
+        inside = (entry for entry in entries().values() if folder_of(entry) == folder)
+        for (name, how), together in groupby(inside, lambda entry: (topic_of(entry), measured(entry))):
+            lines += [f"**{name[0].upper()}{name[1:]}**", ""] if name and name != topic else []
+            lines += [*map(row, together), "", how, ""]
+            topic = name
+    return "\n".join(lines).rstrip()
 
 
 def folder_of(entry: dict[str, Any]) -> str:
     return str(entry["command"]).split(".")[1]
 
 
+def topic_of(entry: dict[str, Any]) -> str:
+    return str(entry["what"].rpartition(": ")[0])
+
+
 def row(entry: dict[str, Any]) -> str:
-    return f"| {entry['what']} | {'; '.join(said(entry))} | {measured(entry)} |\n"
+    return f"- {entry['what'].rpartition(': ')[2]}: {'; '.join(said(entry))}"
 
 
 def said(entry: dict[str, Any]) -> Iterator[str]:
     low, high = entry.get("interval", (None, None))
-    yield shown(entry) if low is None else f"{shown(entry)} (95 %: {low:,} to {high:,})"
+    yield f"**{shown(entry)}**" if low is None else f"**{shown(entry)}** (95 %: {low:,} to {high:,})"
     if "note" in entry:
         yield entry["note"]
-    if "older" in entry:
-        yield f"**older**: {entry['older']}"
 
 
 def measured(entry: dict[str, Any]) -> str:
-    return f"`{entry['command']}`, {entry['date']}, {entry['commit']}, {entry['machine']}"
+    how = f"`{entry['command']}`, {entry['date']}, {entry['commit']}, {entry['machine']}."
+    return f"{how} **Older**: {entry['older']}." if "older" in entry else how
 
 
 if __name__ == "__main__":

@@ -25,23 +25,50 @@ HEAD = """\
 
 <!-- Made by generate_settings.py from src/dragoman/config. Change the descriptions there, then run it. -->
 
-A run is described by one typed tree of settings. They come from four places, each over the one before:
+Every setting has a default, and some defaults are chosen for your data. These are the settings that people
+change first, as you would type them after `dragoman train … -o en-de`:
+"""
+FIRST = {
+    "training.budget=30m": "Train for 30 minutes, from reading the data to writing the model.",
+    "training.updates=2000": "Train for so many updates instead. Such a run can be repeated to the last bit.",
+    "model.preset=rnn-small": "Name the network. [Presets](#presets) lists what you can name.",
+    "model.encoder.layers=6": "Make the network deeper. `model.decoder.layers` is the other half.",
+    "model.encoder.dropout=0.3": "Use more dropout, in the decoder too, if the validation loss rises while "
+    "the training loss still falls.",
+    "text.kind=char": "Read and write characters, for spelling, pronunciation or dates. Sub-words are the "
+    "default.",
+    "text.size=4000": "Choose how many sub-words or words there are.",
+    "data.clean=true": "Leave out duplicates and pairs of unlikely lengths.",
+    "training.batch_tokens=8192": "Learn from more text in each update: steadier, and slower.",
+    "training.lr=0.001": "Learn in smaller steps, if the loss jumps or becomes nan.",
+    "training.patience=5": "Stop early, after five validations without an improvement.",
+    "search.kind=greedy": "Answer faster, without a beam. `search.size` is the width of a beam.",
+}
+ORDER = """\
+## Where settings come from
+
+Settings come from four places, each over the one before:
 
 1. the defaults on this page;
 2. the preset, `model.preset`;
-3. a TOML file: the `dragoman.toml` of the folder that is trained, or `-c FILE`;
-4. the command line: `section.key=value`, such as `training.updates=2000`. A `model.preset` there
-   replaces the network of the file.
+3. a TOML file: the `dragoman.toml` of the folder that you train, or `-c FILE`;
+4. the command line: `section.key=value`. A `model.preset` there replaces the network of the file.
 
-What a run used in the end is written in full to `settings.toml` in its folder, so nothing is left to memory.
-A name that does not exist is refused with its place (file and line) and the nearest name that does.
-
-Paths in a file are relative to the file; paths on the command line, to where you are.
+A finished run lists every setting that it used in its `settings.toml`. If you misspell a name, the error says
+where, and names the nearest one that exists. Paths in a file are relative to the file; paths on the command
+line, to where you are.
 """
 
 
 def page() -> str:
-    return "\n".join([HEAD, *sections(), "## Presets", "", *presets()])
+    return "\n".join([HEAD, *first(), ORDER, *sections(), "## Presets", "", *presets()])
+
+
+def first() -> Iterator[str]:
+    for example, why in FIRST.items():
+        name = example.partition("=")[0]
+        is_anchor = name.count(".") == 1
+        yield from (f"[`{example}`](#{anchor(name)})" if is_anchor else f"`{example}`", f": {why}", "")
 
 
 def sections() -> Iterator[str]:
@@ -49,12 +76,12 @@ def sections() -> Iterator[str]:
         inner = sections_of(field)
         if not inner:
             continue
-        yield from (f"## [{name}]", "", field.description or "", "", *table(inner[0], f"{name}."))
+        yield from (f"## [{name}]", "", field.description or "", "", *settings(inner[0], f"{name}."))
         yield from parts(inner[0], name)
 
 
 def parts(section: type[BaseModel], path: str) -> Iterator[str]:
-    """The tables that stand inside a section, each once, under the names of all places where it may stand."""
+    """The tables inside a section, each once, under the names of all places where it may stand."""
     places: dict[type[BaseModel], list[str]] = {}
     for key, field in section.model_fields.items():
         for inner in sections_of(field):
@@ -64,23 +91,27 @@ def parts(section: type[BaseModel], path: str) -> Iterator[str]:
 
         title = " and ".join(names) + (f", kind = {literal(choices[0])}" if len(choices) == 1 else "")
         about = [cleandoc(inner.__doc__), ""] if inner.__doc__ else []
-        yield from (f"### {title}", "", *about, *table(inner))
+        yield from (f"### {title}", "", *about, *settings(inner))
 
 
-def table(section: type[BaseModel], path: str = "") -> list[str]:
-    rows = [
-        f"| `{path}{key}` | {type_of(field)} | {default_of(field)} | {cell(field.description or '')} |"
-        for key, field in section.model_fields.items()
-        if field.description  # a kind of one choice says nothing that the title does not
-    ]
-    return ["| setting | value | default | what it is |", "|---|---|---|---|", *rows, ""] if rows else []
+def settings(section: type[BaseModel], path: str = "") -> Iterator[str]:
+    """A definition list; those of a section have anchors, a part may stand in several places."""
+    for key, field in section.model_fields.items():
+        if field.description:  # a kind of one choice says nothing that the title does not
+            place = f"{{#{anchor(path + key)}}}" if path else ""
+            yield f"`{path}{key}`{place} · {type_of(field)} · {default_of(field)}"
+            yield from (f": {plain(field.description)}", "")
+
+
+def anchor(name: str) -> str:
+    return name.replace(".", "-").replace("_", "-")
 
 
 def type_of(field: FieldInfo) -> str:
     inner = sections_of(field)
     if inner:
         return "tables" if get_origin(field.annotation) is tuple else "a table"
-    return cell(words(field.annotation) + limits(field))
+    return words(field.annotation) + limits(field)
 
 
 def words(hint: Any) -> str:
@@ -113,29 +144,29 @@ def number(value: float) -> str:
 
 def default_of(field: FieldInfo) -> str:
     if field.default is PydanticUndefined:
-        return "to be given"
+        return "has to be given"
     if field.default is None:
-        return "unset"
+        return "unset by default"
     if isinstance(field.default, BaseModel):
         return "see below"
-    return f"`{literal(field.default)}`"
+    return f"`{literal(field.default)}` by default"
 
 
-def cell(text: str) -> str:
-    return re.sub(r"\s+", " ", text).replace("|", "\\|")
+def plain(text: str) -> str:
+    """On one line, with </s> as text."""
+    return re.sub(r"\s+", " ", text).replace("<", "\\<")
 
 
 def presets() -> Iterator[str]:
     yield "`model.preset` names one of these, or `auto`. Any field of `[model]` written beside it changes it."
     yield ""
     for name, make in PRESETS.items():
-        yield f"### {name}"
-        yield ""
+        yield f":::{{dropdown}} {name}"
         if make.__doc__:
             yield from (make.__doc__, "")
         yield "```toml"
         yield from (f"{key} = {toml(value)}" for key, value in make().items())
-        yield from ("```", "")
+        yield from ("```", ":::", "")
 
 
 def toml(value: Any) -> str:

@@ -25,6 +25,10 @@ ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("DRAGOMAN_DATA", ROOT.parent / "shared" / "data"))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--write-outputs", action="store_true", help="write what commands print into the pages")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run files with few tests first: those drive whole commands, and one of them alone would end last."""
     tests = Counter(item.path for item in items)

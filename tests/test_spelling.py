@@ -13,14 +13,16 @@ from dragoman.spelling import closest, closest_path, did_you_mean, missing_file_
 def test_the_closest_name_is_suggested_or_none() -> None:
     assert closest("trian", ["train", "run", "score"]) == "train"
     assert closest("xyz", ["train", "run", "score"]) is None
-    assert (did_you_mean("train"), did_you_mean(None)) == (" Did you mean train?", "")
+    assert (did_you_mean("train"), did_you_mean(None)) == (' Did you mean "train"?', "")
 
 
 def test_a_missing_file_has_a_hint_for_each_case(tmp_path: Path) -> None:
     (tmp_path / "train.en").touch()
     (tmp_path / "broken").symlink_to(tmp_path / "gone")
-    assert missing_file_hint(tmp_path / "trian.en") == f"Did you mean {tmp_path}/train.en?"
-    assert missing_file_hint(tmp_path / "xyz") == f"List the folder: ls {tmp_path}"
+    assert missing_file_hint(tmp_path / "trian.en") == f'Did you mean "{tmp_path}/train.en"?'
+    assert missing_file_hint(tmp_path / "xyz") == f"Name one of the files in {tmp_path}: train.en."
+    (tmp_path / "train.en").unlink()
+    assert missing_file_hint(tmp_path / "xyz") == f"There are no files in {tmp_path}."
     assert "It is a link" in missing_file_hint(tmp_path / "broken")
     assert "does not exist either" in missing_file_hint(tmp_path / "none" / "train.en")
 

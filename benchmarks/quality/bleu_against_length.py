@@ -23,9 +23,11 @@ from typing import NamedTuple
 from benchmarks.quality.multi30k import DATA, DRAGOMAN, HERE
 from benchmarks.results_page import Facts, keep, kept, rows, stamp
 from dragoman.inspection.pictures.line_chart import Axis, Line, Panel, draw
+from dragoman.inspection.pictures.theme import LIGHT, Theme
 from dragoman.metrics.bleu import bleu
 
 NAME = "bleu_against_length"
+RARE = 0.05  # of the training pairs
 MODELS = {"gru": "GRU", "gru-attention": "GRU with attention", "transformer": "Transformer"}
 LANGUAGES = ("de", "en")
 JOINED = (1, 2, 3, 4)
@@ -147,7 +149,7 @@ def measure(out: Path, settings: list[str]) -> Facts:
     return facts
 
 
-def picture(facts: Facts) -> str:
+def picture(facts: Facts, theme: Theme) -> str:
     means = [found["mean"] for found in facts["buckets"]]
     lines = [
         Line(
@@ -158,10 +160,12 @@ def picture(facts: Facts) -> str:
         for label, model in facts["models"].items()
     ]
     highest = max(score["interval"][1] for model in facts["models"].values() for score in model["scores"])
-    x = Axis("words of the source", 0, 80)
+    rare = next(found["words"][0] - 1 for found in facts["buckets"] if found["as_long"] < RARE)
+    x = Axis(f"words of the source; hardly any training pair has more than {rare}", 0, 80)
     y = Axis("BLEU", 0, 10 * (highest // 10 + 1))
     title = "BLEU against the length of the source, Multi30k German to English"
-    return draw(title, [Panel("Buckets of lengths at their mean, with 95 % intervals", x, y, lines)])
+    panel = Panel("Buckets of lengths at their mean, with 95 % intervals", x, y, lines)
+    return draw(title, [panel], theme)
 
 
 def table(facts: Facts) -> str:
@@ -191,9 +195,9 @@ def main() -> None:
     text = json.dumps(facts, indent=1, ensure_ascii=False)
     if not args.redraw:
         (args.out / "facts.json").write_text(text + "\n", encoding="utf-8")
-        (args.out / f"{NAME}.svg").write_text(picture(facts), encoding="utf-8")
+        (args.out / f"{NAME}.svg").write_text(picture(facts, LIGHT), encoding="utf-8")
     if not args.settings:
-        keep(NAME, facts, picture(facts), table(facts))
+        keep(NAME, facts, picture, table(facts))
     print(table(facts))
     print(json.dumps({"benchmark": NAME, **facts}))
 

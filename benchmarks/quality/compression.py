@@ -31,12 +31,13 @@ from dragoman.export.ct2 import export_ct2
 from dragoman.inference.find_model import find_model
 from dragoman.inference.runtimes.ct2 import CTranslate2Engine
 from dragoman.inspection.pictures.line_chart import Axis, Line, Panel, draw
+from dragoman.inspection.pictures.theme import Theme
 from dragoman.metrics.report import values
 from dragoman.models.bundle import load_bundle
 from dragoman.text.tokenizer_pair import TokenizerPair
 
 NAME = "compression"
-PAGE = DOCS / "compression.md"
+PAGE = DOCS / "benchmarks.md"
 THREADS = 2  # of CTranslate2
 SEARCHES = {
     "greedy": SearchConfig(kind="greedy"),
@@ -187,8 +188,8 @@ def verdict(facts: Facts) -> str:
     return f"{student}: {figures}; the target, {FASTER:g} times, is {word}."
 
 
-def picture(facts: Facts) -> str:
-    return draw("Speed against quality, step by step", [panel(facts, name) for name in SEARCHES])
+def picture(facts: Facts, theme: Theme) -> str:
+    return draw("Speed against quality, step by step", [panel(facts, name) for name in SEARCHES], theme)
 
 
 def panel(facts: Facts, search: str) -> Panel:
@@ -225,7 +226,7 @@ def main() -> int:
     if not args.redraw and not (args.out and args.teacher):
         parser.error("OUT and --teacher are needed")
     facts = kept(NAME) if args.redraw else measure(make(args), args)
-    keep(NAME, facts, picture(facts), table(facts), PAGE)
+    keep(NAME, facts, picture, table(facts), PAGE)
     print(table(facts))
     return int(not verdict(facts).endswith("is enough."))
 

@@ -1,10 +1,12 @@
 """Does the lesson show what it claims? `from-rnn-to-attention` with several seeds, also on a busy machine.
 
     python -m benchmarks.quality.lesson OUT [--seeds 1 2 3 4 5] [--busy]
+    python -m benchmarks.quality.lesson --draw OUT/1/comparison.json
 
 Each is `dragoman new from-rnn-to-attention --train`, as a user types it, with another training.seed. The
 table has the words that are right in the shortest and the longest third of the sources. Without attention
-they must fall by a fifth or more, and with it by less than a tenth.
+they must fall by a fifth or more, and with it by less than a tenth. The second command keeps the picture of
+one lesson in docs/pictures, with its data.
 """
 
 from __future__ import annotations
@@ -17,10 +19,10 @@ import time
 from pathlib import Path
 
 from benchmarks.quality.budgets import neighbour
-from dragoman.cli.verbs.lesson import parts_of
+from benchmarks.results_page import keep_picture
+from dragoman.cli.verbs.lesson import WITHOUT_ATTENTION, parts_of, picture
 
 LESSON = "from-rnn-to-attention"
-WITHOUT_ATTENTION = ("elman", "cho2014", "sutskever2014")
 FALLS, STAYS = 0.2, 0.1  # of the words that are right
 
 
@@ -41,10 +43,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("out", type=Path)
+    parser.add_argument("out", type=Path, nargs="?")
+    parser.add_argument("--draw", type=Path, metavar="FILE")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
     parser.add_argument("--busy", action="store_true")
     args = parser.parse_args()
+    if args.draw:
+        keep_picture(LESSON, json.loads(args.draw.read_text(encoding="utf-8")), picture)
+        return
+    if args.out is None:
+        parser.error("OUT is needed")
     failed = []
     for seed in args.seeds:
         out = args.out / f"{seed}{'-busy' if args.busy else ''}"

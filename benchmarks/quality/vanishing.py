@@ -33,6 +33,7 @@ from torch.nn import functional as F
 from benchmarks.results_page import Facts, keep, kept, rows, stamp
 from dragoman.inspection.gradient_flow import recurrent_norm, spectral
 from dragoman.inspection.pictures.line_chart import Axis, Line, Panel, draw
+from dragoman.inspection.pictures.theme import Theme
 from dragoman.nn.cells.cell import Cell, CellState
 from dragoman.nn.cells.elman import ElmanCell
 from dragoman.nn.cells.gru import GRUCell
@@ -227,7 +228,7 @@ def measure(updates: int) -> Facts:
     return facts
 
 
-def picture(facts: Facts) -> str:
+def picture(facts: Facts, theme: Theme) -> str:
     def lines(when: str) -> list[Line]:
         return [
             Line(
@@ -239,7 +240,7 @@ def picture(facts: Facts) -> str:
             for name, norms in found[when]["norms"].items()
         ]
 
-    x, y = Axis("distance T − t", 0, DISTANCE), Axis("‖∂h_T/∂h_t‖₂", FAINT, 100.0, log=True)
+    x, y = Axis("distance from t to T", 0, DISTANCE), Axis("‖∂h(T) / ∂h(t)‖₂", FAINT, 100.0, log=True)
     learned = [
         Line(kind, [(step["k"], step["updates"]) for step in found["from scratch"]])
         for kind, found in facts["cells"].items()
@@ -250,15 +251,20 @@ def picture(facts: Facts) -> str:
     panels = [
         Panel("Gradient, at initialisation", x, y, lines("fresh")),
         Panel("Gradient, after training with growing delay", x, y, lines("trained")),
-        Panel("Updates until a delay is learned, from scratch", delays, needed, learned),
-        Panel("Spectral norm of W_hh as the delay grows", delays, around(grown), grown),
+        Panel(
+            "Updates until a delay is learned from scratch; without a point, it never was",
+            delays,
+            needed,
+            learned,
+        ),
+        Panel("Spectral norm of the recurrent matrix W as the delay grows", delays, around(grown), grown),
     ]
-    return draw("How far a gradient reaches, and what can be learned with it", panels)
+    return draw("How far a gradient reaches, and what can be learned with it", panels, theme)
 
 
 def around(lines: list[Line]) -> Axis:
     highest = max((norm for line in lines for _, norm in line.points), default=1.0)
-    return Axis("‖W_hh‖₂", 0, math.ceil(highest))
+    return Axis("‖W‖₂", 0, math.ceil(highest))
 
 
 def table(facts: Facts) -> str:
@@ -294,7 +300,7 @@ def main() -> None:
     parser.add_argument("--redraw", action="store_true")
     args = parser.parse_args()
     facts = kept(NAME) if args.redraw else measure(args.updates)
-    keep(NAME, facts, picture(facts), table(facts))
+    keep(NAME, facts, picture, table(facts))
     print(table(facts))
     print(json.dumps({"benchmark": NAME, **facts}))
 

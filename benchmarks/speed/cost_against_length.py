@@ -33,6 +33,7 @@ from benchmarks.results_page import Facts, keep, kept, rows, stamp
 from benchmarks.scale.constant_memory import Process
 from dragoman.allocator import keep_freed_memory
 from dragoman.inspection.pictures.line_chart import Axis, Line, Panel, draw
+from dragoman.inspection.pictures.theme import Theme
 from dragoman.nn.attention.attend import scaled_dot
 from dragoman.nn.attention.multi_head import SelfAttention, combine_biases, merge_heads
 from dragoman.nn.attention.window import WindowedSelfAttention
@@ -45,6 +46,7 @@ from dragoman.shapes import Float, Tensor
 NAME = "cost_against_length"
 SHORTEST = 16
 TOKENS, D, HEADS, KERNEL, RADIUS = 4096, 256, 4, 3, 16
+WIDE = 720  # pixels of the picture: the names of the layers are long
 LAST = 4  # lengths that an exponent is fitted to
 _M_MMAP_THRESHOLD = -3
 
@@ -192,7 +194,7 @@ def measure(longest: int, rounds: int) -> Facts:
     return facts
 
 
-def picture(facts: Facts) -> str:
+def picture(facts: Facts, theme: Theme) -> str:
     def lines(name: str, unit: float) -> list[Line]:
         over = {kind: [v * unit for v in values] for kind, values in facts[name].items()}
         return [
@@ -206,7 +208,7 @@ def picture(facts: Facts) -> str:
         Panel("Time of a token, forward and backward", x, around("µs", times), times),
         Panel("Peak memory of a token", x, around("kB", memory), memory),
     ]
-    return draw(f"What length costs: one layer, d = {D}, {TOKENS:,} tokens a batch", panels)
+    return draw(f"What length costs: one layer, d = {D}, {TOKENS:,} tokens a batch", panels, theme, WIDE)
 
 
 def around(label: str, lines: list[Line]) -> Axis:
@@ -242,7 +244,7 @@ def main() -> None:
     parser.add_argument("--redraw", action="store_true")
     args = parser.parse_args()
     facts = kept(NAME) if args.redraw else measure(args.longest, args.rounds)
-    keep(NAME, facts, picture(facts), table(facts))
+    keep(NAME, facts, picture, table(facts))
     print(table(facts))
     print(json.dumps({"benchmark": NAME, **facts}))
 

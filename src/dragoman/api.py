@@ -66,12 +66,13 @@ def train(
 ) -> Model | TaskModel:
     """Train on two aligned files, on files with both sides, or on a folder with a dragoman.toml.
 
-    Two lists of texts, sources and targets, may take the place of two files, also in `valid`. They are
-    written to the run's folder, so that it can be resumed without them.
-    `settings` uses the names of the command line: {"model.preset": "rnn-small", "training.updates": 2000}.
-    With "training.init_from", a trained model is fine-tuned. `listener` is called with each event of the run;
-    if it returns "stop", the run ends after the update, with a model.
-    `progress=False` shows nothing on stderr. An unfinished run in `out` is resumed.
+    You get the trained model. An unfinished run in `out` is resumed.
+
+    Two lists of texts, sources and targets, work in place of two files, also in `valid`. They are written to
+    the run's folder, so it resumes without them. `settings` uses the names of the command line:
+    ``{"model.preset": "rnn-small", "training.updates": 2000}``. ``"training.init_from"`` names a trained
+    model to start from. `listener` is called with each event of the run; if it returns ``"stop"``, the run
+    ends after the update, with a model. `progress=False` shows nothing on stderr.
     """
     file, base, home = sources(data, out, config)
     if valid is not None:
@@ -99,8 +100,8 @@ def resume(
 ) -> Model | TaskModel:
     """Resume the run in a folder with its own settings.
 
-    `more`, a time such as "1h" or a number of updates, extends a finished run; `finish` writes the model of a
-    stopped run as it is.
+    `more`, a time such as ``"1h"`` or a number of updates, continues a finished run. `finish` turns an
+    unfinished run into a model.
     """
     home = path_of(out, "out")
     with in_python():

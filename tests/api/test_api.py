@@ -114,7 +114,7 @@ def test_score_takes_a_model_or_its_folder(trained: Model, corpus: tuple[Path, P
     assert set(report.scores) >= {"bleu", "chrf", "exact_match"}
     assert dg.score(trained.folder, *corpus) == report
     assert list(dg.score(trained, *corpus, metrics=["ter", "rouge_l"]).scores) == ["ter", "rouge_l"]
-    with pytest.raises(UsageError, match="google_gleu or napoles_gleu"):
+    with pytest.raises(UsageError, match='"google_gleu" or "napoles_gleu"'):
         dg.score(trained, *corpus, metrics=["gleu"])
 
 
@@ -208,7 +208,7 @@ def test_out_is_asked_for(corpus: tuple[Path, Path]) -> None:
 
 
 def test_unknown_setting_is_told_the_near_one(corpus: tuple[Path, Path], tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"Did you mean training\.updates"):
+    with pytest.raises(ConfigError, match=r"Did you mean \"training\.updates"):
         dg.train(*corpus, out=tmp_path / "run", settings={"training.update": 3})
 
 

@@ -121,7 +121,7 @@ def test_an_unknown_keyword_is_told_the_near_one(model: Any, name: str) -> None:
     call, meant = UNKNOWN[name]
     error = refused(lambda: call(model))
     assert isinstance(error, UsageError)
-    assert error.what == f'There is no keyword "{name}". Did you mean {meant}?'
+    assert error.what == f'There is no keyword "{name}". Did you mean "{meant}"?'
 
 
 def test_a_keyword_of_another_function_is_refused(model: Any) -> None:

@@ -52,6 +52,7 @@ from support.process_state import addresses, compare, look
 import dragoman as dg
 import torch
 src, tgt, out, folder, settings = arguments
+torch.optim.AdamW([torch.zeros(1)])  # imports torch's compiler, which sets a variable and a filter
 before, space = look(), addresses()
 model = dg.train(src, tgt, out=out, settings=json.loads(settings))
 compare("train", before)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks import typed
+from benchmarks.quality import pairs_and_minutes
 from benchmarks.quality.bleu_against_length import Pair, bucket, training_pairs, validation_pairs
 from benchmarks.quality.vanishing import CELLS, DISTANCE, norms_of
+from benchmarks.run_log import RunLog
 from benchmarks.speed.cost_against_length import HEADS, D, WrittenOut, exponent
 from dragoman.nn.attention.multi_head import SelfAttention
 from dragoman.nn.cells.cell import CellState
@@ -70,3 +76,34 @@ def test_norms_are_those_of_the_derivative_through_all_steps(kind: str) -> None:
     assert ("c" in norms) == isinstance(cell, LSTMCell)
     if "c" in norms:
         assert norms["c"][distance] == pytest.approx(float(torch.linalg.matrix_norm(by_c[:, 0], 2)), rel=1e-4)
+
+
+def test_a_larger_corpus_has_the_pairs_of_a_smaller_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pairs_and_minutes, "DATA", tmp_path)
+    for side in pairs_and_minutes.SIDES:
+        typed.write(tmp_path / f"train.{side}", [f"{side} {n}" for n in range(50)])
+    small, large = (
+        [typed.lines(file) for file in pairs_and_minutes.write_corpus(tmp_path / str(pairs), pairs)]
+        for pairs in (10, 30)
+    )
+    assert len(small[0]) == 10
+    assert set(small[0]) < set(large[0])
+    assert [line.replace("eng", "deu") for line in large[0]] == large[1]
+    with pytest.raises(SystemExit, match="There are 50 pairs, not 51"):
+        pairs_and_minutes.write_corpus(tmp_path / "51", 51)
+
+
+def test_minutes_of_a_curve_count_all_that_a_run_did(tmp_path: Path) -> None:
+    events = [
+        {"event": "start", "seconds": 6.0},
+        {"event": "step", "seconds": 20.0},
+        {"event": "valid", "seconds": 4.0, "bleu": 1.5},
+        {"event": "checkpoint", "seconds": 30.0},
+        {"event": "resume", "seconds": 90.0},
+        {"event": "step", "seconds": 24.0},
+        {"event": "valid", "seconds": 6.0, "bleu": 2.5},
+    ]
+    typed.write(tmp_path / "events.jsonl", map(json.dumps, events))
+    assert list(pairs_and_minutes.validations(RunLog(tmp_path))) == [(0.5, 1.5), (2.0, 2.5)]

@@ -27,7 +27,7 @@ def test_export_and_check_speak_of_what_they_found(
     model = str(tiny_folder(tmp_path / "model"))
     assert main(["export", model, "--to", "ct2", "--quantization", "int8"]) == 0
     out = capsys.readouterr().out
-    assert "greedy  2 of 2 outputs the same" in out
+    assert "greedy  2 of 2 outputs are the same" in out
     assert "of 2 greedy outputs stay the same" in out
     assert main(["check", model]) == 0
     captured = capsys.readouterr()

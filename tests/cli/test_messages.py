@@ -47,8 +47,10 @@ def test_only_what_is_required_is_called_so(
 def test_leak_says_of_what_it_counts() -> None:
     (line,) = leaked("valid", Overlap(1014, 1, 0, 0, ()), CheckReport(["train.en"]), "valid.en")
     assert line.endswith(
-        "no pair of 1,014 is in training    (in training: 1 of its sources, 0 of its targets)"
+        "none of its 1,014 pairs is in training, but 1 of its sources and 0 of its targets are"
     )
+    (line,) = leaked("valid", Overlap(1014, 0, 0, 0, ()), CheckReport(["train.en"]), "valid.en")
+    assert line.endswith("none of its 1,014 pairs is in training")
 
 
 def test_p_is_no_smaller_than_the_draws_can_tell() -> None:

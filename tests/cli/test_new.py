@@ -184,7 +184,7 @@ def test_folder_with_a_blank_is_quoted_in_the_next_command(capsys: pytest.Captur
 
 def test_unknown_recipe_is_told_the_near_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", "date"]) == 2
-    assert "Did you mean dates?" in capsys.readouterr().err
+    assert 'Did you mean "dates"?' in capsys.readouterr().err
 
 
 def mine(pairs: int) -> list[tuple[str, str]]:
@@ -239,5 +239,5 @@ def test_check_reads_the_data_of_the_task(name: str, capsys: pytest.CaptureFixtu
     main(["new", name])
     assert main(["check", name]) == 0
     found = capsys.readouterr().out
-    assert found.count("no pair of") == 2
+    assert found.count("none of its ") == 2
     assert "✗" not in found

@@ -406,7 +406,7 @@ def test_plan_says_what_how_long_where_and_what_to_expect() -> None:
         "3.1 GB",
         "  export  ct2\n",
         "en-de/model",
-        "29,000 pairs are a small corpus: expect good results inside its domain, weak ones outside it.",
+        "29,000 pairs are enough for a regular task; for translation, expect good results on similar texts",
     ):
         assert part in text
 
@@ -424,13 +424,14 @@ def test_plan_of_a_budget_says_how_many_updates_fit() -> None:
     described = plan_text.describe(plan(epochs=0.4, budget=1800.0), config(), Path("m"), PREPARED)
     text = "\n".join(described)
     assert "time    30 min · 8,000 tokens/s" in text
-    assert "about 12,000 updates of 4,096 tokens, 40% of the data, as many as fit" in text
+    assert "about 12,000 updates of 4,096 tokens, 40 % of the data, as many as fit" in text
 
 
 def test_plan_says_when_the_learning_rate_hardly_arrives() -> None:
-    rising = plan(updates=100, warmup=60)
-    text = "\n".join(plan_text.describe(rising, config(), Path("m"), PREPARED))
-    assert "rises for 60 of 100 updates: training.warmup=10 leaves time to learn" in text
+    for warmup, rise in ((60, "rises most of the time"), (100, "would rise to the end"), (250, "to the end")):
+        rising = plan(updates=100, warmup=warmup)
+        text = "\n".join(plan_text.describe(rising, config(), Path("m"), PREPARED))
+        assert f"{rise}: training.warmup=10 leaves more time" in text
     text = "\n".join(plan_text.describe(plan(), config(), Path("m"), PREPARED))
     assert "rises" not in text
 

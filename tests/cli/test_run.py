@@ -179,7 +179,7 @@ def test_output_that_the_guard_stopped_is_told_from_one_that_is_too_long(
         main(["run", str(tmp_path), "--json", "a b c d", "search.size=1", f"search.max_length={limit}"])
         out, err = capsys.readouterr()
         assert json.loads(out)["truncated"]
-        assert f"{said}: 1 of the outputs (line 1)" in err
+        assert f"{said}: 1 output (line 1)" in err
         assert "Review" not in err
 
 
@@ -193,7 +193,7 @@ def test_settings_change_the_search(model: str, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
-        ("search.sise=1", "Did you mean search.size"),
+        ("search.sise=1", 'Did you mean "search.size"'),
         ("model.preset=rnn-small", "Only search"),
         ("search.size=0", "search.size"),
     ],
@@ -346,12 +346,24 @@ def test_a_file_with_a_syntax_that_is_not_read_is_refused_with_what_to_do(
     assert f"cat {file} | dragoman run no-model" in err
 
 
+def test_a_file_with_a_word_per_line_is_refused_with_the_command_that_makes_lines_of_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "dev.conllu"
+    file.write_text("# one\n1\tplay\tVERB\n2\tjazz\tNOUN\n\n# two\n1\tstop\tVERB\n", encoding="utf-8")
+    assert main(["run", "no-model", str(file)]) == 2
+    fix = capsys.readouterr().err.split("fix ")[1].strip()
+    command, _, rest = fix.rpartition(" | ")
+    assert rest == "dragoman run no-model"
+    assert subprocess.run(command, shell=True, capture_output=True, text=True).stdout == "play jazz\nstop\n"
+
+
 def test_a_name_of_a_file_that_is_missing_is_text_and_said_to_be(
     model: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     name = str(tmp_path / "nofile.en")
     assert main(["run", model, name]) == 0
-    assert f"There is no file {name}: its name is the text.\n" in capsys.readouterr().err
+    assert f"There is no file {name}, so its name is the text.\n" in capsys.readouterr().err
     assert main(["run", model, "a b.", "--", "nofile.en"]) == 0
     assert "There is no file" not in capsys.readouterr().err
 

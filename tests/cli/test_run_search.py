@@ -85,7 +85,7 @@ def test_a_trace_is_one_list(models: list[str], tmp_path: Path, capsys: Capture)
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--sample", "top_p=0.9"], "Did you mean top-p=…"),
+        (["--sample", "top_p=0.9"], 'Did you mean "top-p=…"'),
         (["--sample", "warm"], "KEY=VALUE"),
         (["--sample", "top-p=2"], "search.top_p"),
         (["--nbest", "9", "search.size=5"], "search.size = 9"),

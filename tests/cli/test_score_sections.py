@@ -164,7 +164,7 @@ def test_outputs_that_are_all_right_have_no_edits(capsys: pytest.CaptureFixture[
     [
         (["test.tgt", "--by-length"], 2, "need the source side"),
         (["test.tgt", "-m", "napoles_gleu"], 2, "needs the source of each output"),
-        (["test.tgt", "-m", "gleu"], 2, "Did you mean google_gleu or napoles_gleu?"),
+        (["test.tgt", "-m", "gleu"], 2, 'Did you mean "google_gleu" or "napoles_gleu"?'),
         (["test.tgt", "--ref", "test.tgt", "-m", "span_f1"], 2, "compares with one reference"),
         (["test.tgt", "--ref", "short.txt"], 3, "It has 1 lines, and the test set has 4."),
         (["test.tgt", "--ref", "none.txt"], 3, "no such file"),
@@ -207,7 +207,10 @@ def test_training_data_is_given_for_a_file_of_outputs(capsys: pytest.CaptureFixt
     [
         (["test.tgt", "--explain"], "An explanation needs the source side"),
         (["test.src", "test.tgt", "--explain", "0"], "--explain takes the number of outputs"),
-        (["test.src", "test.tgt", "--training", "test.tsv"], "--training is what --explain compares"),
+        (
+            ["test.src", "test.tgt", "--training", "test.tsv"],
+            "--training names the data that --explain compares",
+        ),
     ],
 )
 def test_options_that_do_not_fit(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
 from dragoman.cli.main import main
+from dragoman.inspection.pictures.theme import DARK
 from support.tiny_bundle import RNN, saved, tiny_folder, tiny_lm
 
 
@@ -24,14 +26,16 @@ def test_without_a_file_it_prints_a_table(model: str, capsys: pytest.CaptureFixt
     assert main(["show", model, "a b c", "search.max_length=4"]) == 0
     out, err = capsys.readouterr()
     assert out.startswith("a b c\n→ ")
-    assert "entropy" in out
-    assert "draws attention, ribbons, heads, beam, steps" in err
+    assert re.search(r"^output +p +(reads +)?instead of$", out, re.MULTILINE)
+    assert re.search(r" █*░*  ?\d+ %", out)
+    assert "Pictures: attention, ribbons, heads, beam, steps" in err
+    assert err.endswith(f"Next: dragoman show {model} TEXT -o picture.html\n")
 
 
 def test_pictures_and_data_are_files(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     svg, data = tmp_path / "beam.svg", tmp_path / "all.json"
     assert main(["show", model, "a b c", "--beam", "2", "--picture", "beam", "--dark", "-o", str(svg)]) == 0
-    assert "#0d1117" in svg.read_text(encoding="utf-8")
+    assert DARK.soft in svg.read_text(encoding="utf-8")
     assert main(["show", model, "a b c", "--beam", "2", "-o", str(data)]) == 0
     told = json.loads(data.read_text(encoding="utf-8"))
     assert told["saliency"]

@@ -11,7 +11,19 @@ import pytest
 
 import support.tiny_bundle as tiny_bundle
 from dragoman.cli.main import main
-from dragoman.cli.terminal import MARK, give, harmless, printable
+from dragoman.cli.terminal import (
+    BOLD,
+    GREEN,
+    MARK,
+    PLAIN,
+    RED,
+    YELLOW,
+    give,
+    harmless,
+    printable,
+    say,
+    say_marked,
+)
 from hostile.verbs import drive
 
 CLEAR, CSI, OVERRIDE = "\x1b[2J", "\x9b31m", "\u202e"
@@ -67,6 +79,46 @@ def test_names_of_files(tmp_path: Path) -> None:
     done = drive("new", "dates", "-o", str(tmp_path / f"da{CLEAR}tes"))
     assert CLEAR.encode() in done.out  # another program may want the very name
     assert "\x1b" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("line", "seen"),
+    [
+        ("  ✗ 3 lines not UTF-8", f"  {RED}✗ {PLAIN}3 lines not UTF-8"),
+        ("  ! 2 pairs", f"  {YELLOW}! {PLAIN}2 pairs"),
+        ("a  ████████ 100 %  b", f"a  {GREEN}████████{PLAIN} 100 %  b"),
+        ("a  ████░░░░  50 %  b", f"a  {YELLOW}████{PLAIN}░░░░  50 %  b"),
+        ("a  █░░░░░░░  12 %  b", f"a  {RED}█{PLAIN}░░░░░░░  12 %  b"),
+        ("Wait! Not ✗ here", "Wait! Not ✗ here"),
+    ],
+)
+def test_colours_say_what_a_line_means(
+    line: str, seen: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    say(line)
+    assert capsys.readouterr().out == f"{line}\n", "no terminal"
+    for variables, shown in (({}, seen), ({"NO_COLOR": "1"}, line), ({"TERM": "dumb"}, line)):
+        terminal = Terminal()
+        with monkeypatch.context() as here:
+            here.setattr(sys, "stdout", terminal)
+            for name, value in ({"NO_COLOR": "", "TERM": "xterm"} | variables).items():
+                here.setenv(name, value)
+            say(line)
+        assert terminal.getvalue() == f"{shown}\n"
+
+
+def test_marked_words_are_wrapped_with_their_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = Terminal()
+    monkeypatch.setattr(sys, "stdout", seen)
+    monkeypatch.setattr("dragoman.cli.terminal.columns", lambda file: 24)
+    parts = [("  this  ", False), ("one two three", True), (" four", False)]
+    for no_color in ("", "1"):
+        monkeypatch.setenv("NO_COLOR", no_color)
+        monkeypatch.setenv("TERM", "xterm")
+        say_marked(parts)
+    assert seen.getvalue() == (
+        f"  this  {BOLD}one two three\n        {PLAIN}four\n  this  [one two three]\n        four\n"
+    )
 
 
 def test_what_is_harmless_stays(capsys: pytest.CaptureFixture[str]) -> None:

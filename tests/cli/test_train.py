@@ -152,7 +152,7 @@ def test_force_forgets_the_old_run_only_when_the_new_one_starts(
     said = train("-o", str(out), "--force", "--plan")
     assert (said.code, said.out) == (0, "")
     assert "Plan" in said.err
-    assert f"Nothing is trained yet. Next: dragoman train -o {out}\n" in said.err
+    assert f"Nothing is trained yet.\nNext: dragoman train -o {out}\n" in said.err
     assert (out / "model" / "weights.safetensors").is_file()
     assert train("-o", str(out), "--force").code == 0
     assert (out / "events.jsonl").read_text(encoding="utf-8").count('"event": "start"') == 1
@@ -231,9 +231,9 @@ USAGE = {
     "all valid": (["-o", "x", "--valid", *["{reverse}/valid.tsv"] * 3], "--valid takes one or two files", 2),
     "no valid": (["{reverse}", "--valid", "training.updates=3"], "takes one or two files, but got 0", 2),
     "missing test": (["{reverse}", "--test", "nothing.tsv"], "There is no such file: nothing.tsv", 3),
-    "misspelt file": (["{reverse}/trian.tsv", "-o", "x"], "{reverse}/train.tsv?", 3),
-    "misspelt setting": (["{reverse}", "training.updats=3"], "Did you mean training.updates?", 2),
-    "bare setting": (["{reverse}", "updates=3"], "Did you mean training.updates?", 2),
+    "misspelt file": (["{reverse}/trian.tsv", "-o", "x"], '{reverse}/train.tsv"?', 3),
+    "misspelt setting": (["{reverse}", "training.updats=3"], 'Did you mean "training.updates"?', 2),
+    "bare setting": (["{reverse}", "updates=3"], 'Did you mean "training.updates"?', 2),
     "recipe": (["dates"], "dragoman new dates", 2),
     "bad budget": (["{reverse}", "--budget", "soon"], "soon", 2),
     "two lengths": (["{reverse}", "--budget", "1m", "training.updates=3"], "either updates or budget", 2),
@@ -357,7 +357,7 @@ def test_enter_starts_and_the_picture_lives_until_ctrl_c(reverse: Path, tmp_path
     for part in ("transformer 1+1 × 64", "tok/s", "dev ppl", "Ctrl-C saves and stops", "src", "out", "ref"):
         assert part in terminal.text
     assert "Saved at update" in terminal.text
-    assert "To resume:  dragoman train" in terminal.text
+    assert "To resume:\r\n  dragoman train" in terminal.text
     hidden, shown = terminal.text.rfind("\x1b[?25l"), terminal.text.rfind("\x1b[?25h")
     assert shown > hidden  # the cursor is back
 

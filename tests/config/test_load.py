@@ -149,20 +149,20 @@ def test_files_are_found_beside_their_settings(tmp_path: Path, monkeypatch: pyte
 
 def test_unknown_key_in_a_file_names_line_and_neighbour(tmp_path: Path) -> None:
     error = settings(tmp_path, "\n[training]\nseed = 3\nlearning_rate = 1e-3\n")
-    assert error.what == "Unknown setting training.learning_rate. Did you mean lr?"
+    assert error.what == 'Unknown setting training.learning_rate. Did you mean "lr"?'
     assert error.where == f"{tmp_path / 'dragoman.toml'}:6"
     assert error.hint == "Change it to lr."
 
 
 def test_unknown_section_names_the_near_one(tmp_path: Path) -> None:
     error = settings(tmp_path, "[trainig]\nlr = 1\n")
-    assert "Did you mean training?" in error.what
+    assert 'Did you mean "training"?' in error.what
     assert error.where.endswith(":3")
 
 
 def test_unknown_key_in_an_inline_table_names_its_line(tmp_path: Path) -> None:
     error = settings(tmp_path, '[model]\nencoder = { kind = "transformer", layer = 2 }\n')
-    assert error.what == "Unknown setting model.encoder.layer. Did you mean layers?"
+    assert error.what == 'Unknown setting model.encoder.layer. Did you mean "layers"?'
     assert error.where.endswith(":4")
 
 
@@ -186,7 +186,7 @@ def test_unknown_key_in_an_inline_table_names_its_line(tmp_path: Path) -> None:
 )
 def test_unknown_override_is_told_what_was_meant(wrong: str, right: str) -> None:
     error = override(f"{wrong}=5")
-    assert error.what == f"Unknown setting {wrong}. Did you mean {right}?"
+    assert error.what == f'Unknown setting {wrong}. Did you mean "{right}"?'
     assert error.where == f'"{wrong}=5" on the command line'
     assert error.hint == f"{right}=5"
 
@@ -251,7 +251,7 @@ def test_number_out_of_range_says_the_range(tmp_path: Path) -> None:
 )
 def test_wrong_choice_is_told_the_near_one(text: str, right: str) -> None:
     error = override(text)
-    assert f"Did you mean {right}?" in error.what
+    assert f'Did you mean "{right}"?' in error.what
     assert right in error.expected
     assert error.where == f'"{text}" on the command line'
     assert error.hint == f"{text.partition('=')[0]}={right}"

@@ -205,6 +205,7 @@ def test_ray_writes_the_same_bytes(files: list[str], tmp_path: Path) -> None:
     assert caught.value.where == "gone.src"
 
 
+@pytest.mark.slow
 def test_a_killed_preparation_resumes_to_the_same_bytes(files: list[str], tmp_path: Path) -> None:
     """benchmarks/scale/prepare.py kills it more often, and at random."""
     command = [sys.executable, "-m", "dragoman", "prepare", *files, "--skip-bad", "data.shard_pairs=9"]

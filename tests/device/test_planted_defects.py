@@ -55,7 +55,7 @@ DEFECTS = {
     "loss": Defect(
         "losses/fast/output.py", "nll -= log_p_y.sum()", "nll -= log_p_y.sum().item()", UPDATE, "value: "
     ),
-    "gradients": Defect("training/step.py", "skip = (~(norm", "skip = (~(norm.cpu()", UPDATE, MIXED),
+    "gradients": Defect("training/step.py", "skip = (~(norm", "skip = (~(norm.cpu()", UPDATE),
     "candidates": Defect(
         "search/expand.py",
         "    parts = [x.to(log_p)",
@@ -82,7 +82,7 @@ DEFECTS = {
         "best = step.log_p.max(dim=1)\n",
         "best = step.log_p.max(dim=1)\n            best.values.tolist()\n",
         "calibration",
-        "[1]",
+        "== [2]",
     ),
 }
 

@@ -1,9 +1,18 @@
 """Every command on every page is run, in the order of the page, as a reader would type it.
 
 `<!-- test: section.key=value … -->` above a block shortens its training; `<!-- test: exit=3 -->` says that
-its last command fails. Output that is shown must be what is printed, where training was not shortened.
-Above a block of Python, `<!-- test: this => that -->` replaces this by that. A block of TOML whose first line
-is a comment with a file's name is written to that file.
+its last command fails. A command goes on after a backslash. Above a block of Python, `<!-- test: this => that
+-->` replaces this by that. A block of TOML or `py` whose first line is a comment with a file's name is
+written to it.
+
+An output that is shown must be what is printed, on stdout and stderr, where training was not shortened; `…`
+stands for anything. `varies=numbers` and `varies=lines` above a block say what else may differ, as
+`tests/support/shown_output.py` defines it.
+
+    pytest tests/docs/test_commands.py --write-outputs -k tutorial
+
+runs what shows an output in full, and writes it into the page: with its `…` and the numbers of now, or all of
+it if it does not agree, or if it is `…` so far.
 """
 
 from __future__ import annotations
@@ -18,10 +27,16 @@ from pathlib import Path
 import pytest
 
 from support.pages import PAGES, ROOT, Block, Command, blocks, name_of
+from support.shown_output import agrees, refreshed
 
 NOT_RUN = ("pip ", "scripts/", "sbatch ", "kubectl ")  # only their form is checked
 SAMPLE = ROOT / "docs" / "tatoeba"
 PARTS = {"train": slice(0, 400), "val": slice(400, 450), "test": slice(450, 500)}
+
+
+@pytest.fixture
+def write(request: pytest.FixtureRequest) -> bool:
+    return bool(request.config.getoption("--write-outputs"))
 
 
 def pages_with(language: str) -> list[Path]:
@@ -35,12 +50,14 @@ class Reader:
         self.folder = folder
         programs = folder / ".bin"
         programs.mkdir()
-        for name, module in {"dragoman": "dragoman", "torchrun": "torch.distributed.run"}.items():
+        modules = {"dragoman": "-m dragoman", "torchrun": "-m torch.distributed.run", "python": ""}
+        for name, module in modules.items():
             program = programs / name
-            program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {module} "$@"\n', encoding="utf-8")
+            program.write_text(f'#!/bin/sh\nexec "{sys.executable}" {module} "$@"\n', encoding="utf-8")
             program.chmod(0o755)
         path = f"{programs}{os.pathsep}{os.environ['PATH']}"
         self.environment = {**os.environ, "PATH": path, "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
+        self.environment["PYTHONUNBUFFERED"] = "1"  # stdout and stderr in the order of a terminal
         for language in ("en", "de"):
             lines = (SAMPLE / f"sample.{language}").read_text(encoding="utf-8").split("\n")[:-1]
             (folder / f"sample.{language}").write_text(
@@ -50,61 +67,77 @@ class Reader:
                 text = "".join(f"{line}\n" for line in lines[rows])
                 (folder / f"{part}.{language}").write_text(text, encoding="utf-8")
 
-    def follow(self, block: Block, *, in_full: bool = False) -> None:
+    def follow(self, block: Block, *, in_full: bool = False, write: bool = False) -> str:
+        """Type the commands; return the block with the outputs that were had, or compare them."""
         settings = "" if in_full else block.settings
         commands = block.commands
+        body = ""
         for command in commands:
+            body += command.typed
             if command.text.startswith(NOT_RUN):
+                body += command.output
                 continue
             code = block.exit_code if command is commands[-1] else 0
             is_training = "dragoman train" in command.text
             text = f"{command.text} {settings}".rstrip() if is_training else command.text
-            done = self.run(["sh", "-c", text])
-            assert done.returncode == code, f"$ {text}\n{done.stdout}{done.stderr}"
-            assert "Traceback" not in done.stderr, done.stderr
-            if command.output and not settings:
-                assert done.stdout == "".join(f"{line}\n" for line in command.output), f"$ {text}"
+            done = self.run(["sh", "-c", text], stderr=subprocess.STDOUT)
+            assert done.returncode == code, f"$ {text}\n{done.stdout}"
+            assert "Traceback" not in done.stdout, done.stdout
+            shown = not settings and command.output
+            body += judged(command.output, done.stdout, block, write) if shown else command.output
+        return body
 
-    def run(self, arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    def evaluate(self, block: Block) -> None:
+        this, _, that = block.directive.partition(" => ")
+        assert not this or this in block.body, "what the test replaces is not there"
+        code = block.body.replace(this, that) if this else block.body
+        done = self.run([sys.executable, "-c", code], stderr=subprocess.PIPE)
+        assert done.returncode == 0, done.stderr
+
+    def run(self, arguments: list[str], stderr: int) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             arguments,
             cwd=self.folder,
             env=self.environment,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
             encoding="utf-8",
             timeout=1800,
             stdin=subprocess.DEVNULL,
         )
 
 
-def follow(page: Path, folder: Path) -> None:
+def judged(shown: str, had: str, block: Block, write: bool) -> str:
+    if write:
+        return refreshed(shown, had, block.varies)
+    assert agrees(shown, had, block.varies), f"{block.body}\nwas shown; now it prints\n{had}"
+    return shown
+
+
+def follow(page: Path, folder: Path, *, write: bool) -> None:
     reader = Reader(folder)
-    for block in blocks(page, "console", "toml"):
-        named = re.match(r"# (\w+\.toml)\n", block.body)
+    for block in blocks(page, "console", "toml", "py"):
+        named = re.match(r"# (\w+\.(?:toml|py))\n", block.body)
         if block.language == "console":
-            reader.follow(block)
+            shows = any(command.output for command in block.commands)
+            body = reader.follow(block, in_full=write and shows, write=write)
+            if body != block.body:
+                text = page.read_text(encoding="utf-8")
+                page.write_text(text.replace(block.body, body, 1), encoding="utf-8")
         elif named:
             (folder / named[1]).write_text(block.body, encoding="utf-8")
 
 
-def test_commands_of_the_readme_run(tmp_path: Path) -> None:
-    follow(ROOT / "README.md", tmp_path)
+def test_commands_of_the_readme_run(tmp_path: Path, write: bool) -> None:
+    follow(ROOT / "README.md", tmp_path, write=write)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "page", [page for page in pages_with("console") if page.name != "README.md"], ids=name_of
 )
-def test_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
-    follow(page, tmp_path)
-
-
-@pytest.mark.slow
-def test_the_first_model_says_what_the_readme_shows(tmp_path: Path) -> None:
-    reader = Reader(tmp_path)
-    demo = [b for b in blocks(ROOT / "README.md", "console") if all(" dates" in c.text for c in b.commands)]
-    assert len(demo) == 1
-    reader.follow(demo[0], in_full=True)
+def test_commands_of_a_page_run(page: Path, tmp_path: Path, write: bool) -> None:
+    follow(page, tmp_path, write=write)
 
 
 @pytest.mark.slow
@@ -112,10 +145,28 @@ def test_the_first_model_says_what_the_readme_shows(tmp_path: Path) -> None:
 def test_python_of_a_page_runs(page: Path, tmp_path: Path) -> None:
     reader = Reader(tmp_path)
     for block in blocks(page, "python"):
-        this, _, that = block.directive.partition(" => ")
-        assert not this or this in block.body, "what the test replaces is not there"
-        done = reader.run([sys.executable, "-c", block.body.replace(this, that) if this else block.body])
-        assert done.returncode == 0, done.stderr
+        reader.evaluate(block)
+
+
+@pytest.mark.slow
+def test_the_first_model_says_what_the_readme_shows(tmp_path: Path) -> None:
+    reader = Reader(tmp_path)
+    demo = [
+        b for b in blocks(ROOT / "README.md", "console") if any("new dates" in c.text for c in b.commands)
+    ]
+    assert len(demo) == 1
+    reader.follow(demo[0], in_full=True)
+
+
+@pytest.mark.slow
+def test_the_notebook_runs(tmp_path: Path, write: bool) -> None:
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    file = ROOT / "docs" / "tutorial.ipynb"
+    notebook = nbformat.read(file, as_version=4)
+    client = nbclient.NotebookClient(notebook, timeout=1800, resources={"metadata": {"path": tmp_path}})
+    client.execute(env=Reader(tmp_path).environment)
+    if write:
+        nbformat.write(notebook, file)
 
 
 def not_run() -> list[Command]:
@@ -130,7 +181,9 @@ def test_installation_names_extras_that_exist() -> None:
     lines = [command.text for command in not_run() if command.text.startswith("pip ")]
     assert lines
     for line in lines:
-        form = re.fullmatch(r'pip install (?:"dragoman\[([a-z,]+)\]"|-e "\.\[([a-z,]+)\]")', line)
+        form = re.fullmatch(
+            r'pip install (?:"dragoman\[([a-z,]+)\]"|(?:-e )?"\.\[([a-z,]+)\]")(?: +#.+)?', line
+        )
         assert form, line
         assert set((form[1] or form[2]).split(",")) <= extras, line
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+import dragoman
 from dragoman.config.key_lookup import all_names, sections_at
 from dragoman.config.presets import PRESETS
-from support.pages import PAGES, ROOT, name_of
+from support.pages import PAGES, ROOT, blocks, name_of
 
 SOURCE = ROOT / "src" / "dragoman"
 TREES = ("src", "tests", "docs", "scripts", "benchmarks", "launch")
@@ -59,6 +61,7 @@ def test_named_symbols_are_in_their_files(page: Path) -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     links = [*re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", text), *re.findall(r"\}`[^`]*<([\w/.]+)>`", text)]
+    links += re.findall(r'\b(?:href|src|srcset)="([^"#]+)', text)
     local = [link for link in links if "://" not in link]
     assert not [link for link in local if not (page.parent / link).exists()]
 
@@ -79,6 +82,16 @@ def test_every_preset_is_on_the_page_of_architectures() -> None:
     assert not [name for name in PRESETS if f"`{name}`" not in text]
 
 
+def test_every_public_function_has_an_example_and_an_entry() -> None:
+    page = ROOT / "docs" / "api.md"
+    code = ast.parse("".join(block.body for block in blocks(page, "python")))
+    functions = [node.func for node in ast.walk(code) if isinstance(node, ast.Call)]
+    called = {f.attr for f in functions if isinstance(f, ast.Attribute) and ast.unparse(f.value) == "dg"}
+    assert set(dragoman.__all__) <= called
+    listed = re.findall(r"autofunction:: dragoman\.(\w+)$", page.read_text(encoding="utf-8"), re.M)
+    assert set(dragoman.__all__) == set(listed)
+
+
 def test_tree_of_the_tour_is_the_tree() -> None:
     text = (ROOT / "docs" / "tour.md").read_text(encoding="utf-8")
     tree = re.search(r"^src/dragoman/\n((?:  \S.*\n)+)", text, re.M)
@@ -90,6 +103,17 @@ def test_tree_of_the_tour_is_the_tree() -> None:
 
 def test_the_readme_is_short() -> None:
     assert (ROOT / "README.md").read_text(encoding="utf-8").count("\n") <= 120
+
+
+def test_on_pypi_every_link_of_the_readme_has_the_address_of_the_repository() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for change in settings["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:
+        text = re.sub(change["pattern"], change["replacement"], text)
+    links = [*re.findall(r"\]\(([^)]+)\)", text), *re.findall(r'\b(?:href|src|srcset)="([^"]+)', text)]
+    address = settings["project"]["urls"]["Repository"]
+    assert len(links) > 10
+    assert not [link for link in links if not link.startswith(f"{address}/")]
 
 
 def test_six_files_are_short() -> None:

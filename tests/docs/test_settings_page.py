@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
 
 from dragoman.config.key_lookup import all_names
+from dragoman.config.load import load
 from support.pages import ROOT
 
 
@@ -25,7 +27,15 @@ def test_committed_page_is_current(page: str) -> None:
 
 
 def test_every_setting_is_described(page: str) -> None:
-    rows = [line for line in page.split("\n") if line.startswith("| `")]
-    described = {row.split("`")[1].rpartition(".")[2] for row in rows}
+    found = dict(re.findall(r"^`([\w.]+)`[^\n]*\n: ([^\n]*)$", page, re.M))
+    described = {name.rpartition(".")[2] for name in found}
     assert {name.rpartition(".")[2] for name in all_names()} - {"task"} <= described
-    assert not [row for row in rows if row.endswith("|  |")]
+    assert all(found.values())
+
+
+def test_each_of_the_first_examples_can_be_typed(page: str) -> None:
+    examples = re.findall(r"^\[?`([\w.]+=\S+)`", page.partition("## Where")[0], re.M)
+    assert examples
+    sample = [str(ROOT / "docs" / "tatoeba" / f"sample.{language}") for language in ("en", "de")]
+    for example in examples:
+        load(None, [example], {"data": {"train": [{"files": sample}]}})

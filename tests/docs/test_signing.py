@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from hostile.verbs import drive
-from support.pages import ROOT
+from support.pages import ROOT, joined
 from support.tiny_bundle import tiny_folder
 
 COMMANDS = [
     line
-    for line in (ROOT / "docs" / "export.md").read_text(encoding="utf-8").split("\n")
+    for line in joined((ROOT / "docs" / "export.md").read_text(encoding="utf-8")).split("\n")
     if line.startswith(("openssl ", "model_signing "))
 ]
 

@@ -212,6 +212,35 @@ def test_the_empty_forms_of_a_half_translated_plural_are_filled_in(tmp_path: Pat
         ("python-brace-format", "Hi {name}", "Hallo {Name}"),
         ("python-brace-format", "{0} and {1}", "{0}"),
         ("qt-format", "Page %1 of %2", "Seite %1"),
+        ("c-format", "%1$s of %2$*3$d (50%% done)", "%1$s von %2$d (50%% fertig)"),
+        ("c-format", "%d of %s", "%1$d von %s"),
+        ("c-format", "%<PRIu64> bytes", "%<PRIu32> Bytes"),
+        ("boost-format", "%1% of %|2$5|", "%1% von"),
+        ("boost-format", "%1% of %|2$5|", "%1% von %3%"),
+        ("perl-format", "Version %vd", "Version %v"),
+        ("perl-format", "Version %vd", "Version %s"),
+        ("java-printf-format", "%1$tY of %2$s", "%1$s von %2$tY"),
+        ("java-printf-format", "Year %1$tY", "Jahr %1$t"),
+        ("java-format", "the {0}", "l'{0}"),
+        ("scheme-format", "~a ~s", "~a"),
+        ("lisp-format", "~a ~s", "~a ~"),
+        ("lisp-format", "~d ~a", "~a ~d"),
+        ("elisp-format", "%s %d", "%d %s"),
+        ("librep-format", "%s %d", "%s"),
+        ("object-pascal-format", "%0:s %1:d", "%0:s"),
+        ("php-format", "%'*10s", "%'*10d"),
+        ("tcl-format", "%1$s", "%2$d %1$s"),
+        ("javascript-format", "%s %d", "%s"),
+        ("lua-format", "%q %d", "%d %q"),
+        ("awk-format", "%s", "%d"),
+        ("csharp-format", "{0,5} {1}", "{0,5} {"),
+        ("perl-brace-format", "{name}", "{Name}"),
+        ("sh-format", "$name is ${here}", "$name ist ${hier}"),
+        ("kde-format", "%1 of %2", "%1 von"),
+        ("ycp-format", "%1 of %2", "%1 von"),
+        ("gcc-internal-format", "%qs is %<old%>", "%d ist %<alt%>"),
+        ("gfc-internal-format", "%C at %L", "%L"),
+        ("smalltalk-format", "%1 of %2", "%1 von"),
     ],
 )
 def test_an_output_that_breaks_the_format_string_is_not_written_but_counted(
@@ -221,10 +250,7 @@ def test_an_output_that_breaks_the_format_string_is_not_written_but_counted(
     filled = translated(tmp_path, "a.po", document, lambda _: [output])
     assert (filled.document.decode(), filled.units, filled.broken) == (document, 0, [2])
     if shutil.which("msgfmt"):
-        header = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
-        (tmp_path / "b.po").write_text(header + document.replace('""', f'"{output}"'), encoding="utf-8")
-        check = ["msgfmt", "--check-format", "-o", "/dev/null", tmp_path / "b.po"]
-        assert subprocess.run(check, capture_output=True).returncode == 1
+        assert msgfmt_refuses(tmp_path / "b.po", document.replace('""', f'"{output}"'))
     without = document.replace(f"#, {flag}\n", "")
     assert translated(tmp_path, "a.po", without, lambda _: [output]).units == 1
 
@@ -237,13 +263,43 @@ def test_an_output_that_breaks_the_format_string_is_not_written_but_counted(
         ("no-c-format", "100% done", "fertig zu 100 % da"),
         ("python-format", "%(a)s and %(b)s", "%(b)s und %(a)s"),
         ("python-brace-format", "{a} {{b}}", "{a}"),
+        ("c-format", "%1$s of %2$*3$d (50%% done)", "%2$*3$d von %1$s (50%% fertig)"),
+        ("boost-format", "%1% of %|2$5|", "%|2$5| von %1%"),
+        ("perl-format", "Version %vd", "Fassung %vd"),
+        ("java-printf-format", "%1$tY, %<tm", "Jahr %1$tY, %<tm"),
+        ("java-format", "it''s {0}", "das ist {0}"),
+        ("lisp-format", "~10,'0d ~{~a~^, ~}", "da ~10,'0d und ~{~a~^, ~}"),
+        ("scheme-format", "~a ~s", "da ~a ~s"),
+        ("php-format", "%1$'*10s", "da %1$'*10s"),
+        ("gcc-internal-format", "%qs is %<old%>", "%qs ist %<alt%>"),
+        ("sh-format", "$name is ${here}", "${here} ist $name"),
+        ("qt-format", "100% of %1", "%1: 100%"),
+        ("qt-plural-format", "%n files", "%n Dateien"),
+        ("kde-kuit-format", "<b>%1</b> files", "<b>%1</b> Dateien"),
+        ("object-pascal-format", "%0:s %1:d", "%1:d %0:s"),
+        ("unheard-of-format", "<a> %x ~y {z}", "{z} <a> da %x ~y"),
     ],
 )
 def test_an_output_with_the_same_arguments_is_written(
     tmp_path: Path, flag: str, source: str, output: str
 ) -> None:
     document = f'#, {flag}\nmsgid "{source}"\nmsgstr ""\n'
-    assert translated(tmp_path, "a.po", document, lambda _: [output]).units == 1
+    filled = translated(tmp_path, "a.po", document, lambda _: [output])
+    assert filled.units == 1
+    if shutil.which("msgfmt"):
+        assert not msgfmt_refuses(tmp_path / "b.po", filled.document.decode())
+
+
+def msgfmt_refuses(file: Path, entries: str) -> bool:
+    header = (
+        'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n'
+        '"Plural-Forms: nplurals=2; plural=n != 1;\\n"\n\n'
+    )
+    file.write_text(header + entries, encoding="utf-8")
+    check = ["msgfmt", "-c", "--use-fuzzy", "-o", "/dev/null", file]
+    ended = subprocess.run(check, capture_output=True, text=True, check=False)
+    assert ended.returncode in (0, 1)
+    return ended.returncode == 1
 
 
 def test_the_mark_says_why_an_output_needs_review(tmp_path: Path) -> None:
@@ -484,6 +540,39 @@ def test_a_target_that_is_replaced_keeps_its_other_attributes(
     filled = translated(tmp_path, "a.xliff", document.format("", target.format("/"))).document.decode()
     mark = ' state="translated" subState="dragoman:mt"'
     assert filled == document.format(mark, target.format("") + "C</target>")
+
+
+STATES_1 = (
+    "new",
+    "needs-translation",
+    "needs-adaptation",
+    "needs-l10n",
+    "needs-review-translation",
+    "x-mine",
+)
+
+
+@pytest.mark.parametrize("state", STATES_1)
+@pytest.mark.parametrize("is_2", [False, True])
+def test_text_of_a_person_is_never_replaced_whatever_the_state_says(
+    tmp_path: Path, state: str, *, is_2: bool
+) -> None:
+    document = '<xliff version="1.2"><trans-unit id="1"><source>Open</source>{}</trans-unit></xliff>'
+    target = f'<target state="{state}">{{}}</target>'
+    if is_2:
+        state = "initial" if state == "new" else state
+        document = f'<xliff version="2.0"><unit id="1"><segment state="{state}">' + (
+            "<source>Open</source>{}</segment></unit></xliff>"
+        )
+        target = "<target>{}</target>"
+    own = document.format(target.format("Öffnen"))
+    filled = translated(tmp_path, "a.xlf", own)
+    assert (filled.document.decode(), filled.units, filled.before) == (own, 0, 1)
+    copied = translated(tmp_path, "a.xlf", document.format(target.format("\nOpen ")))
+    assert copied.units == (state in ("new", "needs-translation", "initial"))
+    for empty in ("", target.format(""), target.format("\n ")):
+        filled = translated(tmp_path, "a.xlf", document.format(empty))
+        assert (filled.units, b">OPEN</target>" in filled.document) == (1, True)
 
 
 def test_what_is_filled_in_is_in_the_namespace_of_the_source(tmp_path: Path) -> None:
@@ -758,6 +847,15 @@ def test_a_document_in_another_encoding_is_refused(
     with pytest.raises(DataError, match=f"looks like {encoding}, not UTF-8") as caught:
         translated(tmp_path, name, content)
     assert f"iconv -f {encoding} -t UTF-8" in caught.value.hint
+
+
+def test_xml_in_utf_16_is_refused_with_the_command_that_converts_it(tmp_path: Path) -> None:
+    """Also what it declares, so that the result is read."""
+    content = '<?xml version="1.0" encoding="UTF-16"?><tmx><body/></tmx>'.encode("utf-16")
+    with pytest.raises(DataError, match="looks like UTF-16") as caught:
+        translated(tmp_path, "a.tmx", content)
+    subprocess.run(caught.value.hint, shell=True, check=True, cwd=tmp_path)
+    assert not read_document(tmp_path / "utf8-a.tmx", ("en", "de")).texts
 
 
 @pytest.mark.parametrize(

@@ -186,9 +186,9 @@ def test_a_quantization_that_writes_something_else_is_refused(
 def test_the_command_says_how_much_worse_the_other_outputs_are() -> None:
     differences = [Difference("a", "b", -1.0, "c", -1.1), Difference("a", "b", -1.0, "c", -1.3)]
     assert agreement(Agreement(9, 7, 1e-6, differences)) == (
-        "7 of 9 outputs the same, their scores within 1e-06, those of the others 0.2 lower on average"
+        "7 of 9 outputs are the same, with scores within 1e-06; the others score 0.2 lower on average"
     )
-    assert agreement(Agreement(9, 9, 1e-6)) == "9 of 9 outputs the same, their scores within 1e-06"
+    assert agreement(Agreement(9, 9, 1e-6)) == "9 of 9 outputs are the same, with scores within 1e-06"
 
 
 def test_tied_weights_are_stored_once_and_positions_are_enough(tmp_path: Path) -> None:

@@ -207,7 +207,7 @@ def test_what_runs_without_torch_is_what_torch_runs(conv: Path) -> None:
 
 def test_a_wrong_call_is_refused_in_words(conv: Path) -> None:
     model: Any = load(conv, runtime="onnx")
-    with pytest.raises(UsageError, match="Did you mean prefix"):
+    with pytest.raises(UsageError, match='Did you mean "prefix"'):
         model("a b c", prefx="h")
     with pytest.raises(UsageError, match="texts cannot be None"):
         model(None)

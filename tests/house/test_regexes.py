@@ -26,7 +26,7 @@ from dragoman.steering.reinsertion import Wanted, reinsert_by_position
 ROOT = Path(__file__).parents[2] / "src" / "dragoman"
 CALLS = {"compile", "match", "fullmatch", "search", "sub", "split", "findall", "finditer"}
 LINE = 1 << 20  # what `run` accepts
-PROBE = 1 << 15  # characters; the square of it takes far longer than
+PROBE = 1 << 16  # characters; the square of it takes far longer than
 SECONDS = 0.5
 # Runs of characters, and of pairs of them, that patterns are made of; each ends in what fits nothing.
 RUNS = "a10 .-_@<{[%&\\'#=,w/ä"

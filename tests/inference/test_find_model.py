@@ -34,9 +34,17 @@ def test_weights_that_lack_their_manifest_are_found_so_that_loading_can_say_it(r
 
 
 def test_a_misspelled_folder_names_the_near_one(run_folder: Path) -> None:
-    with pytest.raises(ModelError, match=r"Did you mean .*en-de") as caught:
+    with pytest.raises(ModelError, match=r'Did you mean ".*en-de"') as caught:
         find_model(run_folder.with_name("en-dd"))
-    assert caught.value.hint.startswith("dragoman run ")
+    assert caught.value.hint == f"Name one of these models: {run_folder}."
+
+
+def test_a_folder_that_is_not_there_names_the_models_that_are(run_folder: Path) -> None:
+    (run_folder.parent / "data").mkdir()
+    with pytest.raises(ModelError, match="no such folder") as caught:
+        find_model(run_folder.with_name("nothing"))
+    assert "Did you mean" not in caught.value.what
+    assert caught.value.hint == f"Name one of these models: {run_folder}."
 
 
 def test_a_folder_that_is_not_there_says_how_to_train(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from dragoman.inspection.data import Curve, LearningCurves, Matrix
 from dragoman.inspection.explanation import Explanation
 from dragoman.inspection.pictures.answers import ctc_alignment
 from dragoman.inspection.pictures.frames import source_panel
+from dragoman.inspection.pictures.learning_curve import panels
+from dragoman.inspection.pictures.line_chart import ticks
 from dragoman.inspection.pictures.picture import Chart
 from dragoman.inspection.pictures.statistics import (
     confusion,
@@ -172,6 +174,15 @@ def test_learning_curves_have_the_lines_of_a_run() -> None:
     root = drawn(learning_curves(run))
     shown = {element.text for element in root.iter("{http://www.w3.org/2000/svg}text")}
     assert {"Loss per token", "training", "chrF"} <= shown
+
+
+@pytest.mark.parametrize(("losses", "is_log"), [((9.0, 6.0, 3.5), False), ((4.0, 0.3, 0.012), True)])
+def test_no_loss_is_cut_off(losses: tuple[float, ...], is_log: bool) -> None:
+    curve = Curve("training", tuple(enumerate(losses, start=1)))
+    (panel,) = panels(LearningCurves((curve,), ()))
+    assert panel.y.log is is_log
+    assert panel.y.low <= min(losses) < max(losses) <= panel.y.high
+    assert len(ticks(panel.y)) >= 3
 
 
 def test_positions_are_the_tables_of_the_network() -> None:

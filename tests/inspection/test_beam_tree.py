@@ -91,6 +91,7 @@ def test_width_is_probability_grey_is_pruned_and_bold_is_the_winner() -> None:
 def test_dark_has_the_same_tree_in_other_colours() -> None:
     tree = beam_tree(traces(1)[0], str)
     light, dark = (beam_tree_drawing(tree).svg(theme) for theme in (LIGHT, DARK))
-    assert LIGHT.page in light
-    assert DARK.page in dark
+    assert LIGHT.accent in light
+    assert DARK.accent in dark
+    assert LIGHT.accent not in dark
     assert light.count("<text") == dark.count("<text")

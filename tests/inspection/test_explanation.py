@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 import threading
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
@@ -17,14 +18,19 @@ from dragoman.errors import UsageError
 from dragoman.inference.explain import explain
 from dragoman.inference.model import Model
 from dragoman.inference.runtimes.torch import TorchRuntime
+from dragoman.inspection.data import Choice, OutputStep
 from dragoman.inspection.explanation import Explanation
-from dragoman.inspection.pictures.labels import is_right_to_left, label, safe, width
+from dragoman.inspection.pictures.labels import is_right_to_left, label, labelled, safe, width
 from dragoman.inspection.pictures.page import content
 from dragoman.inspection.pictures.saliency import titled
+from dragoman.inspection.pictures.text import table
+from dragoman.inspection.pictures.theme import DARK, LIGHT
+from dragoman.inspection.pictures.together import together
 from support.tiny_bundle import RNN, TRANSFORMER, tiny
 
 CONV = {"kind": "conv", "layers": 2, "width": 32, "kernel": 3, "embedding": 32}
 KINDS = {"transformer": TRANSFORMER, "rnn": RNN, "conv": CONV}
+SVG = "{http://www.w3.org/2000/svg}"
 TEXT = "a b c d"
 HOSTILE = [
     "</script><script>alert(1)</script>",
@@ -134,7 +140,7 @@ def test_files_of_every_kind(found: Explanation, tmp_path: Path) -> None:
         found.save(tmp_path / name)
     assert (tmp_path / "all.png").read_bytes().startswith(b"\x89PNG")
     both = ET.fromstring((tmp_path / "all.svg").read_text(encoding="utf-8"))
-    assert len(both.findall("{http://www.w3.org/2000/svg}svg")) == 2, "attention and beam"
+    assert len(both.findall(f"{SVG}svg")) == 2, "attention and beam"
     page = (tmp_path / "all.html").read_text(encoding="utf-8")
     assert page.count("<section") == len(found.pictures)
     own = page.replace("https://vega.github.io/schema/", "")
@@ -153,8 +159,16 @@ def test_a_table_for_a_terminal(found: Explanation) -> None:
     lines = str(found).split("\n")
     assert lines[0] == TEXT
     assert lines[1] == f"→ {found.output}"
-    assert lines[3].split()[:3] == ["output", "p", "entropy"]
+    assert lines[3].split()[:2] == ["output", "p"]
     assert len(lines) == 4 + len(found.steps)
+    for line, step in zip(lines[4:], found.steps, strict=True):
+        assert re.search(rf" █*░* +{100 * step.p:.0f} %", line)
+
+
+def test_the_table_leaves_out_what_is_rare() -> None:
+    choices = (Choice("mars", 0.914), Choice("mai", 0.0801), Choice("juin", 0.0049), Choice("mois", 0.0001))
+    lines = table("a", "mars", [OutputStep("mars", 0.914, 0.3, choices)], []).split("\n")
+    assert lines[3:] == ["output  p               instead of", "mars    ███████░  91 %  mai (8 %)"]
 
 
 def test_a_notebook_shows_the_picture(found: Explanation) -> None:
@@ -246,6 +260,39 @@ def test_labels_of_any_script() -> None:
     assert width("é") == width("e\N{COMBINING ACUTE ACCENT}")
     assert is_right_to_left(["שלום", "עולם", "</s>"])
     assert not is_right_to_left(["hello", "שלום", "world"])
+
+
+def test_a_file_of_pixels_has_the_page_behind_it_and_one_of_lines_has_not(
+    found: Explanation, tmp_path: Path
+) -> None:
+    """What is half transparent has the same colour in both, then."""
+    image = pytest.importorskip("PIL.Image")
+    for theme in (LIGHT, DARK):
+        found.save(tmp_path / "map.svg", "attention", theme.name)
+        assert theme.page not in (tmp_path / "map.svg").read_text(encoding="utf-8")
+        found.save(tmp_path / "map.png", "attention", theme.name)
+        with image.open(tmp_path / "map.png") as pixels:
+            red, green, blue, alpha = pixels.convert("RGBA").getpixel((0, 0))
+        assert f"#{red:02x}{green:02x}{blue:02x}" == theme.page
+        assert alpha == 255
+
+
+def test_sub_words_are_shown_without_the_mark_of_a_space() -> None:
+    assert labelled(["▁Der", "▁Bahn", "hof", ".", "</s>"]) == ["Der", "Bahn", "·hof", ".", "</s>"]
+    assert labelled(["▁今日", "は", "▁"]) == ["今日", "は", "␣"]
+    assert labelled(["a", "▁", "b"]) == ["a", "▁", "b"], "letters, not sub-words"
+
+
+def test_a_map_stands_beside_a_tree_with_the_sentence_above_and_what_they_mean_below() -> None:
+    small = '<svg width="200" height="100"></svg>'
+    drawn = ET.fromstring(together([small, small], "a < b", ["the map", "the tree"], LIGHT))
+    places = [(one.attrib["x"], one.attrib["y"]) for one in drawn.findall(f"{SVG}svg")]
+    assert places == [("0", "46"), ("240", "46")]
+    assert [text.text for text in drawn.findall(f"{SVG}text")] == ["a < b", "the map", "the tree"]
+    wide = '<svg width="800" height="100"></svg>'
+    drawn = ET.fromstring(together([wide, wide], "", [], LIGHT))
+    assert [one.attrib["x"] for one in drawn.findall(f"{SVG}svg")] == ["0", "0"]
+    assert drawn.attrib["width"] == "800"
 
 
 def test_right_to_left_keys_are_drawn_from_the_right(found: Explanation) -> None:

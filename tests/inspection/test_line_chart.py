@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
 
 from dragoman.inspection.pictures.line_chart import (
-    HEIGHT,
+    APART,
     LEFT,
-    RIGHT,
+    LOW,
     WIDTH,
     Axis,
     Line,
@@ -19,7 +20,7 @@ from dragoman.inspection.pictures.line_chart import (
     number,
     ticks,
 )
-from dragoman.inspection.pictures.theme import LIGHT
+from dragoman.inspection.pictures.theme import DARK, LIGHT
 
 LINEAR, LOG = Axis("x", 0, 10), Axis("y", 0.01, 100, log=True)
 SVG = "{http://www.w3.org/2000/svg}"
@@ -44,7 +45,8 @@ def test_a_point_stands_at_its_share_of_a_linear_and_of_a_logarithmic_axis() -> 
 def test_a_line_goes_from_end_to_end_of_its_panel() -> None:
     line = Line("a", [(0, 0.01), (10, 100)])
     first, last = points(drawing(Panel("", LINEAR, LOG, [line])).find(f"{SVG}polyline"))
-    assert (first[0], last[0]) == (LEFT, WIDTH - RIGHT)
+    assert first[0] == LEFT
+    assert LEFT < last[0] < WIDTH
     assert first[1] > last[1]
 
 
@@ -57,7 +59,7 @@ def test_a_band_lies_around_its_line() -> None:
     assert all(h[1] < m[1] < l[1] for h, m, l in zip(high, middle, low, strict=True))
 
 
-def test_a_label_has_one_colour_and_one_place_in_the_legend() -> None:
+def test_a_line_has_one_colour_and_its_name_at_its_end_in_every_panel() -> None:
     panels = [
         Panel("first", LINEAR, LOG, [Line("a", [(1, 1)]), Line("b", [(1, 1)])]),
         Panel("second", LINEAR, LOG, [Line("b", [(1, 1)], dashed=True)]),
@@ -66,13 +68,61 @@ def test_a_label_has_one_colour_and_one_place_in_the_legend() -> None:
     first, second, *_ = LIGHT.categories
     assert [line.attrib["stroke"] for line in tree.iter(f"{SVG}polyline")] == [first, second, second]
     words = [text.text for text in tree.iter(f"{SVG}text")]
-    assert words.count("a") == words.count("b") == 1
+    assert words.count("a") == 1
+    assert words.count("b") == 2
 
 
-def test_panels_stand_two_in_a_row() -> None:
-    one, three = (drawing(*[Panel("", LINEAR, LOG, [Line("a", [(1, 1)])])] * n) for n in (1, 3))
-    tall = [int(tree.attrib["viewBox"].split()[3]) for tree in (one, three)]
-    assert tall[1] - tall[0] == HEIGHT
+def names(tree: ElementTree.Element) -> list[tuple[str, float]]:
+    texts = {text.text or "": float(text.get("y", 0)) for text in tree.iter(f"{SVG}text")}
+    return sorted(
+        ((text, y) for text, y in texts.items() if text.startswith("line ")), key=lambda one: one[1]
+    )
+
+
+def test_names_keep_apart_and_the_order_of_the_ends_of_their_lines() -> None:
+    ends = {"line a": 50.0, "line b": 51.0, "line c": 52.0, "line d": 0.01}
+    panel = Panel("", LINEAR, LOG, [Line(name, [(0, 1), (10, end)]) for name, end in ends.items()])
+    found = names(drawing(panel))
+    assert [name for name, _ in found] == ["line c", "line b", "line a", "line d"]
+    heights = [y for _, y in found]
+    assert all(below - above >= APART - 0.1 for above, below in pairwise(heights))
+
+
+def test_names_stay_beside_their_panel() -> None:
+    many = [Line(f"line {n}", [(0, 1), (10, 0.01)]) for n in range(9)]
+    tree = drawing(Panel("", LINEAR, LOG, many))
+    bottom = max(y for line in tree.iter(f"{SVG}polyline") for _, y in points(line))
+    heights = [y for _, y in names(tree)]
+    assert max(heights) <= bottom + 5
+    assert len(set(heights)) == 9
+
+
+def test_a_group_has_one_colour_and_its_name_above_its_highest_line() -> None:
+    lines = [
+        Line("line a", [(0, 1), (10, 1)], group="line of two"),
+        Line("line b", [(0, 1), (10, 10)], group="line of two"),
+        Line("line c", [(0, 1), (10, 0.1)], group="line of one"),
+    ]
+    tree = drawing(Panel("", LINEAR, LOG, lines))
+    first, second, *_ = LIGHT.categories
+    assert [line.attrib["stroke"] for line in tree.iter(f"{SVG}polyline")] == [first, first, second]
+    assert [name for name, _ in names(tree)] == ["line of two", "line b", "line a", "line of one", "line c"]
+
+
+def test_panels_stand_one_below_the_other() -> None:
+    two, three = (drawing(*[Panel("", LINEAR, LOG, [Line("a", [(1, 1)])])] * n) for n in (2, 3))
+    tall = [int(tree.attrib["viewBox"].split()[3]) for tree in (two, three)]
+    assert tall[1] - tall[0] == LOW
+
+
+def test_nothing_is_behind_a_chart() -> None:
+    """It is transparent, and stands on any page of its theme."""
+    panel = Panel("", LINEAR, LOG, [Line("a", [(1, 1)])])
+    for theme in (LIGHT, DARK):
+        svg = draw("", [panel], theme)
+        assert theme.page not in svg
+        assert theme.ink in svg
+        assert "<rect" not in svg
 
 
 def test_ticks_are_round() -> None:

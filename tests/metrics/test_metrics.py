@@ -81,10 +81,10 @@ def test_the_nearest_of_several_references_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "meant"), [("gleu", "google_gleu or napoles_gleu"), ("belu", "bleu"), ("spn_f1", "span_f1")]
+    ("name", "meant"), [("gleu", 'google_gleu" or "napoles_gleu'), ("belu", "bleu"), ("spn_f1", "span_f1")]
 )
 def test_a_metric_that_does_not_exist_is_refused_with_the_nearest(name: str, meant: str) -> None:
-    with pytest.raises(UsageError, match=f'no metric "{name}". Did you mean {meant}'):
+    with pytest.raises(UsageError, match=f'no metric "{name}". Did you mean "{meant}"'):
         score(GOOD, REFERENCES, metrics=[name])
 
 

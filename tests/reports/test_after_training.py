@@ -44,7 +44,7 @@ def test_the_report_is_written_and_said(copied: Path) -> None:
     (line,) = report_lines(config_of(copied), copied)
     assert line.startswith(f"Report: {copied / 'report.html'}. ")
     page = (copied / "report.html").read_text(encoding="utf-8")
-    assert "4 sentences of the validation set" in page
+    assert "4 examples of the validation set" in page
 
 
 def test_a_budget_that_is_used_up_has_no_time_to_read_the_training_data(copied: Path) -> None:

@@ -13,9 +13,8 @@ import pytest
 from dragoman.analysis.reasons import Reason
 from dragoman.inference.model import Model
 from dragoman.reports.compare import compare_on
-from dragoman.reports.data import EvaluationSet, Example
 from dragoman.reports.measured_on import measured_on
-from dragoman.reports.report import Report
+from dragoman.reports.report import EvaluationSet, Example, Report
 from support.browser import axe, chromium, serious_findings
 from support.hostile_strings import HOSTILE
 
@@ -94,6 +93,22 @@ def test_nothing_runs_is_fetched_or_overflows(
         assert page.locator("main, header, footer").count() == 3, "nothing has closed them"
         assert page.evaluate("document.scripts.length") == 0
         assert not wrong
+
+
+def test_a_table_that_is_cut_off_can_be_scrolled(browser: Any, pages: dict[str, Path]) -> None:
+    with visit(browser, pages["report"], 390, "light") as (page, _):
+        table = page.locator("#scores .wide")
+        assert table.evaluate("t => t.scrollWidth > t.clientWidth")
+        baseline = page.locator("#scores thead th", has_text="copy of the source").bounding_box()
+        assert baseline["x"] + baseline["width"] < 390, "what the model is compared with is seen first"
+
+
+def test_the_page_of_one_text_does_not_scroll_sideways(browser: Any, report: Report, tmp_path: Path) -> None:
+    file = tmp_path / "inside.html"
+    report.explained[0].explanation.save(file)
+    with visit(browser, file, 390, "light") as (page, _):
+        page.wait_for_selector(".vega-embed svg")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_links_lead_to_sections(browser: Any, pages: dict[str, Path]) -> None:

@@ -11,6 +11,7 @@ import dragoman
 from dragoman.cli.main import main
 from dragoman.config.load import load
 from dragoman.config.root import Config
+from dragoman.models.bundle import load_bundle
 from dragoman.tasks.search_choice import MOST_PAIRS, SearchChoice, choose, is_open
 from dragoman.training import select_model
 from dragoman.training.run import Run
@@ -84,6 +85,20 @@ def test_the_end_of_training_chooses(
     said = capsys.readouterr().out
     assert choice.sentence in said
     assert ("careful beam of 5" in said) == (stop == "heuristic")
+
+
+@pytest.mark.parametrize("search", ["greedy", "beam"])
+def test_a_search_that_was_set_is_calibrated_on_more_pairs_than_are_decoded_on_the_way(
+    search: str, tmp_path: Path
+) -> None:
+    write_words(tmp_path)
+    base = {**settings(tmp_path, TRANSFORMER), "search": {"kind": search, "stop": "all"}}
+    out = tmp_path / "run"
+    Run(load(None, base=base), out, [], lambda _: True).train()
+    found, calibration = read_outputs(out), load_bundle(out / "model").calibration
+    assert found
+    assert calibration
+    assert len(found[0]) == len(found[1]) == calibration.sentences > 100
 
 
 def test_an_export_chooses_again_while_the_validation_files_are_there(

@@ -80,6 +80,7 @@ def model(words: Path) -> Path:
     return words / "run"
 
 
+@pytest.mark.slow
 def test_it_learns_and_the_commands_run_it(model: Path, words: Path, dragoman: list[str]) -> None:
     def command(*arguments: str) -> str:
         done = subprocess.run([*dragoman, *arguments], capture_output=True, text=True, check=False)

@@ -39,7 +39,7 @@ def test_card_has_data_scores_with_signatures_licences_and_a_citation() -> None:
         "@software{dragoman,",
         "at most 256 tokens",
         "the first 500 validation pairs",
-        "greedy search has 50.2 chrF, the beam 51.8",
+        "greedy search scores 50.2 chrF and the beam 51.8",
     ):
         assert line in card
     assert "/home/me" not in card  # where files lay is no one's business

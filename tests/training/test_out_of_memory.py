@@ -59,6 +59,7 @@ def test_the_first_updates_are_tried_in_smaller_parts(
     assert "micro_batches = 4" in (training.out / "settings.toml").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_nothing_that_fits_is_an_error_in_words(
     run: tuple[Run, list[Event]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -93,15 +93,16 @@ def faults(report: CheckReport) -> Iterator[str]:
 def labels(report: CheckReport, found: LabelReport) -> Iterator[str]:
     """Describe the labels: how many there are, how rare they are, and which are missing."""
     total, (most, count) = sum(found.counts.values()), next(iter(found.counts.items()))
-    yield f"  {plural(len(found.counts), 'label')}, most frequent: {most} ({count / total:.1%} of {total:,})"
+    share = f"{100 * count / total:.1f} % of {total:,}"
+    yield f"  {plural(len(found.counts), 'label')}, most frequent: {most} ({share})"
     if single := found.single:
         verb = "occurs" if len(single) == 1 else "occur"
         yield f"  ! {plural(len(single), 'label')} {verb} once: {listed(single)}"
     yield from remark(report, found.conflicts, "with a text that occurred before with another label")
     for name, unseen in found.unseen.items():
         if unseen:
-            mark, refused = ("✗", "; train refuses them") if found.refuses(name) else ("!", "")
-            some = f"{plural(len(unseen), 'label')} that training does not have"
+            mark, refused = ("✗", "; train refuses such labels") if found.refuses(name) else ("!", "")
+            some = f"{plural(len(unseen), 'label')} not in the training data"
             yield f"  {mark} {name} has {some}{refused}: {listed(list(unseen))}"
 
 
@@ -121,16 +122,18 @@ def remark(report: CheckReport, finding: Finding, what: str) -> Iterator[str]:
 
 def leaked(name: str, overlap: Overlap, report: CheckReport, file: str) -> Iterator[str]:
     what = noun(report)
-    sides = f"    (in training: {shared_sides(overlap, report)})" if report.characters is None else ""
+    sides = shared_sides(overlap, report) if report.characters is None else ""
     if not overlap.both:
-        yield f"  {name}: no {what} of {overlap.pairs:,} is in training{sides}"
+        also = f", but {sides} are" if sides and (overlap.sources or overlap.targets) else ""
+        yield f"  {name}: none of its {plural(overlap.pairs, what)} is in training{also}"
         return
-    share = f"{overlap.both:,} of {plural(overlap.pairs, what)} ({overlap.share:.1%})"
-    yield f"  ! {name}: {share} {'is' if overlap.both == 1 else 'are'} in training{sides}"
+    share = f"{overlap.both:,} of {plural(overlap.pairs, what)} ({100 * overlap.share:.1f} %)"
+    also = f", as are {sides}" if sides else ""
+    yield f"  ! {name}: {share} {'is' if overlap.both == 1 else 'are'} in training{also}"
     for shared in overlap.twins:
         yield f"      {file}:{shared.line} = {report.files[0]}:{shared.train_line} {quote(shared.src)}"
 
 
 def shared_sides(overlap: Overlap, report: CheckReport) -> str:
     sources = f"{overlap.sources:,} of its sources"
-    return sources if report.labels else f"{sources}, {overlap.targets:,} of its targets"
+    return sources if report.labels else f"{sources} and {overlap.targets:,} of its targets"

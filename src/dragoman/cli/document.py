@@ -76,7 +76,7 @@ def run(document: Document, model: Model, search: SearchConfig, args: argparse.N
     for lines, what in (
         (filled.empty, "The output is empty for {}: they are unchanged."),
         (filled.broken, "The output would break the format string of {}: they are unchanged."),
-        (filled.detached, "Tags are left out of {}: the output did not have them around a text."),
+        (filled.detached, "Tags are missing in {}: the output did not keep them around a text."),
     ):
         if lines:
             shown = ", ".join(map(str, lines[:SHOWN])) + (", …" if len(lines) > SHOWN else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from dragoman.cli.format import plural
 from dragoman.cli.terminal import talk
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class CutOutputs:
 
 def lines(numbers: Sequence[int]) -> str:
     first = ", ".join(map(str, numbers[:SHOWN])) + (" …" if len(numbers) > SHOWN else "")
-    return f"{len(numbers):,} of the outputs (line {first})"
+    return f"{plural(len(numbers), 'output')} (line {first})"
 
 
 def report_flagged(flagged: Mapping[int, tuple[str, ...]]) -> None:
@@ -47,4 +48,4 @@ def report_flagged(flagged: Mapping[int, tuple[str, ...]]) -> None:
         first = ", ".join(
             f"line {number}: {' '.join(flags)}" for number, flags in list(flagged.items())[:SHOWN]
         )
-        talk(f"Review {len(flagged):,} of the outputs ({first}{', …' if len(flagged) > SHOWN else ''}).")
+        talk(f"Review {plural(len(flagged), 'output')} ({first}{', …' if len(flagged) > SHOWN else ''}).")

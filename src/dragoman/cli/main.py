@@ -20,25 +20,27 @@ from types import FrameType
 from typing import NoReturn
 
 from dragoman.arguments import refuse_address
+from dragoman.cli.help_text import Layout, laid_out, width
 from dragoman.cli.options.overrides import after_dashes, setting_named
-from dragoman.cli.terminal import STDERR, fitting, harmless
+from dragoman.cli.terminal import STDERR, harmless, has_colours, shown
 from dragoman.errors import DragomanError, UsageError
 from dragoman.spelling import closest, did_you_mean
 
 VERBS = {
-    "check": "inspect data before training, a model, or this machine",
-    "prepare": "prepare data for training in several processes, or on several machines",
-    "train": "plan, then train; resumes an unfinished run",
-    "run": "apply a model to text, to stdin or to files",
-    "score": "measure a model, or compare two",
-    "show": "draw what happens inside a model: attention, beam tree, saliency, gates",
-    "export": "write a model for another engine and verify its outputs",
-    "import": "convert a Marian (OPUS-MT) model to a model folder",
-    "trim": "remove the sub-words that a model does not need",
-    "new": "create a folder with an example task",
+    "check": "find the faults in your data before you train",
+    "train": "train a model; the same command resumes it",
+    "run": "apply a model to text, files or documents",
+    "score": "measure a model on a test set, or compare two",
+    "show": "look inside a model, or write a report about it",
+    "new": "create an example: data, settings and a README",
+    "export": "write a model for CTranslate2, LibreTranslate or ONNX Runtime",
     "info": "describe a model; list settings and presets",
-    "completion": "print a completion script for your shell",
+    "prepare": "prepare large data on all cores, or on several machines",
+    "trim": "make a model smaller: drop the sub-words that it does not need",
+    "import": "convert a Marian (OPUS-MT) model",
+    "completion": "complete verbs, options and settings in your shell",
 }
+EVERYONE = ("check", "train", "run", "score", "show")  # TOP has an example of each
 
 MODULES = {"import": "import_model"}  # `import` is a Python keyword
 
@@ -64,39 +66,29 @@ ELSEWHERE = {
 }
 
 TOP = """\
-Dragoman trains sequence-to-sequence models you own: small, private, on the machine you have.
+Train your own small translation model. Your text, your machine, your files.
 
-usage: dragoman VERB … [section.key=value …]
+Try it with made-up data:
+  dragoman new dates                          create data, settings and a README
+  dragoman train dates                        train a model on them
+  dragoman run dates "le 3 mars 1987"         print 1987-03-03
 
-{verbs}
+With your own data, two text files whose lines match:
+  dragoman check train.en train.de            find the faults in the data
+  dragoman train train.en train.de -o en-de   train a model, or resume it
+  dragoman run en-de "Where is my book?"      translate text or files
+  dragoman score en-de test.en test.de        measure it, or compare two
+  dragoman show en-de "Where is my book?"     look inside, or write a report
 
-Start here:
-  dragoman new dates                                    a small task with generated data
-  dragoman train dates                                  trains it in a few minutes
-  dragoman run dates "le 3 mars 1987"                   prints 1987-03-03
+More:
+{more}
 
-With your own two files, where line N of one corresponds to line N of the other:
-  dragoman check train.en train.de
-  dragoman prepare train.en train.de -o en-de           for large files: on all cores, before training
-  dragoman train train.en train.de --valid val.en val.de -o en-de
-  dragoman score en-de test.en test.de
-  dragoman show en-de "A man is riding a bicycle." -o man.html     attention, beam tree and more
-  dragoman export en-de --to ct2                        for CTranslate2, with verified outputs
-  dragoman trim en-de --separate -o en-de-trimmed       without unused sub-words
-
-With a model from another toolkit:
-  dragoman import opus-mt-en-de -o en-de
-
-Settings come from a preset, then from a dragoman.toml (train -c FILE, or the one in the folder given),
-then from the command line: dragoman train dates training.updates=2000 model.preset=rnn-small.
-The settings in effect are written to settings.toml in the run's folder.
-  dragoman info --settings warmup                       search the settings
-  dragoman info en-de                                   describe a model
-
-  eval "$(dragoman completion bash)"                    completion in your shell
-
-  dragoman VERB --help   options of a verb          --version   show the version
-  --debug                show tracebacks of errors  NO_COLOR=1  no colours
+Settings and help:
+  dragoman train dates training.updates=500   change a setting
+  dragoman info --settings                    list the settings
+  dragoman VERB --help                        explain a verb, with examples
+  dragoman --version                          print the version
+  --debug, NO_COLOR=1                         show tracebacks; use no colours
 """
 
 
@@ -178,7 +170,8 @@ def dispatch(arguments: list[str]) -> int:
     if len(arguments) == 2 and arguments[0] == "help":
         arguments = [arguments[1], "--help"]
     if not arguments or arguments[0] in ("-h", "--help", "help"):
-        sys.stdout.write(TOP.format(verbs="\n".join(f"  {verb:<11}{about}" for verb, about in VERBS.items())))
+        more = "\n".join(f"  {verb}  {about}" for verb, about in VERBS.items() if verb not in EVERYONE)
+        sys.stdout.write(laid_out(TOP.format(more=more), width()) + "\n")
         return 0
     verb, *rest = arguments
     if verb in ("-V", "--version"):
@@ -190,9 +183,10 @@ def dispatch(arguments: list[str]) -> int:
     parser = Parser(
         prog=f"dragoman {verb}",
         description=module.HELP,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Layout,
         allow_abbrev=False,
     )
+    parser._positionals.title = "arguments"
     module.add_arguments(parser)
     takes_text = parser.get_default("literal") is not None
     rest, literal = after_dashes(rest) if takes_text else (rest, [])
@@ -288,14 +282,10 @@ def _first_line(error: Exception) -> str:
 
 def complain(text: str) -> None:
     """Write an error to stderr, without control characters that a terminal would interpret."""
-    red, plain = ("\033[1;31m", "\033[0m") if _may_colour() else ("", "")
+    red, plain = ("\033[1;31m", "\033[0m") if has_colours(sys.stderr) else ("", "")
     lines = f"error  {harmless(text)}".split("\n")
-    shown = "\n".join(fitting(line, sys.stderr, STDERR) for line in lines).removeprefix("error")
-    sys.stderr.write(f"{red}error{plain}{shown}\n")
-
-
-def _may_colour() -> bool:
-    return sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+    rest = "\n".join(shown(line, sys.stderr, STDERR) for line in lines).removeprefix("error")
+    sys.stderr.write(f"{red}error{plain}{rest}\n")
 
 
 def _take_debug(arguments: list[str]) -> bool:

@@ -17,8 +17,7 @@ from dragoman.errors import UsageError
 if TYPE_CHECKING:
     from dragoman.inference.model import Model
     from dragoman.inspection.explanation import Explanation
-    from dragoman.reports.comparison import Comparison
-    from dragoman.reports.report import Report
+    from dragoman.reports.report import Comparison, Report
     from dragoman.tasks.load import TaskModel
 
 
@@ -84,15 +83,16 @@ def written(args: argparse.Namespace, found: Report | Comparison, command: str) 
 
 
 def print_found(
-    args: argparse.Namespace, found: Report | Comparison | Explanation, next_command: str
+    args: argparse.Namespace, found: Report | Comparison | Explanation, next_command: str, *messages: str
 ) -> None:
-    """Print the data, or a table and the next command."""
+    """Print the data, or a table, messages and the next command."""
     if args.json:
         give(json.dumps(found.asdict(), ensure_ascii=False) + "\n")
         return
     for line in str(found).split("\n"):
         say(line)
-    talk(f"Next: {next_command}")
+    for message in (*messages, f"Next: {next_command}"):
+        talk(message)
 
 
 def report_of(args: argparse.Namespace, files: Sequence[str], overrides: Sequence[str]) -> Report:

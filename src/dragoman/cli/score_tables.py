@@ -26,9 +26,6 @@ def table(report: ScoreReport, runtime: RuntimeName | None = None) -> Iterator[s
         yield f"{ALL_TITLES[name]:<13}{figures(name, score)}"
     yield ""
     yield f"{report.sentences:,} sentences" + (f", run by {runtime}" if runtime else "")
-    for name, score in report.scores.items():
-        if score.signature:
-            yield f"{ALL_TITLES[name]} signature  {score.signature}"
 
 
 def figures(name: str, score: CorpusScore) -> str:

@@ -12,12 +12,12 @@ import select
 import shlex
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from types import TracebackType
 from typing import TextIO
 
-from dragoman.cli.wrapping import wrapped
+from dragoman.cli.wrapping import shortened, wrapped
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 SECONDS = 10
@@ -26,6 +26,13 @@ REFUSALS = {"q", "Q", "n", "N", "\x1b", "\x04"}
 MARK = "\N{REPLACEMENT CHARACTER}"
 # Control characters except newline and tab, bidirectional controls, and bytes that are not text (surrogates).
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+# What a line of ours begins with, and the bar of a probability.
+FAULT, DOUBT = re.compile(r"\A( *)(✗ )"), re.compile(r"\A( *)(! )")
+BAR = re.compile(r"(█+)(?=░* +(\d+) %)")
+BOLD, RED, YELLOW, GREEN, PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[33m", "\x1b[32m", "\x1b[0m"
+SURE, UNSURE = 80, 40  # per cent
 
 
 def harmless(text: str) -> str:
@@ -42,28 +49,59 @@ def printable(text: str) -> str:
 
 def say(line: str) -> None:
     """Write a line of a report to stdout."""
-    sys.stdout.write(fitting(printable(line), sys.stdout, STDOUT) + "\n")
+    sys.stdout.write(shown(printable(line), sys.stdout, STDOUT) + "\n")
 
 
 def say_marked(parts: Iterable[tuple[str, bool]], otherwise: tuple[str, str] = ("[", "]")) -> None:
     """Write a line of a report with marked parts: in bold in a terminal, otherwise in brackets."""
-    is_bold = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    before, after = ("\x1b[1m", "\x1b[0m") if is_bold else otherwise
-    shown = (
-        f"{before}{printable(text)}{after}" if is_marked else printable(text) for text, is_marked in parts
-    )
-    sys.stdout.write("".join(shown) + "\n")
+    texts = [(printable(text), is_marked) for text, is_marked in parts]
+    if has_colours(sys.stdout):
+        line = wrapped("".join(text for text, _ in texts), columns(STDOUT))
+        marks = (is_marked for text, is_marked in texts for character in text if not character.isspace())
+        sys.stdout.write(in_bold(line, marks) + "\n")
+    else:
+        before, after = otherwise
+        line = "".join(f"{before}{text}{after}" if is_marked else text for text, is_marked in texts)
+        sys.stdout.write(shown(line, sys.stdout, STDOUT) + "\n")
+
+
+def in_bold(line: str, marks: Iterator[bool]) -> str:
+    """Set the marked characters in bold; there is a mark for each that is not a space."""
+    found, before = "", False
+    for character in line:
+        is_marked = before if character.isspace() else next(marks)
+        found += (BOLD if is_marked else PLAIN) * (is_marked != before) + character
+        before = is_marked
+    return found + PLAIN * before
 
 
 def talk(line: str) -> None:
     """Write a message to stderr, apart from the result, which does not depend on who reads messages."""
     with suppress(BrokenPipeError):
-        sys.stderr.write(fitting(printable(line), sys.stderr, STDERR) + "\n")
+        sys.stderr.write(shown(printable(line), sys.stderr, STDERR) + "\n")
 
 
-def fitting(line: str, out: TextIO, file: int) -> str:
-    """Wrap a line for a terminal; leave it whole for a file or a pipe."""
-    return wrapped(line, columns(file)) if out.isatty() else line
+def shown(line: str, out: TextIO, file: int) -> str:
+    """Wrap and colour a line for a terminal; leave it as it is for a file or a pipe."""
+    if not out.isatty():
+        return line
+    fitting = wrapped(line, columns(file))
+    return coloured(fitting) if has_colours(out) else fitting
+
+
+def has_colours(out: TextIO) -> bool:
+    return out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def coloured(text: str) -> str:
+    """Colour what a line means: a fault, a doubt, or how sure a model is."""
+
+    def by_share(bar: re.Match[str]) -> str:
+        share = int(bar[2])
+        return f"{GREEN if share >= SURE else YELLOW if share >= UNSURE else RED}{bar[1]}{PLAIN}"
+
+    marked = FAULT.sub(rf"\1{RED}\2{PLAIN}", text)
+    return BAR.sub(by_share, DOUBT.sub(rf"\1{YELLOW}\2{PLAIN}", marked))
 
 
 def give(text: str, out: TextIO | None = None) -> None:
@@ -97,7 +135,7 @@ class LiveLine:
         self._write("")
 
     def show(self, text: str) -> None:
-        self._write(printable(text)[: columns() - 1])
+        self._write(shortened(printable(text), columns() - 1))
 
     def _write(self, text: str) -> None:
         if self.is_seen:

@@ -456,7 +456,9 @@ def check_path(path: KeyPath, text: str, where: str) -> None:
                 f"Unknown setting {name}.{did_you_mean(close)}",
                 where=where,
                 expected="one of " + ", ".join([".".join((*path[:depth], k)) for k in keys] or names),
-                hint=f"{close}={short(text.partition('=')[2])}" if close else "dragoman train --help",
+                hint=f"{close}={short(text.partition('=')[2])}"
+                if close
+                else "dragoman info --settings lists them all.",
             )
 
 

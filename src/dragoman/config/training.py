@@ -158,7 +158,9 @@ class TrainingConfig(Section):
         ),
     )
     valid_decode: int = Field(
-        default=200, ge=0, description="Validation pairs to decode for the metrics; 0 for none."
+        default=200,
+        ge=0,
+        description="Pairs to decode at each validation, up to 500 at the end; 0 for none.",
     )
 
     report: bool = Field(

@@ -9,7 +9,7 @@ from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from dragoman.data.readers.lines import recode, refuse_other_formats
+from dragoman.data.readers.lines import recode, recode_xml, refuse_other_formats
 from dragoman.data.readers.open_file import open_bytes
 from dragoman.documents import po, srt, tmx, xliff
 from dragoman.documents.slots import Filled, Slot, Translate, Unit, fill
@@ -24,7 +24,6 @@ DECLARED = {
     "xml": re.compile(rb"""<\?xml\s[^<>]{0,200}?encoding\s*+=\s*+["']([\w.:-]++)"""),
     "po": re.compile(rb"""Content-Type:[^\n"]{0,100}?charset=([\w.:-]++)""", re.IGNORECASE),
 }
-CONVERT = {"xml": "xmllint --encode UTF-8", "po": "msgconv --to-code=UTF-8"}  # the text and what it declares
 UTF_8 = frozenset({"utf-8", "utf8", "charset"})  # templates have the placeholder CHARSET
 
 
@@ -73,20 +72,23 @@ def units(document: bytes, file: Path, languages: Languages | None) -> Iterator[
     return UNITS[KINDS[suffix(file)]](document, file, languages)
 
 
+def recode_po(file: Path) -> str:
+    if file.suffix == ".gz":
+        return f"zcat {file} | msgconv --to-code=UTF-8 - > utf8-{file.stem}"
+    return f"msgconv --to-code=UTF-8 {file} > utf8-{file.name}"
+
+
 def refuse_other_encodings(document: bytes, file: Path, kind: str) -> None:
     """Raise unless the document is UTF-8: edits have byte offsets and are written as UTF-8."""
     # UTF-16 of ASCII characters is also valid UTF-8.
     refuse_other_formats(file, BufferedReader(BytesIO(document)))
     declared = DECLARED["xml" if kind in ("xliff", "tmx") else "po"].search(document, 0, 10_000)
     if declared and kind != "srt" and declared[1].decode().lower() not in UTF_8:
-        name, convert = declared[1].decode(), CONVERT["po" if kind == "po" else "xml"]
         raise DataError(
-            f"This document declares the encoding {name}.",
+            f"This document declares the encoding {declared[1].decode()}.",
             where=str(file),
             expected="a document in UTF-8, which declares it",
-            hint=f"zcat {file} | {convert} - > utf8-{file.stem}"
-            if file.suffix == ".gz"
-            else f"{convert} {file} > utf8-{file.name}",
+            hint=recode_po(file) if kind == "po" else recode_xml(file),
         )
     decoder, offset = codecs.getincrementaldecoder("utf-8")(), 0
     try:

@@ -54,7 +54,11 @@ def parse(stream: BinaryIO, file: Path) -> Iterator[Event]:
         chunk = stream.read(CHUNK)
         fed += len(chunk)
         if not fed:
-            raise DataError("This file is empty.", where=str(file), hint=f"ls -l {file.parent}")
+            raise DataError(
+                "This file is empty.",
+                where=str(file),
+                hint="Make it again: what wrote it may have been cut short.",
+            )
         try:
             parser.Parse(chunk, not chunk)
         except expat.ExpatError as error:

@@ -1,6 +1,6 @@
 """XLIFF 1.2 and 2: <source> and <target> of each <trans-unit> or <segment>.
 
-Pairs for training, and units without a <target> to be filled in, marked as machine translation.
+Pairs for training, and units without text in a <target> to be filled in, marked as machine translation.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ SIDES = frozenset({"source", "seg-source", "target"})
 CODES = frozenset({"bpt", "ept", "it", "ph", "sub"})
 ASIDE = frozenset({"alt-trans", "matches"})  # translation proposals
 UNFINISHED = frozenset({"new", "needs-translation", "needs-l10n", "needs-adaptation", "initial"})
+UNTRANSLATED = frozenset({"new", "needs-translation", "initial"})  # tools give it to copies of the source
 MARK_1 = ' state="needs-review-translation" state-qualifier="mt-suggestion"'
 VALUE = rb"""\s*+=\s*+(?:"[^"]*+"|'[^']*+')"""
 STATES = re.compile(rb"(?<!\s)\s++(?:state|state-qualifier|subState)" + VALUE)
@@ -193,7 +194,7 @@ def slot_of(document: bytes, unit: Unit, file: Path) -> Found:
     """Return the slot of a unit, or why it has none."""
     source = element_at(document, *unit.sides["source"][1:])
     target = element_at(document, *unit.sides["target"][1:]) if "target" in unit.sides else None
-    if target and document[target.inner].strip() and unit.state not in UNFINISHED:
+    if target and not is_fillable(document[source.inner], document[target.inner], unit.state):
         return "translated"
     content = content_of(document, source.inner, file, unit.line)
     segment = Segment(content, CODES, is_preserved=unit.is_preserved)
@@ -223,6 +224,12 @@ def slot_of(document: bytes, unit: Unit, file: Path) -> Found:
         return Filling(edits, written.detached)
 
     return Slot(unit.line, segment.sources, filled)
+
+
+def is_fillable(source: bytes, target: bytes, state: str) -> bool:
+    """Return whether nobody wrote this target: it is empty, or a copy of the source with such a state."""
+    words = target.split()
+    return not words or (state in UNTRANSLATED and words == source.split())
 
 
 def other_way(file: Path, theirs: Languages) -> DataError:

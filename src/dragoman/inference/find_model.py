@@ -7,7 +7,7 @@ from pathlib import Path
 from dragoman.errors import ModelError
 from dragoman.manifest import MANIFEST
 from dragoman.models.folder import SETTINGS, TEXT, WEIGHTS
-from dragoman.spelling import closest_path, did_you_mean
+from dragoman.spelling import closest, closest_path, did_you_mean, some
 
 PARTS = (MANIFEST, WEIGHTS, SETTINGS, TEXT)
 
@@ -17,10 +17,14 @@ def find_model(path: str | Path) -> Path:
     folder = Path(path)
     if not folder.is_dir():
         raise _no_folder(folder)
-    for place in (folder, folder / "model"):
-        if any((place / part).is_file() for part in PARTS[:2]):
-            return place
+    if place := _place(folder):
+        return place
     raise _no_model(folder)
+
+
+def _place(folder: Path) -> Path | None:
+    places = (folder, folder / "model")
+    return next((p for p in places if any((p / part).is_file() for part in PARTS[:2])), None)
 
 
 def _no_folder(folder: Path) -> ModelError:
@@ -31,19 +35,23 @@ def _no_folder(folder: Path) -> ModelError:
             expected="the folder that dragoman train -o wrote",
             hint=f"dragoman run {folder.parent}" if folder.name in PARTS else "dragoman run FOLDER TEXT",
         )
-    near = _near(folder)
+    models = _models_in(folder.parent)
+    near = closest(folder.name, [Path(name).name for name in models])
+    others = closest_path(folder, is_folder=True) if folder.parent.is_dir() else None
+    train = f"dragoman train train.src train.tgt -o {folder}"
     return ModelError(
-        "There is no such folder." + did_you_mean(near),
+        "There is no such folder." + did_you_mean(folder.with_name(near) if near else others),
         where=str(folder),
         expected="the folder of a trained model",
-        hint=f"dragoman run {near}" if near else f"dragoman train train.src train.tgt -o {folder}",
+        hint=f"Name one of these models: {some(models)}." if models else f"Train one first: {train}",
     )
 
 
-def _near(folder: Path) -> Path | None:
-    if not folder.parent.is_dir():
-        return None
-    return closest_path(folder, is_folder=True)
+def _models_in(folder: Path) -> list[str]:
+    if not folder.is_dir():
+        return []
+    within = [path for path in folder.iterdir() if path.is_dir()]
+    return sorted(str(path) for path in within if _place(path))
 
 
 def _no_model(folder: Path) -> ModelError:

@@ -32,12 +32,17 @@ from dragoman.inspection.pictures.page import page
 from dragoman.inspection.pictures.picture import Picture
 from dragoman.inspection.pictures.ribbons import ribbons
 from dragoman.inspection.pictures.saliency import saliency_maps
-from dragoman.inspection.pictures.stack import stacked
 from dragoman.inspection.pictures.steps import step_table
 from dragoman.inspection.pictures.text import table
 from dragoman.inspection.pictures.theme import LIGHT, theme_of
+from dragoman.inspection.pictures.together import together
 
-SIGNATURE = ("frames", "attention", "beam")  # what a file shows if no picture is named, at most two
+# What a file shows if no picture is named, at most two, and the sentence below each.
+SIGNATURE = {
+    "frames": "Each row is a step of the output: the stronger the colour, the more it reads of that part.",
+    "attention": "Map: each row is a step of the output. The stronger the colour, the more it reads there.",
+    "beam": "Tree: every candidate. A wide line is a likely choice; grey was dropped, blue is the output.",
+}
 
 
 @dataclass(frozen=True)
@@ -98,13 +103,16 @@ class Explanation:
         return found[name]
 
     def svg(self, picture: str | None = None, theme: str = LIGHT.name) -> str:
-        """Return one picture, or attention and beam one below the other."""
+        """Return one picture, or attention and beam together."""
         look = theme_of(theme)
         if picture is not None:
             return self.picture(picture).svg(look)
         found = self.pictures
-        names = [name for name in SIGNATURE if name in found] or list(found)[:1]
-        return stacked([found[name].svg(look) for name in names[:2]], look)
+        names = [name for name in SIGNATURE if name in found][:2]
+        if not names:
+            return next(iter(found.values())).svg(look)
+        drawn = [found[name].svg(look) for name in names]
+        return together(drawn, f"{self.text} → {self.output}", [SIGNATURE[name] for name in names], look)
 
     def html(self) -> str:
         """Return a page with every picture, which needs no network."""
@@ -112,7 +120,7 @@ class Explanation:
 
     def save(self, path: str | Path, picture: str | None = None, theme: str = LIGHT.name) -> None:
         """Write a picture as .svg or .png, everything as .html, or the data as .json."""
-        formats = picture_formats(lambda: self.svg(picture, theme), self.html)
+        formats = picture_formats(lambda: self.svg(picture, theme), self.html, theme_of(theme))
         write_as(Path(path), "picture", {**formats, **data_format(self.asdict)})
 
     def asdict(self) -> dict[str, Any]:
@@ -125,7 +133,7 @@ class Explanation:
         return f"Explanation({self.text!r} → {self.output!r}, pictures={list(self.pictures)})"
 
     def _repr_html_(self) -> str:
-        try:
-            return self.svg()
+        try:  # a notebook may be dark
+            return self.svg().replace("<svg", f'<svg style="background: {LIGHT.page}"', 1)
         except MissingExtra:
             return f"<pre>{escape(str(self))}</pre>"

@@ -47,11 +47,11 @@ def known_metrics(asked: Sequence[str]) -> list[str]:
     for name in asked:
         if name not in every:
             within = [known for known in every if name in known]
-            meant = " or ".join(within) or closest(name, every)  # there are two kinds of GLEU
+            meant = within or [close for close in [closest(name, every)] if close]
             raise UsageError(
-                f'There is no metric "{name}".' + did_you_mean(meant),
+                f'There is no metric "{name}".' + did_you_mean(*meant),
                 where="the metrics",
                 expected="some of " + ", ".join(every),
-                hint=f"Write {meant or USUAL[0]}.",
+                hint=f"Write {(*meant, USUAL[0])[0]}.",
             )
     return list(dict.fromkeys(member for name in asked for member in GROUPS.get(name, (name,))))

@@ -8,30 +8,40 @@ from functools import cached_property
 from typing import cast
 
 import numpy as np
+from rapidfuzz.distance import Levenshtein
 
 from dragoman.analysis.error_analysis import ErrorAnalysis, analyse_errors
 from dragoman.analysis.training_words import TrainingWords, read_training, training_pairs
 from dragoman.config.root import Config
 from dragoman.errors import DataError
 from dragoman.inference.model import Model
-from dragoman.metrics.length_buckets import lengths_of
 from dragoman.metrics.names import ALL_TITLES, ERRORS, OTHER_TITLES, PERCENT
 from dragoman.metrics.report import ScoreReport, as_compared, score
 from dragoman.metrics.sentence_distance import Distance, chrf_distance
 from dragoman.metrics.significance import difference_interval
-from dragoman.reports.data import Example, Gain, Score
+from dragoman.reports.report import Editing, Example, Gain, Score
+from dragoman.reports.verdict import MATCH
 from dragoman.tasks.load import TaskModel, settings_of
 from dragoman.tasks.remarks import BASELINES, training
-from dragoman.text.running_words import words_of
+from dragoman.text.running_words import running_words, words_of
 
 Outputs = Mapping[str, Sequence[str]]  # of each baseline, by its name
 Values = Mapping[str, Mapping[str, float]]  # of each baseline and metric
 
 BLEU_WORDS = 4
+UNSPACED = 10  # words without a space between them: a sentence of a script without spaces
 LOWER_IS_BETTER = {*ERRORS, *OTHER_TITLES} - {"intent"}
 
 # The names under which two metrics of tagging are computed from the outputs.
 COMPUTED_AS = {("tag", "accuracy"): "tag_accuracy"}
+# What a metric is a percentage of.
+COUNTED = {
+    "exact_match": "examples",
+    "accuracy": "examples",
+    "tag_accuracy": "tags",
+    "wer": "words",
+    "cer": "characters",
+}
 
 
 @dataclass(frozen=True)
@@ -105,10 +115,19 @@ class Answered:
         first = next(iter(self.scores.scores))
         if first != "bleu":  # CER of transcriptions
             return first
-        unit, lengths = lengths_of(self.references)
-        preferred = "chrf" if np.median(lengths) < BLEU_WORDS else "bleu"
-        preferred = "exact_match" if unit == "characters" else preferred
+        words = usual_words(self.references)
+        preferred = "exact_match" if words <= 1 else "chrf" if words < BLEU_WORDS else "bleu"
         return preferred if preferred in self.scores.scores else first
+
+    def editing(self) -> Editing | None:
+        """Estimate what a translator would do with the outputs; of sentences only."""
+        if not self.config.is_text_to_text or self.main_metric == "exact_match":
+            return None
+        sides = self.outputs, self.references
+        compared = (as_compared(side, lowercase=self.config.text.lowercase) for side in sides)
+        matches = [100 * Levenshtein.normalized_similarity(*pair) for pair in zip(*compared, strict=True)]
+        leave, usable = sum(match == 100 for match in matches), sum(match >= MATCH for match in matches)
+        return Editing(leave, usable - leave, len(matches) - usable)
 
     def sentence_measure(self) -> Distance:
         """Return the score of an output and its reference, from 0 to 100."""
@@ -145,7 +164,16 @@ def training_words(
     return found if found.sample else None
 
 
-def as_scores(found: ScoreReport, baselines: Values) -> Iterator[Score]:
+def usual_words(texts: Sequence[str]) -> float:
+    """Return the median number of words of the texts, in scripts without spaces of long texts only."""
+    spaced = float(np.median([len(text.split()) for text in texts]))
+    if spaced > 1:
+        return spaced
+    characters = float(np.median([len(running_words(text)) for text in texts]))
+    return characters if characters > UNSPACED else 1.0
+
+
+def as_scores(found: ScoreReport, baselines: Values, task: str) -> Iterator[Score]:
     for metric, one in found.scores.items():
         yield Score(
             metric,
@@ -156,6 +184,7 @@ def as_scores(found: ScoreReport, baselines: Values) -> Iterator[Score]:
             metric in LOWER_IS_BETTER,
             one.signature,
             {name: values[metric] for name, values in baselines.items() if metric in values},
+            COUNTED.get(COMPUTED_AS.get((task, metric), metric), ""),
         )
 
 

@@ -17,9 +17,8 @@ from dragoman.metrics.names import ALL_TITLES, ERRORS, TITLES
 from dragoman.metrics.significance import compare as paired_tests
 from dragoman.metrics.significance import difference_interval
 from dragoman.reports.answered import COMPUTED_AS, Answered, as_scores
-from dragoman.reports.comparison import ComparedSentence, Comparison, Contrast, System
-from dragoman.reports.data import EvaluationSet
 from dragoman.reports.measured_on import kept_outputs, measured_on
+from dragoman.reports.report import ComparedSentence, Comparison, Contrast, EvaluationSet, System
 from dragoman.reports.run_card import NOT_SETTINGS, name_of, run_card, run_of
 from dragoman.reports.verdict import contrasted
 from dragoman.tasks.load import TaskModel, load
@@ -65,13 +64,18 @@ def compare_on(
         for contrast in contrasts_of(name, system, systems[0])
     ]
     main = systems[0].main_metric
+    measured = [
+        System(
+            name,
+            tuple(as_scores(one.scores, {}, one.config.task)),
+            run_card(one.model.folder, one.config),
+        )
+        for name, one in zip(names, systems, strict=True)
+    ]
     return Comparison(
-        contrasted([one for one in contrasts if one.metric == main], names[0]),
+        contrasted([one for one in contrasts if one.metric == main], measured),
         test,
-        tuple(
-            System(name, tuple(as_scores(one.scores, {})), run_card(one.model.folder, one.config))
-            for name, one in zip(names, systems, strict=True)
-        ),
+        tuple(measured),
         tuple(contrasts),
         systems[0].sentence_score,
         tuple(sorted(sentences_of(systems), key=lambda one: -one.spread)),

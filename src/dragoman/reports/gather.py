@@ -1,4 +1,7 @@
-"""Gather a report: measure and analyse the answers to a test set, and look into some of them."""
+"""Gather a report: measure and analyse the answers to a test set, and look into some of them.
+
+Training writes one at its end, from the validation outputs it has kept.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,20 @@ from dragoman.errors import DragomanError
 from dragoman.inference.model import Model
 from dragoman.inspection.explanation import Explanation
 from dragoman.reports.answered import Answered, as_scores, config_of
-from dragoman.reports.data import EvaluationSet, Example, Gain, Score
-from dragoman.reports.measured_on import measured_on
-from dragoman.reports.report import Explained, Report
+from dragoman.reports.measured_on import measured_on, validation_of
+from dragoman.reports.report import Editing, EvaluationSet, Example, Explained, Gain, Report, Score
 from dragoman.reports.run_card import name_of, run_card, run_of
 from dragoman.reports.verdict import verdict
 from dragoman.tasks.load import TaskModel, load
 from dragoman.tasks.scores_text import ScoresText
 from dragoman.training.progress import VALIDATION, recorded_progress
+from dragoman.training.validation_outputs import read_outputs
+
+NAME = "report.html"
+# The report of a training: with more pairs, or less time left than reading them takes, they are not read.
+MOST_PAIRS = 50_000
+PAIRS_PER_SECOND = 3_000  # that are read and compared, on a slow core
+SECONDS_BESIDES = 3.0  # for everything else
 
 DRAWN = 10  # random examples
 SEED = 1
@@ -54,6 +63,7 @@ class Findings:
     gains: list[Gain]
     sentence_score: str
     sentences: list[Example]
+    editing: Editing | None = None
     errors: ErrorAnalysis | None = None
     notes: tuple[str, ...] = ()
 
@@ -69,6 +79,18 @@ def report(
     """
     loaded = model if isinstance(model, Model | TaskModel) else load(model)
     return report_on(loaded, *measured_on(loaded, paths_of(test, "test"), languages))
+
+
+def write_report(out: Path, seconds_left: float = math.inf) -> Report | None:
+    """Write the report of a finished run into its folder; None if the run decoded no validation pairs."""
+    if read_outputs(out) is None:
+        return None
+    model = load(out, runtime="torch")
+    pairs, test, outputs = validation_of(model)
+    most = min(MOST_PAIRS, PAIRS_PER_SECOND * max(0.0, seconds_left - SECONDS_BESIDES))
+    found = report_on(model, pairs, test, outputs, Effort(most, lexicon_pairs=5_000, explained=2))
+    found.save(out / NAME)
+    return found
 
 
 def report_on(
@@ -94,10 +116,11 @@ def report_on(
     held_out = next(curve for curve in curves.losses if curve.name == VALIDATION)
     return Report(
         name=name_of(out),
-        verdict=verdict(found.scores, found.gains, held_out),
+        verdict=verdict(test, found.scores, found.gains, held_out, found.editing),
         test=test,
         scores=tuple(found.scores),
         gains=tuple(found.gains),
+        editing=found.editing,
         sentence_score=found.sentence_score,
         sentences=tuple(found.sentences),
         drawn=drawn(len(found.sentences)),
@@ -114,7 +137,10 @@ def findings(answered: Answered, notes: tuple[str, ...], lexicon_pairs: int) -> 
     is_read = not notes
     errors = answered.errors(is_read, lexicon_pairs)
     outputs, values = answered.baselines(errors, is_read)
-    scores = sorted(as_scores(answered.scores, values), key=lambda one: one.metric != answered.main_metric)
+    scores = sorted(
+        as_scores(answered.scores, values, answered.config.task),
+        key=lambda one: one.metric != answered.main_metric,
+    )
     if is_read and errors and errors.omissions is None:
         notes = (GONE,)
     return Findings(
@@ -122,6 +148,7 @@ def findings(answered: Answered, notes: tuple[str, ...], lexicon_pairs: int) -> 
         list(answered.gains(outputs, values)),
         answered.sentence_score,
         answered.examples(errors),
+        answered.editing(),
         errors,
         notes,
     )
@@ -134,7 +161,7 @@ def text_findings(model: TaskModel, task: ScoresText, pairs: Sequence[Pair]) -> 
         if tokens := task.token_scores(model.answerer, pair.tgt):
             p = math.exp(math.fsum(log_p for _, log_p in tokens) / len(tokens))
             lines.append(Example(pair.line, 100 * p, pair.tgt, "", ""))
-    scores = list(as_scores(task.score_text(model.answerer, pairs), {}))
+    scores = list(as_scores(task.score_text(model.answerer, pairs), {}, model.config.task))
     return Findings(scores, [], "mean p of a token, %", sorted(lines, key=lambda one: one.score))
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.data.pair import Pair
 from dragoman.errors import UsageError
 from dragoman.inference.model import Model
-from dragoman.reports.answered import config_of
-from dragoman.reports.data import EvaluationSet
+from dragoman.reports.answered import config_of, usual_words
+from dragoman.reports.report import EvaluationSet
 from dragoman.reports.run_card import run_of
 from dragoman.tasks.load import TaskModel, read_test
 from dragoman.training.validation_outputs import read_outputs
 
-TEST, VALIDATION = "test set", "validation set"
+TEST, VALIDATION, TRAINING = "test set", "validation set", "training data"
+ITEMS = {"tag": "sentences", "lm": "lines"}  # of other tasks than translation
 
 
 class MeasuredOn(NamedTuple):
@@ -35,7 +36,7 @@ def measured_on(
         files, languages = own.files, own.languages
     if files:
         pairs = read_test(model, files, languages)
-        return MeasuredOn(pairs, EvaluationSet(TEST, names_of(files), len(pairs)))
+        return MeasuredOn(pairs, evaluation_set(model, kind_of(model, files, pairs), files, pairs))
     return validation_of(model)
 
 
@@ -51,9 +52,30 @@ def validation_of(model: Model | TaskModel) -> MeasuredOn:
             hint=f"dragoman show {out} test.src test.tgt -o report.html",
         )
     pairs, outputs = kept
-    return MeasuredOn(
-        pairs, EvaluationSet(VALIDATION, names_of(valid.files if valid else ()), len(pairs)), outputs
-    )
+    return MeasuredOn(pairs, evaluation_set(model, VALIDATION, valid.files if valid else (), pairs), outputs)
+
+
+def kind_of(model: Model | TaskModel, files: Sequence[str | Path], pairs: Sequence[Pair]) -> str:
+    """Return what the files are to the model: a test set, unless it was trained or validated on them."""
+    data, given = config_of(model).data, resolved(files)
+    if given <= resolved(file for corpus in data.train for file in corpus.files):
+        return TRAINING
+    kept = read_outputs(run_of(model.folder))  # by what they say, too: a run may have been moved
+    is_kept = kept is not None and {pair[:2] for pair in kept[0]} <= {pair[:2] for pair in pairs}
+    return VALIDATION if is_kept or (data.valid and given == resolved(data.valid.files)) else TEST
+
+
+def resolved(files: Iterable[str | Path]) -> set[Path]:
+    return {Path(file).resolve() for file in files}
+
+
+def evaluation_set(
+    model: Model | TaskModel, kind: str, files: Sequence[str | Path], pairs: Sequence[Pair]
+) -> EvaluationSet:
+    config = config_of(model)
+    has_sentences = config.is_text_to_text and usual_words([pair.tgt for pair in pairs]) > 1
+    items = ITEMS.get(config.task, "sentences" if has_sentences else "examples")
+    return EvaluationSet(kind, tuple(Path(file).name for file in files), len(pairs), items)
 
 
 def kept_outputs(model: Model | TaskModel, pairs: Sequence[Pair]) -> Sequence[str] | None:
@@ -62,7 +84,3 @@ def kept_outputs(model: Model | TaskModel, pairs: Sequence[Pair]) -> Sequence[st
     if kept is None or [pair[:2] for pair in kept[0]] != [pair[:2] for pair in pairs]:
         return None
     return kept[1]
-
-
-def names_of(files: Sequence[str | Path]) -> tuple[str, ...]:
-    return tuple(Path(file).name for file in files)

@@ -16,7 +16,7 @@ from dragoman.config.root import Config
 from dragoman.data.clean.sides import corpus_languages
 from dragoman.data.store.reader import StoreReader
 from dragoman.errors import DataError
-from dragoman.reports.data import CorpusCard, RunCard
+from dragoman.reports.report import CorpusCard, RunCard
 from dragoman.training.events import FinishedEvent, StartEvent, read_events
 
 SETTINGS = "settings.toml"

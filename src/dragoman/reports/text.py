@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING
 from dragoman.analysis.reasons import REASONS, Reason
 from dragoman.inspection.pictures.labels import safe
 from dragoman.inspection.pictures.text import aligned
-from dragoman.reports.data import Score
+from dragoman.reports.verdict import EDITING_RULE, PERFECT, editing_text, p_text
 
 if TYPE_CHECKING:
-    from dragoman.reports.comparison import Comparison
-    from dragoman.reports.report import Report
+    from dragoman.reports.report import Comparison, Report, Score
 
 WORST = 5
-PERFECT = 100.0
-LEAST_P = 0.001
 LONGEST, LONGEST_NOTE = 200, 600  # characters of a sentence and of a note
 REASON_WORDS = 5
 GROUPS = 3  # buckets that lose most, and reasons
@@ -28,6 +25,10 @@ def report_text(report: Report) -> str:
 
 def lines_of(report: Report) -> Iterator[str]:
     yield f"{cut(report.name)}: {report.verdict}"
+    if report.editing:
+        yield ""
+        yield editing_text(report.editing)
+        yield EDITING_RULE
     yield ""
     yield from score_table(report.scores)
     yield ""
@@ -47,18 +48,22 @@ def lines_of(report: Report) -> Iterator[str]:
 
 
 def score_table(scores: Sequence[Score]) -> list[str]:
-    names = list(dict.fromkeys(name for one in scores for name in one.baselines))
+    names = baseline_names(scores)
     head = ("metric", "value", "95 % interval", *names)
     rows = [
         (
             one.title,
             score_figure(one, one.value),
-            f"{score_figure(one, one.interval[0])} to {score_figure(one, one.interval[1])}",
+            " to ".join(score_figure(one, end) for end in one.interval) if one.has_interval else "",
             *(score_figure(one, one.baselines[name]) if name in one.baselines else "" for name in names),
         )
         for one in scores
     ]
     return aligned([head, *rows], to_right=(1, *range(3, 3 + len(names))))
+
+
+def baseline_names(scores: Sequence[Score]) -> list[str]:
+    return list(dict.fromkeys(name for one in scores for name in one.baselines))
 
 
 def score_figure(score: Score, value: float) -> str:
@@ -70,7 +75,10 @@ def losses(report: Report) -> Iterator[str]:
     if report.errors is None:
         return
     below = [
-        (bucket.lost, f"  {bucket.label}, {name}: {bucket.sentences:,} sentences, chrF {bucket.mean:.1f}")
+        (
+            bucket.lost,
+            f"  {bucket.label}, {name}: {bucket.sentences:,} {report.test.items}, chrF {bucket.mean:.1f}",
+        )
         for name, buckets in report.errors.sentence_buckets.items()
         for bucket in buckets
         if bucket.loses
@@ -84,7 +92,7 @@ def losses(report: Report) -> Iterator[str]:
         yield ""
         yield "reasons"
         for one in report.errors.reasons[:GROUPS]:
-            yield f"  {REASONS[one.tag]}: {one.sentences:,} sentences, {one.lost:.0f} % of the loss"
+            yield f"  {REASONS[one.tag]}: {one.sentences:,} {report.test.items}, {one.lost:.0f} % of the loss"
 
 
 def comparison_text(found: Comparison) -> str:
@@ -116,11 +124,6 @@ def comparison_lines(found: Comparison) -> Iterator[str]:
         yield f"  {'reference':<12}{'':>5}{cut(sentence.reference)}"
         for system, output, value in zip(found.systems, sentence.outputs, sentence.scores, strict=True):
             yield f"  {cut(system.name, 11):<12}{value:>3.0f}  {cut(output)}"
-
-
-def p_text(p: float) -> str:
-    """Return a p-value; the smallest that a thousand resamples can show is about one in a thousand."""
-    return "≤ 0.001" if p <= LEAST_P else f"{p:.3f}"
 
 
 def reason_text(reason: Reason) -> str:

@@ -1,4 +1,4 @@
-"""The verdict of a report: one plain sentence about what a model is worth, and whether it still learns."""
+"""What a model is worth, in a sentence or two: the result, what it is compared with, and what to do."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dragoman.inspection.data import Curve
-from dragoman.metrics.names import PERCENT
-from dragoman.reports.data import Gain, Score
-from dragoman.reports.text import p_text
 
 if TYPE_CHECKING:
-    from dragoman.reports.comparison import Contrast
+    from dragoman.reports.report import Contrast, Editing, EvaluationSet, Gain, Score, System
 
+PERFECT = 100.0
 LAST = 0.8  # of a run: what happened since then says whether it is still learning
 CLEARLY = 0.02  # of a loss
+LEAST_P = 0.001
+MATCH = 75  # % of a sentence: translation memories usually offer no match that is worse
+MOSTLY_RETYPED = 0.9  # of the sentences
+MOSTLY_WRONG = 50.0  # of 100 characters or words
+HARDLY_ANY, NEARLY_ALL = 5.0, 99.0  # of 100 examples are right
+
+ADJECTIVES = {"validation set": "held-out", "test set": "test", "training data": "training"}
 # Baselines as something that can be done instead; others are named as they are.
 INSTEAD = {
     "copy of the source": "copying the source",
@@ -23,61 +28,115 @@ INSTEAD = {
     "most frequent tag": "the most frequent tag of each word",
     "HMM": "a hidden Markov model",
 }
+STILL_FALLING = "Its validation loss was still falling when training stopped, so longer training should help"
+EDITING_RULE = (
+    f"Left: the reference, letter for letter. Edited: at least {MATCH} % of the letters match it, the usual "
+    "limit of a translation memory. Retyped: the rest. This is estimated from the references, not from your "
+    "editors, who also keep good translations in other words."
+)
 
 
-def verdict(scores: Sequence[Score], gains: Sequence[Gain], validation: Curve | None) -> str:
-    """Return the sentence: against the strongest baseline if there is one, else the first score."""
-    if gains:
-        worth = compared(min(gains, key=lambda gain: gain.difference))
-    else:
-        worth = measured(scores[0]) if scores else "Nothing was measured"
-    learned = learning(validation) if validation else ""
-    return f"{worth}, {learned}." if learned else f"{worth}."
+def verdict(
+    test: EvaluationSet,
+    scores: Sequence[Score],
+    gains: Sequence[Gain],
+    validation: Curve | None,
+    editing: Editing | None = None,
+) -> str:
+    """Return the sentences, about the first of the scores and the strongest baseline."""
+    if not scores:
+        return "Nothing was measured."
+    whole = next((one for one in scores if one.counted == "examples"), None)
+    strongest = min(gains, key=lambda gain: gain.difference) if gains else None
+    if whole and whole.value == PERFECT:
+        return perfect(whole, test, strongest)
+    main = scores[0]
+    worth = compared(main, test, strongest) if strongest else f"{result(main, test)}."
+    if is_useless(main, editing) and (strongest is None or strongest.interval[0] > 0):
+        worth = f"Not usable yet: {worth}"
+    worth = capitalised(worth)
+    is_good = whole is not None and whole.value >= NEARLY_ALL  # and needs no advice
+    learned = learning(validation) if validation and not is_good else ""
+    return f"{worth} {learned}." if learned else worth
 
 
-def compared(gain: Gain) -> str:
+def perfect(whole: Score, test: EvaluationSet, strongest: Gain | None) -> str:
+    """Say how few of the next ones can be wrong: that none of these is does not mean that none will be."""
+    found = f"All {many(test)} are right: of new ones expect at least {int(whole.interval[0])} %."
+    if strongest is None or strongest.baseline not in whole.baselines:
+        return found
+    name = INSTEAD.get(strongest.baseline, strongest.baseline)
+    return f"{found} {capitalised(name)} gets {against(whole, strongest.baseline, test)}."
+
+
+def compared(main: Score, test: EvaluationSet, gain: Gain) -> str:
     low, high = gain.interval
-    baseline = INSTEAD.get(gain.baseline, gain.baseline)
-    unit = f"points of {gain.title}" if gain.metric in PERCENT else gain.title
-    if low <= 0 <= high:
+    name = INSTEAD.get(gain.baseline, gain.baseline)
+    found, other = result(main, test), against(main, gain.baseline, test)
+    if low > 0:
+        return f"{found}; {name} gets {other}."
+    if main.counted == "examples" and other == "none" and not hits(main.value, test):
+        return f"{found}; {name} gets none, either."
+    return f"{'No clear gain over' if high >= 0 else 'Worse than'} {name}: {found}, against {other}."
+
+
+def result(score: Score, test: EvaluationSet) -> str:
+    value = score.value
+    if score.counted == "examples":
+        right = hits(value, test)
+        if not right:
+            return f"none of the {many(test)} is right"
+        share = "" if test.sentences == 100 else f" ({percentage(value)})"
+        return f"{right:,} of {many(test)} {'are' if right > 1 else 'is'} right{share}"
+    if score.is_error and score.counted:
+        return f"{value:.1f} of 100 {score.counted} are wrong in {many(test)} ({score.title})"
+    if score.counted:
+        return f"{percentage(value)} of the {score.counted} in {many(test)} are right"
+    if score.metric == "perplexity":
+        choices = f"{value:.1f}" if value < 10 else f"{value:,.0f}"
         return (
-            f"Not clearly better than {baseline}: {signed(gain.difference)} {unit} "
-            f"(95 % interval {signed(low)} to {signed(high)})"
+            f"on {many(test)} it is as unsure of each token as if it chose among {choices} equally likely "
+            f"ones (perplexity {value:.1f})"
         )
-    first, last = (low, high) if low > 0 else (-high, -low)
-    side = "Better" if low > 0 else "Worse"
-    return (
-        f"{side} than {baseline} by {abs(gain.difference):.1f} {unit} (95 % interval {first:.1f}–{last:.1f})"
-    )
+    return f"{value:.1f} {score.title} on {many(test)}"
 
 
-def contrasted(contrasts: Sequence[Contrast], first: str) -> str:
-    """Return a sentence about each system against the first, by the main metric."""
-    return " ".join(f"{contrast_text(one, first)}." for one in contrasts)
+def against(score: Score, baseline: str, test: EvaluationSet) -> str:
+    """Return the score of a baseline, as short as it can be beside that of the model."""
+    value = score.baselines[baseline]
+    if score.counted == "examples":
+        return f"{hits(value, test):,}" if hits(value, test) else "none"
+    return percentage(value) if score.counted and not score.is_error else f"{value:.1f}"
 
 
-def contrast_text(one: Contrast, first: str) -> str:
-    low, high = one.interval or (one.difference, one.difference)
-    unit = f"points of {one.title}" if one.metric in PERCENT else one.title
-    p = p_text(one.p_value)
-    how = f"(95 % interval {signed(low)} to {signed(high)}, p {p if p.startswith('≤') else f'= {p}'})"
-    if one.is_better is None:
-        return f"{one.system} is not clearly different from {first}: {signed(one.difference)} {unit} {how}"
-    side = "better" if one.is_better else "worse"
-    return f"{one.system} is {side} than {first}: {signed(one.difference)} {unit} {how}"
+def many(test: EvaluationSet) -> str:
+    items = test.items if test.sentences != 1 else test.items.removesuffix("s")
+    return f"{test.sentences:,} {ADJECTIVES[test.kind]} {items}"
 
 
-def signed(value: float) -> str:
-    return f"{value:+.1f}".replace("-", "−")
+def hits(value: float, test: EvaluationSet) -> int:
+    return round(value * test.sentences / 100)
 
 
-def measured(score: Score) -> str:
-    low, high = score.interval
-    return f"{score.title} {score.value:.2f}{score.unit and ' %'} (95 % interval {low:.2f}–{high:.2f})"
+def capitalised(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def percentage(value: float) -> str:
+    """Return a percentage without decimals, unless it would be rounded to nothing or to all."""
+    return f"{value:.1f} %" if 0 < value < 1 or 99 < value < PERFECT else f"{value:.0f} %"
+
+
+def is_useless(main: Score, editing: Editing | None) -> bool:
+    if editing:
+        return editing.retype >= MOSTLY_RETYPED * (editing.leave + editing.edit + editing.retype)
+    if main.is_error:
+        return main.counted != "" and main.value >= MOSTLY_WRONG
+    return main.counted == "examples" and main.value < HARDLY_ANY
 
 
 def learning(validation: Curve) -> str:
-    """Say whether the validation loss was still falling, or had risen, when the run stopped."""
+    """Say that the validation loss was still falling, or had risen, when the run stopped."""
     points = validation.points
     if len(points) < 3:
         return ""
@@ -85,7 +144,56 @@ def learning(validation: Curve) -> str:
     before = [loss for update, loss in points if update <= LAST * last_update]
     best_update, best = min(points, key=lambda point: point[1])
     if last > (1 + CLEARLY) * best:
-        return f"with a validation loss that rose after update {best_update:,.0f} of {last_update:,.0f}"
-    if before and last < (1 - CLEARLY) * min(before):
-        return "with a validation loss that was still falling"
-    return "with a validation loss that no longer fell"
+        since = f"{best_update:,.0f} of {last_update:,.0f}"
+        return f"Its validation loss rose after update {since}: more data should help, more time will not"
+    return STILL_FALLING if before and last < (1 - CLEARLY) * min(before) else ""
+
+
+def editing_text(editing: Editing) -> str:
+    """Return what is left, edited and retyped of 100 sentences, or of all if they are fewer."""
+    leave, edit, retype = found = of_hundred(editing)
+    return f"Of {sum(found)} sentences you would leave {leave}, edit {edit} and retype {retype}."
+
+
+def of_hundred(editing: Editing) -> list[int]:
+    """Return the numbers in proportion, whole and with the sum of 100, or as they are if they are fewer."""
+    counts = (editing.leave, editing.edit, editing.retype)
+    of = min(100, sum(counts))
+    exact = [of * count / sum(counts) for count in counts]
+    found = [int(share) for share in exact]
+    by_remainder = sorted(range(len(counts)), key=lambda place: found[place] - exact[place])
+    for place in by_remainder[: of - sum(found)]:
+        found[place] += 1
+    return found
+
+
+def contrasted(contrasts: Sequence[Contrast], systems: Sequence[System]) -> str:
+    """Return a sentence about each system against the first, by the main metric."""
+    return " ".join(contrast_text(one, systems) for one in contrasts)
+
+
+def contrast_text(one: Contrast, systems: Sequence[System]) -> str:
+    ours, first = (
+        next(score for score in system.scores if score.metric == one.metric)
+        for system in (next(system for system in systems if system.name == one.system), systems[0])
+    )
+    name, value = systems[0].name, f"{one.title} {ours.value:.1f}{ours.unit and ' %'}"
+    if one.difference == 0:
+        return f"{one.system} scores the same as {name}: {value}."
+    low, high = one.interval or (one.difference, one.difference)
+    p = p_text(one.p_value)
+    how = f"95 % interval {signed(low)} to {signed(high)}, p {p if p.startswith('≤') else f'= {p}'}"
+    side = {True: "better than", False: "worse than", None: "not clearly different from"}[one.is_better]
+    return (
+        f"{one.system} is {side} {name}: {value} against {first.value:.1f}, a difference of "
+        f"{signed(one.difference)} ({how})."
+    )
+
+
+def signed(value: float) -> str:
+    return f"{value:+.1f}".replace("-", "−")
+
+
+def p_text(p: float) -> str:
+    """Return a p-value; the smallest that a thousand resamples can show is about one in a thousand."""
+    return "≤ 0.001" if p <= LEAST_P else f"{p:.3f}"

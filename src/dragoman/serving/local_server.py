@@ -17,6 +17,7 @@ from importlib import resources
 from typing import Any
 
 from dragoman.errors import DragomanError
+from dragoman.inspection.pictures.theme import style_sheet
 from dragoman.serving.what_if import Workbench, error_data
 
 HOST = "127.0.0.1"
@@ -150,8 +151,9 @@ def in_json(data: Any) -> bytes:
 def page_files() -> dict[str, bytes]:
     """Return the files of the page by their names; nothing else can be requested."""
     folder = resources.files("dragoman.serving") / "page"
-    return {
+    found = {
         file.name: file.read_bytes()
         for file in folder.iterdir()
         if file.is_file() and "." + file.name.rpartition(".")[2] in FILES
     }
+    return {**found, "theme.css": style_sheet().encode()}

@@ -35,9 +35,9 @@ class SearchChoice(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        scores = f"{self.greedy:.1f} {ALL_TITLES[self.metric]}, the beam {self.beam:.1f}"
-        chosen = "so the beam is the careful one" if self.is_careful else "so the beam is that of the engine"
-        return f"on {self.pairs:,} validation pairs greedy search has {scores}, {chosen}"
+        scores = f"{self.greedy:.1f} {ALL_TITLES[self.metric]} and the beam {self.beam:.1f}"
+        chosen = "so the beam is a careful one" if self.is_careful else "so the engine's own beam will do"
+        return f"on {self.pairs:,} validation pairs greedy search scores {scores}, {chosen}"
 
 
 def is_open(config: Config) -> bool:

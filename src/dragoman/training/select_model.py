@@ -119,15 +119,18 @@ def decoded(config: Config, loop: Loop, result: ValidationResult) -> DecodedPair
     """Return validation pairs with the answers of the model's own search.
 
     Where the settings leave it open, that is the engine's beam, or the careful one if the beam scores below
-    greedy search. As many pairs are compared as the time of the run allows.
+    greedy search. There are as many pairs as the time of the run allows.
     """
     validator = loop.validator
-    if not validator.greedy or config.search.kind == "greedy":
-        return DecodedPairs(config, validator.decoded, result.answers, None)
     if not is_open(config):
-        return DecodedPairs(config, validator.decoded, validator.answers(validator.decoded), None)
+        is_greedy = not validator.greedy or config.search.kind == "greedy"
+        answers, pairs = list(result.answers) if is_greedy else [], validator.compared
+        missing = range(len(answers), len(pairs))
+        for part in parts_in_time(loop, missing, END_AFTER_SEARCH * result.seconds):
+            answers += validator.answers(pairs[part])
+        return DecodedPairs(config, pairs[: len(answers)], answers, None)
     greedy, beam, some = list(result.answers), list[Answer](), validator.compared
-    for part in parts_in_time(loop, len(some), END_AFTER_SEARCH * result.seconds):
+    for part in parts_in_time(loop, range(len(some)), END_AFTER_SEARCH * result.seconds):
         beam += validator.answers(some[part])
         greedy += validator.answers(some[len(greedy) : len(beam)], **validator.greedy)
     pairs = some[: len(beam)]
@@ -136,16 +139,16 @@ def decoded(config: Config, loop: Loop, result: ValidationResult) -> DecodedPair
     if choice is None or not choice.is_careful:
         return DecodedPairs(config, pairs, beam, choice)
     config, final = careful(config), list[Answer]()
-    for part in parts_in_time(loop, len(pairs), END_AFTER_SEARCH * result.seconds):
+    for part in parts_in_time(loop, range(len(pairs)), END_AFTER_SEARCH * result.seconds):
         final += validator.answers(pairs[part], search=config.search)
     return DecodedPairs(config, pairs[: len(final)], final, choice)
 
 
-def parts_in_time(loop: Loop, count: int, reserve: float) -> Iterator[slice]:
-    """Yield parts of `count` pairs while the run has time for another one and a reserve; at least one."""
-    for first in range(0, count, PART):
+def parts_in_time(loop: Loop, places: range, reserve: float) -> Iterator[slice]:
+    """Yield parts of these pairs while the run has time for another one and a reserve; at least one."""
+    for first in places[::PART]:
         start = time.perf_counter()
-        yield slice(first, first + PART)
+        yield slice(first, min(first + PART, places.stop))
         if loop.length.seconds_left(loop.clock()) < time.perf_counter() - start + reserve:
             return
 

@@ -171,7 +171,7 @@ def test_fewer_held_out_pairs_than_asked_for_are_said(
 ) -> None:
     train = written(tmp_path, "train", lines)
     assert main(["check", *train, "--hold-out", "200", "-o", str(tmp_path / "out")]) == 0
-    assert "200 were requested, but at most a twentieth" in capsys.readouterr().err
+    assert "you asked for 200, but at most a twentieth" in capsys.readouterr().err
 
 
 def test_a_missing_model_to_compare_with_is_said_at_once(

@@ -65,17 +65,17 @@ def test_labels_are_counted_and_odd_ones_named(tmp_path: Path, capsys: pytest.Ca
     assert found["unseen"] == {"test": {"z": 2}}
     assert [pair["line"] for pair in found["conflicts"]["examples"]] == [5]  # line 6 repeats line 1
     said = checked(tmp_path, capsys)
-    assert "3 labels, most frequent: x (57.1% of 7)" in said
+    assert "3 labels, most frequent: x (57.1 % of 7)" in said
     assert '! 1 label occurs once: "only once"' in said
     assert "! 1 pair with a text that occurred before with another label" in said
-    assert '! test has 1 label that training does not have: "z"' in said
+    assert '! test has 1 label not in the training data: "z"' in said
 
 
 def test_a_validation_label_that_training_refuses_is_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     project(tmp_path, "classify", "tsv", train=["a\tx", "b\ty"], valid=["c\tz"])
-    assert '✗ valid has 1 label that training does not have; train refuses them: "z"' in checked(
+    assert '✗ valid has 1 label not in the training data; train refuses such labels: "z"' in checked(
         tmp_path, capsys, code=3
     )
 
@@ -99,7 +99,7 @@ def test_a_text_is_counted_and_its_validation_looked_for_in_training(
     said = checked(tmp_path, capsys)
     assert "4 lines, 58 characters" in said
     assert "2 different lines   1 duplicate, 1 empty" in said
-    assert "! valid: 1 of 2 lines (50.0%) is in training" in said
+    assert "! valid: 1 of 2 lines (50.0 %) is in training" in said
     assert said.count("!") == 1
 
 

@@ -143,7 +143,7 @@ def test_missing_files_suggest_a_near_name(tmp_path: Path) -> None:
     [file] = put(tmp_path, en=b"a\n")
     error = refusal([tmp_path / "a.em", file])
     assert error.what == "There is no such file."
-    assert error.hint == f"Did you mean {file}?"
+    assert error.hint == f'Did you mean "{file}"?'
 
 
 def test_tsv_takes_exactly_two_columns_and_no_quotes(tmp_path: Path) -> None:

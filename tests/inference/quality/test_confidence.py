@@ -15,7 +15,7 @@ from dragoman.data.pair import Pair
 from dragoman.durable import verify_folder
 from dragoman.errors import DataError, ModelError
 from dragoman.inference.model import load
-from dragoman.inference.quality.confidence import calibrate, error_elsewhere, references
+from dragoman.inference.quality.confidence import calibrate, error_elsewhere, mean_log_p, references
 from dragoman.inference.quality.flags import Limits
 from dragoman.inference.result import Result
 from dragoman.inference.runtimes.torch import TorchRuntime
@@ -53,6 +53,12 @@ def test_what_is_learned_are_numbers_that_fit_the_task() -> None:
     assert "copied" in learned.muted  # the same words in another order: here a copy is no fault
     assert "repetition" not in learned.muted
     assert (learned.shortest, learned.longest) == (Limits().shortest, Limits().longest)
+
+
+def test_after_few_outputs_only_one_below_all_of_them_has_low_confidence() -> None:
+    translator = TorchRuntime(tiny())
+    results = list(translator([pair.src for pair in PAIRS]))
+    assert calibrate(translator, PAIRS, results=results).lowest == min(map(mean_log_p, results))
 
 
 def test_a_task_with_long_outputs_has_wider_limits() -> None:

@@ -21,7 +21,7 @@ def test_a_line_is_one_entry_and_comes_back(tmp_path: Path) -> None:
 
 def test_an_unknown_label_is_an_error_in_words() -> None:
     label = Label.learn(["card arrival", "top up"], 100)
-    with pytest.raises(DataError, match=r'"card arival" does not occur .* Did you mean card arrival\?'):
+    with pytest.raises(DataError, match=r'"card arival" does not occur .* Did you mean "card arrival"\?'):
         label.encode("card arival")
 
 

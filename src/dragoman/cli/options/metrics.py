@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from dragoman.cli.edits import costs_of
 from dragoman.errors import UsageError
@@ -13,7 +12,7 @@ WORST = 10  # outputs that --show-edits and --explain show by default
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
+    add = parser.add_argument_group("measures").add_argument
     further = [name for name in (*TITLES, *GROUPS) if name not in USUAL]
     add(
         "-m",
@@ -22,52 +21,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=f"what to measure (default: {', '.join(USUAL)}); also {', '.join(further)}",
     )
+    add("-lc", "--lowercase", action="store_true", help="ignore case")
+    add("--by-length", action="store_true", help="also the scores by the length of the source")
     add(
-        "--ref",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="further references; may be repeated",
+        "--robustness",
+        action="store_true",
+        help="also the scores with typos, in lower and upper case, and without punctuation",
     )
-    add("--by-length", action="store_true", help="also the scores by length of the source")
-    add(
-        "--show-edits",
-        type=int,
-        nargs="?",
-        const=WORST,
-        metavar="N",
-        help=f"show the N outputs (default: {WORST}) furthest from their references, aligned word by word",
-    )
-    add(
-        "--edit-costs",
-        metavar="I/D/S",
-        help="with --show-edits: costs of insertion, deletion, substitution, such as 1/1/2 (default: 1/1/1)",
-    )
-    add_error_analysis(parser)
-
-
-def add_error_analysis(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
+    add = parser.add_argument_group("errors").add_argument
     add(
         "--explain",
         type=int,
         nargs="?",
         const=WORST,
         metavar="N",
-        help="also where points are lost, suspects of omission and hallucination, baselines, and reasons for "
-        f"the N worst outputs (default: {WORST})",
+        help="where points are lost, what may be omitted or made up, baselines, and the reasons for the N "
+        f"worst outputs (default: {WORST})",
     )
     add(
         "--training",
         nargs="+",
         metavar="FILE",
-        help="with --explain: the training data (default: that of the model)",
+        help="with --explain: the training data (default: as in the model's settings)",
     )
     add(
-        "--robustness",
-        action="store_true",
-        help="also the scores of the sources with typos, in lower and upper case, and without punctuation",
+        "--show-edits",
+        type=int,
+        nargs="?",
+        const=WORST,
+        metavar="N",
+        help=f"the N outputs furthest from their references (default: {WORST}), aligned word by word",
+    )
+    add(
+        "--edit-costs",
+        metavar="I/D/S",
+        help="with --show-edits: what insertions, deletions and substitutions cost (default: 1/1/1)",
     )
 
 
@@ -85,7 +73,7 @@ def check_arguments(args: argparse.Namespace) -> None:
             )
     if args.training and args.explain is None:
         raise UsageError(
-            "--training is what --explain compares the test set with.",
+            "--training names the data that --explain compares the test set with.",
             where=f"--training {' '.join(args.training)}",
             expected="--explain",
             hint=f"--explain --training {' '.join(args.training)}",

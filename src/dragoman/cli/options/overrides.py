@@ -4,40 +4,53 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from dragoman.spelling import closest
 
+Arguments: TypeAlias = argparse.ArgumentParser | argparse._ArgumentGroup
 SETTABLE = {"train": "", "prepare": "", "run": "search.", "score": "search.", "show": "search."}
 _OVERRIDE = re.compile(r"^(task|[a-z_]+(\.[a-z_]+)+)=")
 
 
-def add_languages(parser: argparse.ArgumentParser) -> None:
+def add_languages(parser: Arguments) -> None:
     parser.add_argument(
         "--languages",
         nargs=2,
         metavar="NAME",
-        help="source and target in a file with several languages or columns, such as en de",
+        help="which languages or columns to read as source and target, such as en de",
     )
 
 
-def add_data(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `train` and `prepare` that name data, settings and the run's folder."""
-    add = parser.add_argument
-    add(
+def add_data(parser: argparse.ArgumentParser) -> Callable[..., argparse.Action]:
+    """Add the options of `train` and `prepare` that name data, settings and the run's folder.
+
+    Return what adds further options of the output."""
+    parser.add_argument(
         "data",
         nargs="*",
         metavar="FILE|DIR",
-        help="two text files, .tsv, .csv, .jsonl, .tmx, .xliff or .po files, or a folder; then settings",
+        help="two text files whose lines match, or .tsv, .csv, .jsonl, .tmx, .xliff or .po files, or a "
+        "folder; then settings",
     )
-    add("--valid", nargs="+", metavar="FILE", help="validation pairs (default: some are held out)")
-    add("--test", nargs="+", metavar="FILE", help="test pairs: those that `dragoman score MODEL` reads")
-    add_languages(parser)
-    add("-o", "--out", type=Path, metavar="DIR", help="the run's folder")
-    add("-c", "--config", type=Path, metavar="FILE", help="a settings file (TOML)")
-    add("--from", dest="init_from", metavar="MODEL", help="start from the weights and vocabulary of a model")
+    group = parser.add_argument_group("data and settings")
+    add = group.add_argument
+    add("--valid", nargs="+", metavar="FILE", help="validation pairs (default: some of the training pairs)")
+    add("--test", nargs="+", metavar="FILE", help="test pairs, for a later `dragoman score MODEL`")
+    add_languages(group)
     add("--skip-bad", action="store_true", help="skip lines that cannot be read, and count them")
+    add("-c", "--config", type=Path, metavar="FILE", help="a settings file (TOML)")
+    add(
+        "--from",
+        dest="init_from",
+        metavar="MODEL",
+        help="start with the weights and vocabulary of this model",
+    )
+    add = parser.add_argument_group("output").add_argument
+    add("-o", "--out", type=Path, metavar="DIR", help="the run's folder")
+    return add
 
 
 def split_overrides(arguments: Sequence[str]) -> tuple[list[str], list[str]]:

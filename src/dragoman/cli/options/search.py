@@ -21,34 +21,34 @@ SAMPLING = {"temperature": "temperature", "top-k": "top_k", "top-p": "top_p", "s
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("--nbest", type=int, metavar="N", help="print the N best outputs per line: line number, score, text")
+    add = parser.add_argument_group("search").add_argument
+    add("--nbest", type=int, metavar="N", help="the N best outputs of each line: line number, score, text")
     add(
         "--sample",
         action="append",
         metavar="KEY=VALUE",
-        help="sample: temperature=0.7, top-k=10, top-p=0.9, seed=2; separate several by commas",
+        help="sample at random: temperature=0.7, top-k=10, top-p=0.9 or seed=2, or several with commas",
     )
     add(
         "--ensemble",
         action="extend",
         nargs="+",
         metavar="MODEL",
-        help="models with the same vocabulary to ensemble with MODEL",
+        help="further models with the same vocabulary, to vote with MODEL",
     )
-    add("--reverse", metavar="MODEL", help="a model of the reverse direction that reranks the outputs")
+    add("--reverse", metavar="MODEL", help="rerank the outputs with a model of the opposite direction")
     add(
         "--lm",
         metavar="MODEL",
-        help="a language model with the same target vocabulary, fused into the search",
+        help="let a language model with the same target vocabulary take part in the search",
     )
     add(
         "--lm-weight",
         type=float,
         metavar="B",
-        help="weight of that language model (default: search.lm_weight)",
+        help="the weight of that language model (default: search.lm_weight)",
     )
-    add("--trace", type=Path, metavar="FILE", help="write every candidate of the search to FILE, as JSON")
+    add("--trace", type=Path, metavar="FILE", help="write every candidate of the search, as JSON")
 
 
 def overrides(args: argparse.Namespace, own: SearchConfig) -> list[str]:

@@ -20,21 +20,30 @@ SHOWN = 10  # unmet terms listed
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("constraints on the output").add_argument
-    add("--prefix", metavar="TEXT", help="start of every output; a trailing space ends its last word")
-    add("--glossary", type=Path, metavar="FILE", help="terms: source, tab, target, with | between forms")
-    add("--forbid", action="append", metavar="WORD", help="word or phrase to avoid; may be repeated")
+    add(
+        "--prefix",
+        metavar="TEXT",
+        help="begin every output with this; end it with a space if its last word is whole",
+    )
+    add(
+        "--glossary",
+        type=Path,
+        metavar="FILE",
+        help="use these terms: source, tab, target, with | between forms",
+    )
+    add("--forbid", action="append", metavar="WORD", help="avoid this word or phrase; may be repeated")
     add(
         "--keep",
         action="store_true",
-        help="preserve placeholders, tags and addresses, as often as they occur",
+        help="keep placeholders, tags and addresses exactly as they are",
     )
-    add("--keep-numbers", action="store_true", help="preserve numbers as well")
+    add("--keep-numbers", action="store_true", help="keep numbers as well")
     add(
         "--keep-pattern",
         action="append",
         default=[],
         metavar="REGEX",
-        help="preserve what this regular expression matches, such as 'ACME-\\d+'; may be repeated",
+        help="keep what this regular expression matches, such as 'ACME-\\d+'; may be repeated",
     )
 
 

@@ -106,7 +106,7 @@ def settings_of(folder: Path) -> Path:
         "This folder has no dragoman.toml.",
         where=str(folder),
         expected="a folder created by dragoman new, or data files",
-        hint="dragoman new dates, or dragoman train train.src train.tgt -o NAME",
+        hint="Name two files: dragoman train train.src train.tgt -o NAME",
     )
 
 
@@ -144,7 +144,7 @@ def refuse_many(files: Sequence[str]) -> None:
             "These files do not form one corpus.",
             where=shlex.join(files),
             expected=f"{FILES}; or one folder",
-            hint="Several corpora go into a settings file, [data] train = […]; then train -c FILE -o DIR",
+            hint="Name several corpora in a settings file, [data] train = […]: dragoman train -c FILE -o DIR",
         )
 
 

@@ -24,6 +24,7 @@ from dragoman.cli.format import (
     sparkline,
 )
 from dragoman.cli.terminal import printable
+from dragoman.cli.wrapping import shortened
 from dragoman.metrics.validation import METRICS
 from dragoman.training.progress import RunProgress, Validation
 
@@ -51,7 +52,7 @@ class Dashboard:
 
     def lines(self, width: int, height: int) -> Iterator[Text]:
         room = height - (4 if width >= WIDE else 6)
-        sample = list(self.sample()) if room >= 6 else []
+        sample = list(self.sample(width)) if room >= 6 else []
         room -= len(sample)
         yield self.head(width)
         yield from self.bar(width)
@@ -70,7 +71,7 @@ class Dashboard:
     def head(self, width: int) -> Text:
         p = self.progress
         left = p.left
-        about = "" if p.until else "~"
+        about = "" if p.until or p.is_over else "~"
         total = f" of {about}{clock(p.elapsed + left)}" if left is not None else ""
         right = f"{clock(p.elapsed)}{total}"
         room = width - len(right) - 2
@@ -135,11 +136,12 @@ class Dashboard:
             *(m for m in METRICS if any(m in v.metrics for v in shown)),
         ]
 
-    def sample(self) -> Iterator[Text]:
+    def sample(self, width: int) -> Iterator[Text]:
         if self.progress.sample:
             yield Text()
         for name, text in self.progress.sample.items():
-            yield Text(f"  {name}  ", "dim") + Text(printable(text), "bold" if name == "out" else "")
+            shown = shortened(printable(text), width - len(f"  {name}  "))
+            yield Text(f"  {name}  ", "dim") + Text(shown, "bold" if name == "out" else "")
 
 
 def blocks(share: float, width: int) -> Text:

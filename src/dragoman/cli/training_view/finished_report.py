@@ -16,7 +16,7 @@ def report_lines(config: Config, out: Path, seconds_left: float = math.inf) -> I
 
     It reads the training data if `seconds_left` are enough.
     """
-    from dragoman.reports.after_training import NAME, write_report
+    from dragoman.reports.gather import NAME, write_report
 
     if not config.training.report or os.environ.get("RANK", "0") != "0":
         return

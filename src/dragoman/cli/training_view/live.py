@@ -14,7 +14,7 @@ from rich.segment import ControlType
 from rich.spinner import Spinner
 from rich.text import Text
 
-from dragoman.cli.terminal import printable
+from dragoman.cli.terminal import columns, printable
 from dragoman.cli.training_view.dashboard import Dashboard
 from dragoman.cli.training_view.preparation import (
     PreparationView,
@@ -26,7 +26,7 @@ from dragoman.cli.training_view.preparation import (
     unlocked,
     unsaved,
 )
-from dragoman.cli.wrapping import wrapped
+from dragoman.cli.wrapping import shortened, wrapped
 from dragoman.training.events import Event
 
 REFRESHES = 2  # per second
@@ -54,7 +54,9 @@ class Status:
         self._spinner = Spinner("dots", style="cyan")
 
     def __rich__(self) -> Spinner:
-        self._spinner.update(text=Text(self._preparing.text, no_wrap=True, overflow="ellipsis"))
+        self._spinner.update(
+            text=Text(shortened(self._preparing.text, columns() - 3), no_wrap=True, overflow="ellipsis")
+        )
         return self._spinner
 
 
@@ -106,7 +108,9 @@ class LiveView:
     def _print(self, lines: Iterable[str]) -> None:
         with suppress(OSError):  # a closed terminal is no reason to stop training
             for line in lines:
-                self._console.print(Text(wrapped(printable(line), self._console.width)), soft_wrap=True)
+                text = Text(wrapped(printable(line), self._console.width))
+                text.highlight_regex(r"\A *! ", "yellow")
+                self._console.print(text, soft_wrap=True)
 
     def _show(self, content: Any, *, transient: bool) -> None:
         self._stop()

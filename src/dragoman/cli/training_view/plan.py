@@ -17,10 +17,10 @@ from dragoman.training.plan import Plan
 from dragoman.training.state.checkpoint import largest
 
 SIZES = (
-    (1_000, "are very few: a model can learn a simple rule from them, not a language."),
-    (10_000, "are few: enough for a narrow, regular task, not to translate between languages."),
-    (100_000, "are a small corpus: expect good results inside its domain, weak ones outside it."),
-    (1_000_000, "are a fair corpus: expect good results inside its domain, mixed ones outside it."),
+    (1_000, "are very few: enough to learn a simple rule, not a language."),
+    (10_000, "are few: enough for a narrow, regular task, not for translation."),
+    (100_000, "are enough for a regular task; for translation, expect good results on similar texts only."),
+    (1_000_000, "are a fair corpus: expect good results on similar texts, and mixed ones on others."),
     (10_000_000, "are many: what limits the model now is its size and the time it trains."),
 )
 MOST = "are a great many: a larger model and more time will use them better."
@@ -41,7 +41,8 @@ def describe(plan: Plan, config: Config, out: Path, prepared: DataFacts) -> Iter
     yield f"  data    {plural(plan.pairs, 'pair')} · {format_count(prepared['tgt_tokens'])} target tokens"
     yield f"          {validation_data(config, prepared['watched'])}"
     if is_open(config) and config.training.valid_decode:
-        yield f"          greedily; at the end up to {MOST_PAIRS} pairs say whether the beam must be careful"
+        judges = plural(min(MOST_PAIRS, prepared["watched"]), "pair")
+        yield f"          by greedy search; {judges} then decide whether the beam must be careful"
     if prepared["leaked"]:
         leaked = f"{prepared['leaked']:,} of these {plural(prepared['watched'], 'pair')}"
         yield f"          ! {leaked} are also in the training data: scores on them will be too high"
@@ -51,8 +52,8 @@ def describe(plan: Plan, config: Config, out: Path, prepared: DataFacts) -> Iter
     yield f"  time    {duration(plan.seconds)}{range_} · {plan.tokens_per_second:,.0f} tokens/s"
     yield f"          {length(plan, config)}"
     if plan.warmup > plan.updates / 2:
-        rise = f"the learning rate rises for {plan.warmup:,} of {plural(plan.updates, 'update')}"
-        yield f"          {rise}: training.warmup={plan.updates // 10} leaves time to learn"
+        rise = "would rise to the end" if plan.warmup >= plan.updates else "rises most of the time"
+        yield f"          ! the learning rate {rise}: training.warmup={plan.updates // 10} leaves more time"
     if plan.memory:
         yield f"  memory  {format_bytes(plan.memory)}"
     yield f"  disk    {disk(largest(plan.parameters, config.training), free_bytes(out))}"
@@ -86,7 +87,7 @@ def validation_data(config: Config, count: int) -> str:
 
 def length(plan: Plan, config: Config) -> str:
     if plan.epochs < 0.95:
-        epochs = f"{plan.epochs:.0%} of the data"
+        epochs = f"{100 * plan.epochs:.0f} % of the data"
     else:
         epochs = f"{plan.epochs:,.0f} epochs" if plan.epochs >= 1.5 else "one epoch"
     tokens = f"{plural(plan.updates, 'update')} of {config.training.batch_tokens:,} tokens, {epochs}"

@@ -121,7 +121,7 @@ def slow(event: Slowness) -> list[str]:
     if event["others"]:
         load = f" (load {event['load']:g})" if event["load"] is not None else ""
         cores = plural(event["cores"], "core")
-        received = f"it gets {event['had']:.0%} of the processor time it asks for"
+        received = f"it gets {100 * event['had']:.0f} % of the processor time it asks for"
         return [f"{prefix} {received}. Other processes or virtual machines use the {cores}{load}."]
     if event["threads"] > 1:
         return [f"{prefix} its {event['threads']} threads wait for each other. Try training.threads=1."]

@@ -87,7 +87,8 @@ class Session:
                 self._say(line)
         if outcome.reason == "planned":
             self._say(f"The prepared data are kept in {self.out / 'store'}.")
-            self._say(f"Nothing is trained yet. Next: {self._command('--plan')}")
+            self._say("Nothing is trained yet.")
+            self._say(f"Next: {self._command('--plan')}")
         if outcome.reason == "asked":
             self._say(f"Saved at update {outcome.step:,}. To resume:  {self._command('--force')}")
             self._say(f"To write its model now:  {self._finishing()}")
@@ -102,7 +103,7 @@ class Session:
         each, length = state.seconds / max(state.step, 1), resume.length_of(state)
         last = length.forecast(state.step, state.seconds, each)
         left = clock((last - state.step) * each)
-        self._say(f"An unfinished run is at update {state.step:,} of {last:,}, about {left} before its end.")
+        self._say(f"An unfinished run is at update {state.step:,} of {last:,}, with about {left} left.")
         self._say(f"Next: {self._command('--plan')}")
         return True
 

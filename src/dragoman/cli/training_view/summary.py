@@ -11,11 +11,12 @@ from dragoman.cli.next_commands import to_run, to_score
 from dragoman.cli.training_view.learning_curve import NAME
 from dragoman.config.parts.source import TextSource
 from dragoman.config.root import Config
+from dragoman.metrics.names import ALL_TITLES
 from dragoman.metrics.validation import METRICS
 from dragoman.tasks.search_choice import SearchChoice
 from dragoman.training.events import FinishedEvent, LossAndMetrics
 
-MAX_EXAMPLE_CHARACTERS = 60  # of an example sentence
+MAX_EXAMPLE_CHARACTERS = 50  # of an example sentence: quoted, it fits a narrow terminal
 EXACT = 600  # seconds: the time of shorter runs is shown to the second
 
 
@@ -52,9 +53,10 @@ def scores(valid: LossAndMetrics) -> str:
 
 def weights(event: FinishedEvent, config: Config) -> str:
     tied = ", as good as the best" if event.get("ties") else ""
+    metric = config.training.valid_metric
     match event["chosen"]:
         case "best":
-            return f"the best checkpoint, by {HEADINGS[config.training.valid_metric]}"
+            return f"the best checkpoint, by {ALL_TITLES.get(metric, metric)}"
         case "average":
             return f"the mean of the last {event['averaged']} checkpoints{tied}"
     return f"the last checkpoint{tied}"

@@ -21,14 +21,13 @@ if TYPE_CHECKING:
     from dragoman.text.languages import Languages
 
 HELP = """\
-Inspect a corpus before training: errors, suspicious pairs, overlap with validation and test data.
-Without files, describe this machine; for a model folder, verify every file.
+Find the faults in your data before you train: lines that cannot be read, doubtful pairs, and validation or
+test pairs that are also in the training data. Without files, describe this machine.
 
   dragoman check train.en train.de --valid val.en val.de
-  dragoman check pairs.tsv --hold-out 1000 -o data      writes train, valid and test without overlap
-  dragoman check dates                                  a folder with a dragoman.toml
-  dragoman check en-de                                  a model folder: every file of it
-"""
+  dragoman check pairs.tsv --hold-out 1000 -o data   hold out pairs
+  dragoman check dates                               the data of a project
+  dragoman check en-de                               is a model intact?"""
 
 
 class Corpora(NamedTuple):
@@ -46,15 +45,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="*",
         metavar="FILE",
-        help="two aligned text files, .tsv, .csv, .jsonl, .tmx, .xliff or .po files (each may be .gz), or a "
-        "folder with settings or a model",
+        help="two text files whose lines match, or .tsv, .csv, .jsonl, .tmx, .xliff or .po files (each may "
+        "be .gz); or a folder with a dragoman.toml or a model",
     )
-    add("--valid", nargs="+", default=[], metavar="FILE", help="report its pairs that are in training")
-    add("--test", nargs="+", default=[], metavar="FILE", help="report its pairs that are in training")
+    add(
+        "--valid", nargs="+", default=[], metavar="FILE", help="validation pairs: which are also in training?"
+    )
+    add("--test", nargs="+", default=[], metavar="FILE", help="test pairs: which are also in training?")
     add_languages(parser)
-    add("--hold-out", type=int, metavar="N", help="write N valid and N test pairs, and the rest, to -o")
-    add("-o", "--output", metavar="DIR", help="output folder of --hold-out")
-    add("--seed", type=int, default=1, metavar="N", help="random seed of --hold-out")
+    add(
+        "--hold-out",
+        type=int,
+        metavar="N",
+        help="split the pairs into N for validation, N for test and the rest",
+    )
+    add("-o", "--output", metavar="DIR", help="the folder that --hold-out writes")
+    add("--seed", type=int, default=1, metavar="N", help="random seed for --hold-out (default: 1)")
     add("--json", action="store_true", help="print the report as JSON, one line per corpus")
 
 
@@ -153,10 +159,10 @@ def write_split(corpora: Corpora, args: argparse.Namespace) -> str:
     paths, targets = [Path(file) for file in files], corpora.examples.targets
     parts = split(pairs, paths, args.hold_out, args.seed, Path(args.output), targets)
     counts = " + ".join(f"{part.pairs:,} {name}" for name, part in parts.items())
-    talk(f"  wrote {counts} to {args.output}, no pair shared between them")
+    talk(f"  wrote {counts} to {args.output}, no pair in two of them")
     train, valid = (" ".join(map(str, parts[name].files)) for name in ("train", "valid"))
     if parts["valid"].pairs < args.hold_out:
-        talk(f"  {args.hold_out:,} were requested, but at most a twentieth of the pairs is held out for each")
+        talk(f"  you asked for {args.hold_out:,}, but at most a twentieth of the pairs is held out for each")
     name = "-".join(corpus_languages(files, corpora.languages[0])) or "model"
     return f"dragoman train {train} --valid {valid} -o {name}"
 
@@ -182,7 +188,8 @@ def show_model(path: str, as_json: bool) -> None:
     else:
         for name, facts in found.items():
             say(f"{name:<10} {facts}")
-    talk(f"Every file is intact. Next: {next_command(path)}")
+    talk("Every file is intact.")
+    talk(f"Next: {next_command(path)}")
 
 
 def show_machine(as_json: bool) -> None:
@@ -197,5 +204,8 @@ def show_machine(as_json: bool) -> None:
     say(f"memory     {memory}")
     say(f"fast at    {', '.join(found['fast_formats']) or 'float32'}")
     say(f"python     {found['python']}")
-    say(f"torch      {found['torch'] or 'not installed; to train: pip install dragoman[train]'}")
-    talk("Next: dragoman check train.en train.de, or dragoman new dates")
+    say(f"torch      {found['torch'] or 'not installed'}")
+    if not found["torch"]:
+        talk('To train models: pip install "dragoman[train]"')
+    talk("Next: dragoman new dates")
+    talk("      dragoman check train.en train.de")

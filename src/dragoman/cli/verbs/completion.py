@@ -14,10 +14,10 @@ from dragoman.config.presets import PRESETS
 from dragoman.metrics.names import GROUPS, TITLES
 
 HELP = """\
-Print a shell script that completes verbs, options, files, settings and metrics.
+Print a script that lets your shell complete verbs, options, files, settings and metrics.
 
-  eval "$(dragoman completion bash)"                                    in ~/.bashrc
-  eval "$(dragoman completion zsh)"                                     in ~/.zshrc, after compinit
+  eval "$(dragoman completion bash)"   in ~/.bashrc
+  eval "$(dragoman completion zsh)"    in ~/.zshrc, after compinit
   dragoman completion fish > ~/.config/fish/completions/dragoman.fish"""
 
 WITH_SETTINGS = ("prepare", "train", "run", "score")
@@ -35,7 +35,7 @@ complete -o bashdefault -F _dragoman dragoman
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=shtab.SUPPORTED_SHELLS, help="the shell to print a script for")
+    parser.add_argument("shell", choices=shtab.SUPPORTED_SHELLS, help="your shell")
 
 
 def run(args: argparse.Namespace) -> int:

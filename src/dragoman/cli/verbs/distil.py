@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dragoman.training.distillation import Distilled
 
 NAME = "distil"
-ABOUT = "a smaller, faster model that learns from the outputs of yours (needs --teacher)"
+ABOUT = "a smaller, faster model that learns from one of yours (needs --teacher)"
 APART = 15.0  # seconds between two progress lines
 
 
@@ -31,10 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="distil only: texts for the teacher to translate (default: its training data)",
     )
     parser.add_argument(
-        "--device", default="auto", metavar="NAME", help="distil only: of the teacher: auto (default), cpu …"
+        "--device",
+        default="auto",
+        metavar="NAME",
+        help="distil only: where the teacher runs: auto (default), cpu or cuda",
     )
     parser.add_argument(
-        "--real", action="store_true", help="distil only: also learn from the teacher's own training pairs"
+        "--real", action="store_true", help="distil only: learn from the teacher's own training pairs as well"
     )
 
 
@@ -50,12 +53,14 @@ def run(args: argparse.Namespace) -> int:
     with needs_extra("Distillation needs PyTorch, which is not installed.", "train"):
         from dragoman.training.distillation import SOURCE, TARGET, distil
     keep_freed_memory()
-    talk(f"{args.teacher} writes the target side for the student; Ctrl-C stops, the same command resumes.")
+    talk(
+        f"{args.teacher} translates what the student will learn from; Ctrl-C stops, the same command resumes."
+    )
     options = {"sources": args.sources, "real": args.real, "force": args.force, "device": args.device}
     done = distil(args.teacher, folder, **options, tell=DistilProgress())
     for name in (SOURCE, TARGET, "dragoman.toml", "README.md"):
         give(f"{folder / name}\n")
-    talk(f"{done.kept:,} pairs of {done.sources:,} sentences; suspicious outputs are left out.")
+    talk(f"Kept {done.kept:,} of {done.sources:,} pairs; suspicious outputs are left out.")
     talk(f"Next: {shlex.join(['dragoman', 'train', str(folder)])}")
     return 0
 

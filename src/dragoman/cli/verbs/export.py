@@ -20,14 +20,12 @@ if TYPE_CHECKING:
     from dragoman.export.verify_answers import AnswerProof
 
 HELP = """\
-Write a model for another engine. It is written only if its outputs match those of the model.
+Write a model for another engine. The export is kept only if its outputs match the model's.
 
-  dragoman export en-de --to ct2                        for CTranslate2, into en-de/model/ct2
-  dragoman export en-de --to ct2 --quantization int8    a quarter of the size, and faster
-  dragoman export en-de --to ct2 -o en-de-ct2
-  dragoman export en-de --to onnx                       a recurrent or convolutional model, for ONNX Runtime
-  dragoman export slots --to onnx                       a tagger, a classifier, CTC or a language model
-  dragoman export en-de --to argos --languages en de    an .argosmodel for Argos and LibreTranslate"""
+  dragoman export en-de --to ct2                       for CTranslate2
+  dragoman export en-de --to ct2 --quantization int8   smaller and faster
+  dragoman export en-de --to argos --languages en de   for LibreTranslate, Argos
+  dragoman export en-de-rnn --to onnx                  for ONNX Runtime"""
 
 TARGETS = ("ct2", "onnx", "argos")
 QUANTIZATIONS = ("float32", "float16", "bfloat16", "int8")
@@ -38,19 +36,34 @@ ALIKE = 0.9  # the smallest share of equal outputs that needs no remark
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL", help="a run folder, its model/, or a project folder")
-    add("--to", required=True, choices=TARGETS, help="ct2, onnx: a directory; argos: an .argosmodel")
-    add("--quantization", choices=QUANTIZATIONS, default="float32", help="how weights are stored")
-    add("-o", "--output", type=Path, metavar="DIR", help="output path (default: in the model folder)")
+    add(
+        "--to",
+        required=True,
+        choices=TARGETS,
+        help="what to write: a folder for ct2 and onnx, an .argosmodel for argos",
+    )
+    add(
+        "--quantization",
+        choices=QUANTIZATIONS,
+        default="float32",
+        help="how to store the weights (default: float32)",
+    )
+    add("-o", "--output", type=Path, metavar="DIR", help="where to write it (default: into the model folder)")
     add(
         "--languages",
         nargs=2,
         metavar="CODE",
-        help="argos only: the codes of both sides (default: those of the training data)",
+        help="argos only: the codes of both languages (default: from the training data)",
     )
     add("--names", nargs=2, metavar="NAME", help="argos only: the names of the languages")
-    add("--package-version", default="1.0", metavar="X.Y", help="argos only: version of the package")
-    add("--back", metavar="MODEL", help="argos only: a model of the reverse direction, for a second package")
-    add("--json", action="store_true", help="print the verification results as one JSON object")
+    add(
+        "--package-version",
+        default="1.0",
+        metavar="X.Y",
+        help="argos only: the version of the package (default: 1.0)",
+    )
+    add("--back", metavar="MODEL", help="argos only: also package this model of the opposite direction")
+    add("--json", action="store_true", help="print the comparison as one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -61,11 +74,12 @@ def run(args: argparse.Namespace) -> int:
             for line in lines(exported, args.quantization):
                 say(line)
     if args.to == "argos":
-        talk(f"Next: argostranslate.package.install_from_path({str(exported.path)!r}) in Python")
+        talk(f"Next, in Python: argostranslate.package.install_from_path({str(exported.path)!r})")
     elif args.to == "onnx":
         talk(f"Next: dragoman run {exported.path} TEXT --runtime onnx")
     else:
-        talk(f"Next: dragoman run {args.output or args.model} TEXT, which needs no PyTorch now")
+        talk("It runs without PyTorch.")
+        talk(f"Next: dragoman run {args.output or args.model} TEXT")
     return 0
 
 
@@ -152,7 +166,7 @@ def lines(exported: Exported, quantization: str) -> list[str]:
         found.append(f"search  {exported.search.sentence}")
     elif isinstance(proof, Proof) and exported.path.is_dir():  # Argos has its own
         found.append(
-            "search  as chosen for the model: its validation files are not there, or its settings say it"
+            "search  as chosen for the model: its validation files are missing, or its settings say so"
         )
     return found
 
@@ -192,8 +206,8 @@ def size_of(path: Path) -> int:
 
 
 def agreement(found: Agreement) -> str:
-    same = f"{found.same} of {found.sentences} outputs the same, their scores within {found.worst:.1g}"
+    same = f"{found.same} of {found.sentences} outputs are the same, with scores within {found.worst:.1g}"
     if not found.differences:
         return same
     mean = sum(each.their_score - each.our_score for each in found.differences) / len(found.differences)
-    return f"{same}, those of the others {abs(mean):.2g} {'lower' if mean < 0 else 'higher'} on average"
+    return f"{same}; the others score {abs(mean):.2g} {'lower' if mean < 0 else 'higher'} on average"

@@ -11,15 +11,15 @@ from dragoman.cli.terminal import say, talk
 from dragoman.errors import needs_extra
 
 HELP = """\
-Convert a Marian (OPUS-MT) Transformer, with its SentencePiece models, to a model folder.
-No code in it is ever run; features that Dragoman does not support are refused by name.
+Convert a Marian (OPUS-MT) Transformer and its SentencePiece models to a model folder. No code in it is run,
+and a model with a feature that Dragoman lacks is refused with its name.
 
-  dragoman import opus-mt-en-de -o en-de       a folder with an .npz, *vocab.yml and *.spm"""
+  dragoman import opus-mt-en-de -o en-de   .npz, *vocab.yml and *.spm"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("path", type=Path, metavar="PATH", help="the folder of the other model")
+    add("path", type=Path, metavar="PATH", help="the folder of the Marian model")
     add("-o", "--output", type=Path, required=True, metavar="DIR", help="the new model folder")
     add("--json", action="store_true", help="print the result as one JSON object")
 

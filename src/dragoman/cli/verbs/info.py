@@ -15,22 +15,28 @@ if TYPE_CHECKING:
     from dragoman.manifest import Manifest
 
 HELP = """\
-Describe a model: its network, vocabulary, data, training and scores.
+Describe a model: its network, vocabulary, data, training and scores. Or list the settings.
 
   dragoman info en-de
-  dragoman info --settings              every setting, with its default
-  dragoman info --settings dropout      those with the word in their name or description
-  dragoman info --presets               named sizes
-  dragoman info --schema > dragoman.schema.json      for editors that complete TOML"""
+  dragoman info --settings             all settings and defaults
+  dragoman info --settings dropout     those about dropout
+  dragoman info --presets              networks by name
+  dragoman info --schema > dragoman.schema.json  for editors that complete TOML"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("model", nargs="?", metavar="MODEL", help="a run folder, its model/, or a project folder")
-    add("--settings", nargs="?", const="", metavar="WORD", help="list the settings")
-    add("--presets", action="store_true", help="list the presets of model.preset")
+    add(
+        "--settings",
+        nargs="?",
+        const="",
+        metavar="WORD",
+        help="list the settings, or those that mention WORD",
+    )
+    add("--presets", action="store_true", help="list the networks that model.preset names")
     add("--schema", action="store_true", help="print the JSON schema of dragoman.toml")
-    add("--json", action="store_true", help="models only: print one JSON object")
+    add("--json", action="store_true", help="print what is known of a model as one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -49,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         else:
             for name, fact in facts.items():
                 say(f"{name:<11} {fact}")
-            talk(f"Next: {next_command(args.model)}; dragoman check {args.model} verifies every file")
+            talk(f"Next: {next_command(args.model)}")
     else:
         raise UsageError(
             "No model was given.", where="the command line", expected="MODEL", hint="dragoman info --help"
@@ -84,7 +90,7 @@ def list_presets() -> None:
     from dragoman.config.load import validate
     from dragoman.config.presets import PRESETS
 
-    say("auto                chosen by data and machine; the default")
+    say("auto                the default: chosen for your data and your machine")
     for name in PRESETS:
         model = validate(
             {"data": {"train": "x.tsv"}, "model": {"preset": name}, "text": {"joint": True}}

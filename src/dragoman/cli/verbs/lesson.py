@@ -12,12 +12,14 @@ from typing import Any
 from dragoman.allocator import keep_freed_memory
 from dragoman.api import load, trained
 from dragoman.cli.format import duration, format_count, number
-from dragoman.cli.terminal import give, talk
+from dragoman.cli.terminal import say, talk
 from dragoman.config.load import load as load_config
 from dragoman.data.pair import Pair
 from dragoman.data.readers.open_pairs import open_pairs
 from dragoman.inspection.pictures.line_chart import Axis, Line, Panel, draw
+from dragoman.inspection.pictures.theme import LIGHT, Theme
 
+WITHOUT_ATTENTION = ("elman", "cho2014", "sutskever2014")
 PARTS = 3  # from the shortest to the longest sources
 TENTH = 10  # the last tenth of the updates is compared with the third last
 FALLS = 0.9  # a loss below this share of the earlier one still falls
@@ -32,11 +34,15 @@ def teach(folder: Path, names: Sequence[str]) -> None:
     for name in names:
         results.append(taught(folder, name))
         if len(results) == 1:
-            talk(heading(results))
+            for line in heading(results):
+                talk(line)
         talk(row(results[-1]))
     (folder / "comparison.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     (folder / "comparison.svg").write_text(picture(results), encoding="utf-8")
-    give("\n".join([heading(results), *map(row, results)]) + "\n")
+    for line in (*heading(results), *map(row, results)):
+        say(line)
+    if any(result["still_learning"] for result in results):
+        say("* still learning when its training ended")
     talk(f"Also in {folder / 'comparison.json'}, and as a picture in {folder / 'comparison.svg'}.")
     talk(f"Next: dragoman run {folder / names[-1]} '3 1 4 1 5'")
 
@@ -89,25 +95,37 @@ def parts_of(by_length: dict[int, float]) -> list[tuple[int, int, float]]:
     return [(part[0], part[-1], fmean(by_length[length] for length in part)) for part in parts]
 
 
-def heading(results: Sequence[dict[str, Any]]) -> str:
+def heading(results: Sequence[dict[str, Any]]) -> list[str]:
     spans = "".join(f"{f'{a}–{b}':>9}" for a, b, _ in parts_of(results[0]["by_length"]))
-    return (
-        f"{'model':<16}{'parameters':>11}{'updates':>9}{'time':>8}{'loss':>8}{spans}  words right, by length"
-    )
+    names = f"{'model':<14}{'parameters':>11}{'updates':>9}{'time':>8}{'loss':>7}"
+    return [f"{'':<{len(names)}}{'words right, by length':>{len(spans)}}", names + spans]
 
 
 def row(result: dict[str, Any]) -> str:
     cells = "".join(f"{100 * share:>7.1f} %" for _, _, share in parts_of(result["by_length"]))
     known = f"{format_count(result['parameters']):>11}{result['updates']:>9,}{duration(result['seconds']):>8}"
-    still = "  still learning" if result["still_learning"] else ""
-    return f"{result['name']:<16}{known}{number(result['loss'], 2):>8}{cells}{still}"
+    still = " *" if result["still_learning"] else ""
+    return f"{result['name']:<14}{known}{number(result['loss'], 2):>7}{cells}{still}"
 
 
-def picture(results: Sequence[dict[str, Any]]) -> str:
+def picture(results: Sequence[dict[str, Any]], theme: Theme = LIGHT) -> str:
     lines = [
-        Line(r["name"], [(float(length), 100 * share) for length, share in r["by_length"].items()])
-        for r in results
+        Line(
+            r["name"],
+            [(float(length), 100 * share) for length, share in r["by_length"].items()],
+            group="without attention" if r["name"] in WITHOUT_ATTENTION else "with attention",
+        )
+        for r in sorted(results, key=lambda r: r["name"] in WITHOUT_ATTENTION)
     ]
     longest = max(point[0] for line in lines for point in line.points)
     panel = Panel("", Axis("words to write", 0.0, longest), Axis("words right, %", 0.0, 100.0), lines)
-    return draw("Words that are right, by length", [panel])
+    return draw(title(results), [panel], theme)
+
+
+def title(results: Sequence[dict[str, Any]]) -> str:
+    """Return what the picture shows, if it does: of long sources, each model with attention is better."""
+    last: dict[bool, list[float]] = {True: [], False: []}
+    for result in results:
+        last[result["name"] in WITHOUT_ATTENTION].append(parts_of(result["by_length"])[-1][2])
+    is_shown = min(last[False], default=0.0) > max(last[True], default=1.0)
+    return "Without attention, long sentences fail" if is_shown else "Words that are right, by length"

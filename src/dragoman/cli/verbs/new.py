@@ -16,40 +16,39 @@ from dragoman.errors import UsageError
 from dragoman.spelling import closest, did_you_mean
 
 HELP = """\
-Create a folder with an example task: data, a dragoman.toml and a README.
+Create a folder with an example: data, a dragoman.toml and a README.
 
-  dragoman new                               lists the recipes
-  dragoman new dates                         creates the folder dates
-  dragoman new dates -o my-dates             creates it elsewhere
-  dragoman new spelling --data pairs.tsv     for data of your own, some of it held out
+  dragoman new                             list the examples
+  dragoman new dates                       create the folder dates
+  dragoman new dates -o my-dates           create it elsewhere
+  dragoman new spelling --data pairs.tsv   use your own data; some is held out
 
 Some are lessons: several models learn the same task, one after another, and are compared.
 
   dragoman new from-rnn-to-attention --train
   dragoman new from-rnn-to-attention --train --models elman bahdanau2015
 
-One distils a model of yours: a smaller model learns from its outputs.
+One makes a small, fast model out of a large one, from which it learns.
 
-  dragoman new distil --teacher en-de -o en-de-small
-"""
+  dragoman new distil --teacher en-de -o en-de-small"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", metavar="NAME", help="the recipe (default: list them all)")
-    parser.add_argument(
-        "-o", "--out", metavar="DIR", help="the folder to create (default: the recipe's name)"
-    )
+    parser.add_argument("name", nargs="?", metavar="NAME", help="the example (default: list them all)")
+    parser.add_argument("-o", "--out", metavar="DIR", help="the folder to create (default: NAME)")
     parser.add_argument(
         "--data",
         nargs="+",
         type=Path,
         default=[],
         metavar="FILE",
-        help="your data instead of generated data: two aligned text files, or one .tsv, .csv or .jsonl",
+        help="your data instead of made-up data: two text files whose lines match, or a .tsv, .csv or .jsonl",
     )
     parser.add_argument("--force", action="store_true", help="write into a folder that is not empty")
-    parser.add_argument("--train", action="store_true", help="lessons only: train the models, compare them")
-    parser.add_argument("--models", nargs="+", metavar="MODEL", help="lessons only: train these")
+    parser.add_argument(
+        "--train", action="store_true", help="lessons only: train the models and compare them"
+    )
+    parser.add_argument("--models", nargs="+", metavar="MODEL", help="lessons only: train only these")
     distil.add_arguments(parser)
 
 

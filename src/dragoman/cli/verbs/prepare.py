@@ -20,30 +20,35 @@ if TYPE_CHECKING:
     from dragoman.data.executors import Executor
 
 HELP = """\
-Prepare data for training: vocabularies, token stores and validation pairs. `dragoman train` does this, too,
-on one core; for many millions of pairs, do it before, on all cores or on several machines.
+Prepare large data before training, on all cores or on several machines: vocabularies, tokens and validation
+pairs. `dragoman train` does the same on one core, so most people never need this.
 
   dragoman prepare train.en train.de --valid val.en val.de -o en-de
-  dragoman train -o en-de                                uses it
+  dragoman train -o en-de                    train on what is prepared
 
-A preparation that was stopped or killed resumes with the same command. It is done in shards of
-data.shard_pairs lines each, which are complete or absent; the result has the same bytes however it was made.
+Stop it at any time: the same command resumes it. The work is cut into shards of data.shard_pairs lines, each
+of which is complete or absent, and the result is the same to the byte however it was made.
 
-As a Slurm array, whose machines share the folder; then once more without --executor, which joins the parts
-and does what a failed task has left:
+On a Slurm cluster whose machines share the folder, prepare the parts as an array. Then run the command once
+more without --executor: it joins the parts and makes up for failed tasks.
 
-  sbatch --array=0-63 --wrap "dragoman prepare train.en train.de -o en-de --executor slurm"
+  sbatch --array=0-63 --wrap "dragoman prepare big.tsv -o m --executor slurm"
 
-With another scheduler, --part 1/64 to --part 64/64. On a Ray cluster, whose address is in RAY_ADDRESS:
+For another scheduler, run --part 1/64 to --part 64/64. For a Ray cluster, set RAY_ADDRESS and use
 --executor ray."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
-    add = parser.add_argument
+    add = parser.add_argument_group("processes").add_argument
     add("--workers", type=int, metavar="N", help="processes (default: one per core)")
-    add("--executor", choices=("pool", "slurm", "ray"), default="pool", help="where shards are prepared")
-    add("--part", metavar="K/N", help="prepare only the K-th of N parts (1 to N)")
+    add(
+        "--executor",
+        choices=("pool", "slurm", "ray"),
+        default="pool",
+        help="what runs the processes (default: this machine)",
+    )
+    add("--part", metavar="K/N", help="prepare only the K-th of N parts")
     parser.set_defaults(budget=None)
 
 
@@ -157,7 +162,7 @@ def make_folder(out: Path) -> None:
             f"{out} contains a run already.",
             where=str(out),
             expected="a new folder, or one with an unfinished preparation",
-            hint=f"-o OTHER; or resume the run: {shlex.join(['dragoman', 'train', '-o', str(out)])}",
+            hint=f"Choose another -o, or resume the run: {shlex.join(['dragoman', 'train', '-o', str(out)])}",
         )
 
 

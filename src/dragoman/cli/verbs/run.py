@@ -39,17 +39,17 @@ if TYPE_CHECKING:
     from dragoman.tasks.load import TaskModel
 
 HELP = """\
-Apply a model: one output line per input line. Without TEXT or FILE, read stdin.
+Apply a model: one line of output for each line of input. Without TEXT, it reads stdin.
 
-  dragoman run en-de "A man is riding a bicycle."
+  dragoman run en-de "Where is my book?"
   dragoman run en-de < test.en > test.out
   dragoman run en-de test.en -o test.out search.size=1
-  dragoman run en-de app.po -o app.de.po                 or .xliff, .tmx, .srt: adds missing translations
-  dragoman run en-de "A man is riding a bicycle." --nbest 5 --sample top-p=0.9
-  dragoman run en-de "Hi {name}, a man." --prefix "Hallo" --glossary terms.tsv --forbid Typ --keep
-  dragoman run ocr line1.png line2.png                   a model that reads pictures or sounds
-  dragoman run play --continue "To be" --sample top-p=0.9 search.max_length=200     a language model
-  dragoman run en-de search.size=1 -- "search.size=5"    after -- everything is text"""
+  dragoman run en-de app.po -o app.de.po        also .xliff, .tmx and .srt
+  dragoman run en-de "Where is my book?" --nbest 5
+  dragoman run en-de "Hi {name}!" --keep --glossary terms.tsv --forbid Typ
+  dragoman run ocr line1.png line2.png          read pictures or sounds
+  dragoman run play --continue "To be" --sample top-p=0.9  continue a text
+  dragoman run en-de -- "search.size=5"         after -- everything is text"""
 
 RUNTIMES = ("ct2", "torch", "onnx")
 PAIRS = {"csv", "jsonl", "arrow"}  # forms of files with both sides, of which the sources are translated
@@ -68,6 +68,7 @@ SYNTAX = {
     ".resx",
     ".docx",
 }
+WORDS_IN_LINES = {".conll": 1, ".conllu": 2}  # the column of the words
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,27 +78,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "text",
         nargs="*",
         metavar="TEXT",
-        help="texts to translate, or text files (or .gz), line by line; then settings such as search.size=1",
+        help="texts, or files to read line by line (or .gz); then settings such as search.size=1",
     )
+    group = parser.add_argument_group("input and output")
+    add = group.add_argument
     add(
         "--continue",
         dest="continued",
         action="append",
         metavar="TEXT",
-        help="the beginning of a text that a language model continues; may be repeated",
+        help="let a language model continue this text; may be repeated",
     )
-    add("--file", type=Path, metavar="FILE", help="translate a text file (or .gz), line by line")
-    add_languages(parser)
+    add("--file", type=Path, metavar="FILE", help="read a text file line by line (or .gz)")
+    add_languages(group)
     add("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of stdout")
-    add("--batch", type=int, metavar="N", help="sentences decoded together")
     add("--json", action="store_true", help="one object per line: text, score, truncated, flags, confidence")
-    add("--runtime", choices=RUNTIMES, help="inference engine (default: ct2 if the folder has it)")
-    add("--device", default="auto", metavar="NAME", help="auto (default), cpu, cuda, cuda:1 …")
-    add("--workers", type=int, default=1, metavar="N", help="processes that decode in torch, one core each")
     add("--details", action="store_true", help="with --json: token probabilities and the alignment")
     parser.set_defaults(literal=())  # the arguments after "--"
     choosing.add_arguments(parser)
     steering.add_arguments(parser)
+    add = parser.add_argument_group("engine").add_argument
+    add("--runtime", choices=RUNTIMES, help="inference engine (default: ct2 if the model has been exported)")
+    add("--device", default="auto", metavar="NAME", help="auto (default), cpu, cuda or cuda:1")
+    add("--batch", type=int, metavar="N", help="sentences to decode together")
+    add("--workers", type=int, default=1, metavar="N", help="processes for torch to decode in, one core each")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -197,7 +201,7 @@ def load_model(path: str, runtime: RuntimeName | None = None, device: str = "aut
     if isinstance(model, Model):
         return model
     raise UsageError(
-        "This works for models that translate text only.",
+        "Only a model that translates text can do this.",
         where=f'{path}: task = "{model.config.task}"',
         hint=to_run(model.config, path),
     )
@@ -228,9 +232,9 @@ def files_and_texts(arguments: Sequence[str], args: argparse.Namespace) -> list[
     if args.continued is not None:
         if arguments or args.literal:
             raise UsageError(
-                "A text is either continued or given as it is.",
+                "--continue takes the text itself, so there is none besides it.",
                 where=f"{[*arguments, *args.literal][0]!r} beside --continue",
-                hint='--continue takes one text, and may be repeated: --continue "one" --continue "two"',
+                hint='--continue "one" --continue "two"',
             )
         return [*args.continued]
     from dragoman.documents.build import is_document
@@ -245,7 +249,7 @@ def files_and_texts(arguments: Sequence[str], args: argparse.Namespace) -> list[
                     expected="a file that exists",
                     hint=missing_file_hint(Path(one)),
                 )
-            talk(f"There is no file {one}: its name is the text.")
+            talk(f"There is no file {one}, so its name is the text.")
         if isinstance(one, Path):
             refuse_syntax(one, args.model)
         if isinstance(one, Path) and not is_signal(one):
@@ -259,10 +263,18 @@ def refuse_syntax(file: Path, model: str) -> None:
     from dragoman.data.readers.open_pairs import text_suffix
 
     suffix = text_suffix(file).lower()
+    if suffix in WORDS_IN_LINES:
+        words = f"grep -v '^#' {quote(str(file))} | cut -f{WORDS_IN_LINES[suffix]}"
+        raise UsageError(
+            f"A {suffix} file has a word per line, and a model reads a sentence per line.",
+            where=str(file),
+            expected="lines of text",
+            hint=f"{words} | awk -v RS= '{{$1=$1; print}}' | dragoman run {model}",
+        )
     if suffix in SYNTAX:
         read = "zcat" if file.suffix == ".gz" else "cat"
         raise UsageError(
-            f"A {suffix} file is more than lines of text: its syntax would be translated, too.",
+            f"A {suffix} file is more than lines of text: its syntax would be translated as well.",
             where=str(file),
             expected="lines of text; .csv or .jsonl, whose sources are read; or .po, .xliff, .tmx, .srt",
             hint="Convert it to one of these. If its lines are plain text: "

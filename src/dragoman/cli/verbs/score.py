@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -21,6 +22,7 @@ from dragoman.cli.terminal import LiveLine, say, talk
 from dragoman.cli.verbs.run import RUNTIMES, load_model, open_model, opened_output
 from dragoman.errors import DataError, UsageError
 from dragoman.metrics.names import USUAL
+from dragoman.spelling import missing_file_hint
 
 if TYPE_CHECKING:
     from dragoman.config.data import Corpus
@@ -31,13 +33,14 @@ if TYPE_CHECKING:
     from dragoman.text.languages import Languages
 
 HELP = """\
-Measure a model: BLEU, chrF, exact match and error rates with 95 % intervals; or compare two on the same test.
+Measure a model on a test set: BLEU, chrF, exact matches and error rates, each with its 95 % interval. Or
+compare two on the same test set.
 
   dragoman score en-de test.en test.de
   dragoman score en-de test.en test.de --against en-de-old --diff 10
-  dragoman score test.de --hyp output.de
+  dragoman score en-de test.en test.de --explain   where and why it loses
   dragoman score en-de test.en test.de --by-length --show-edits 5
-  dragoman score en-de test.en test.de --explain
+  dragoman score test.de --hyp output.de           the outputs of any system
   dragoman score test.src test.ref0 --ref test.ref1 --hyp output.txt --metrics napoles_gleu rouge"""
 
 
@@ -47,33 +50,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "what",
         nargs="+",
         metavar="MODEL FILE",
-        help="a model, then two text files, or one file with both sides (default: the test set of its "
-        "settings); "
-        "then settings such as search.size=1",
+        help="a model, then two text files or one file with both sides (default: the test set in the "
+        "model's settings); then settings such as search.size=1",
     )
-    add_languages(parser)
-    metrics.add_arguments(parser)
-    add("--hyp", type=Path, metavar="FILE", help="score these outputs instead of a model's")
-    add("--against", type=Path, metavar="OTHER", help="compare with another model, or a file of outputs")
+    group = parser.add_argument_group("input and output")
+    add = group.add_argument
+    add_languages(group)
     add(
-        "--diff",
-        type=int,
-        metavar="N",
-        help="with --against: show the N outputs that differ most, word by word",
+        "--ref",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="more references; may be repeated",
     )
-    add("-lc", "--lowercase", action="store_true", help="ignore case")
+    add("--hyp", type=Path, metavar="FILE", help="score these outputs instead of a model's")
+    add("--save", type=Path, metavar="FILE", help="write the outputs to FILE, one per line")
+    add("--json", action="store_true", help="print one JSON object, with sacreBLEU's signatures")
+    add = parser.add_argument_group("comparison").add_argument
+    add("--against", type=Path, metavar="OTHER", help="compare with another model, or with a file of outputs")
+    add("--diff", type=int, metavar="N", help="with --against: the N outputs that differ most, word by word")
+    metrics.add_arguments(parser)
+    add = parser.add_argument_group("model").add_argument
     add(
         "--calibrate",
         action="store_true",
-        help="calibrate the confidence on these pairs and write it to the model folder; "
+        help="learn from these pairs what the model's confidence is worth, and write it to the model folder; "
         "use a development set, not the test set",
     )
-    add("--runtime", choices=RUNTIMES, help="inference engine (default: ct2 if the folder has it)")
-    add("--device", default="auto", metavar="NAME", help="auto (default), cpu, cuda, cuda:1 …")
-    add("--context", type=int, metavar="N", help="of a language model: tokens of a window (default: trained)")
-    add("--stride", type=int, metavar="N", help="of a language model: tokens between windows (default: half)")
-    add("--save", type=Path, metavar="FILE", help="write the outputs to FILE, one per line")
-    add("--json", action="store_true", help="print the scores as one JSON object")
+    add("--runtime", choices=RUNTIMES, help="inference engine (default: ct2 if the model has been exported)")
+    add("--device", default="auto", metavar="NAME", help="auto (default), cpu, cuda or cuda:1")
+    add("--context", type=int, metavar="N", help="language models: tokens in a window (default: as trained)")
+    add("--stride", type=int, metavar="N", help="language models: tokens between windows (default: half)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -104,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
         others, other_runtime = outputs_of(args.against, test, overrides, args.runtime, args.device)
         if runtime and other_runtime and runtime != other_runtime:
             talk(
-                f"{model} is run by {runtime}, {args.against} by {other_runtime}; --runtime torch runs both."
+                f"{model} runs in {runtime} and {args.against} in {other_runtime}; --runtime torch runs both."
             )
     report = score(
         outputs,
@@ -158,7 +166,7 @@ def check_arguments(args: argparse.Namespace, files: Sequence[str], overrides: S
             f"There is no {against} to compare with.",
             where=f"--against {against}",
             expected="a model folder, or a file of outputs",
-            hint=f"ls {against.parent}",
+            hint=missing_file_hint(against),
         )
 
 
@@ -218,7 +226,7 @@ def warn_swapped(model: str, files: Sequence[str]) -> None:
     train = settings_of(model).data.train
     if train and are_swapped(files, train[0].files):
         shown, theirs = (" → ".join(language_names(names)) for names in (files, train[0].files))
-        talk(f"{' '.join(files)} are {shown} by their names, and {model} was trained {theirs}.")
+        talk(f"By their names, {' '.join(files)} are {shown}, but {model} was trained for {theirs}.")
 
 
 def own_test_set(model: str) -> Corpus:
@@ -286,7 +294,8 @@ def calibrate_model(model: str, test: TestSet) -> None:
 
 
 def next_command(model: str | None, files: Sequence[str], args: argparse.Namespace) -> str:
-    if args.against:
-        return f"dragoman run {model} TEXT" if model else "dragoman --help"
+    if args.against and model:
+        return shlex.join(["dragoman", "run", model, "TEXT"])
     outputs = ["--hyp", str(args.hyp)] if args.hyp else [model or ""]
-    return " ".join(["dragoman score", *outputs, *files, "--against OTHER"])
+    further = ["--against", str(args.against), "--diff", "10"] if args.against else ["--against", "OTHER"]
+    return shlex.join(["dragoman", "score", *outputs, *files, *further])

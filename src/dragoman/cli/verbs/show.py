@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from dragoman.inspection.pictures.picture import Chart
 
 HELP = """\
-Draw what happens inside a model for one text: attention, beam tree, steps, saliency, gates, gradients;
-the marginals of tags, the alignment of a transcription.
+Look inside a model as it writes one text: attention, beam tree, steps, saliency, gates and gradients.
 
-  dragoman show en-de "A man is riding a bicycle."                          a table in the terminal
-  dragoman show en-de "A man is riding a bicycle." -o man.html              every picture, with pickers
-  dragoman show en-de "A man is riding a bicycle." --beam 5 -o man.svg      attention and beam tree
-  dragoman show en-de "A man is riding a bicycle." --picture ribbons -o man.png --dark
-  dragoman show en-de "A man is riding a bicycle." -o man.json              the data of all of them
-  dragoman show digits 7_jackson_3.wav -o seven.svg                         the alignment of a transcription
-  dragoman show en-de --picture curves -o curves.svg                        its training; or positions
-  dragoman show en-de --open                                                a page to change decisions on
-  dragoman show en-de --open --beside en-de-rnn                             two models side by side
+  dragoman show en-de "Where is my book?"                a table in the terminal
+  dragoman show en-de "Where is my book?" -o book.html   every picture on a page
+  dragoman show en-de "Where is my book?" -o book.svg    attention and beam tree
+  dragoman show en-de TEXT --picture ribbons -o book.png --dark
+  dragoman show en-de TEXT -o book.json                  the numbers behind them
+  dragoman show digits seven.wav -o seven.svg            how a recording was read
+  dragoman show en-de --picture curves                   how the training went
+  dragoman show en-de --open                             change a word and watch
+  dragoman show en-de --open --beside en-de-rnn          two models side by side
 
-Or report on a model: its scores beside baselines, where it loses and why, examples, its data and its run.
+Or write a report about a model: its scores beside baselines, where it loses points and why, examples, data
+and training.
 
-  dragoman show en-de test.en test.de                                       in short, in the terminal
-  dragoman show en-de test.en test.de -o report.html                        one page, without a network
-  dragoman show en-de-old en-de test.en test.de -o report.html              two models, in columns"""
+  dragoman show en-de test.en test.de                    in short, in the terminal
+  dragoman show en-de test.en test.de -o report.html     as a page, without a network
+  dragoman show en-de-old en-de test.en test.de -o report.html  two models in columns"""
 
 OF_A_RUN = ("curves", "positions")  # pictures that need no text
 
@@ -48,21 +48,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "text",
         nargs="*",
         metavar="TEXT|FILE",
-        help="one text, or the files of a test set (default: that of the model's settings, or its validation "
-        "pairs); then settings such as search.length_penalty=0.6",
+        help="one text, or the files of a test set (default: the test set in the model's settings, or its "
+        "validation pairs); then settings such as search.length_penalty=0.6",
     )
     add_languages(parser)
-    add("--beam", type=int, metavar="N", help="hypotheses of the beam search (default: as in the settings)")
-    add("-o", "--output", type=Path, metavar="FILE", help="a .svg, .png, .html or .json file")
+    add("--beam", type=int, metavar="N", help="the size of the beam (default: as in the settings)")
+    add("-o", "--output", type=Path, metavar="FILE", help="write a .svg, .png, .html or .json file")
     add(
         "--picture",
         metavar="NAME",
-        help="one picture only, in NAME.svg without -o: attention, ribbons, beam, steps, saliency …",
+        help="one picture only: attention, ribbons, beam, steps, saliency and so on; NAME.svg without -o",
     )
-    add("--dark", action="store_true", help="light on dark; a .html file follows the reader's preference")
-    add("--json", action="store_true", help="print the data instead of the table")
-    add("--open", action="store_true", help="serve a page to this machine where decisions can be changed")
-    add("--beside", action="append", default=[], metavar="MODEL", help="with --open: another model")
+    add("--dark", action="store_true", help="light on dark; a page follows the reader's own preference")
+    add("--json", action="store_true", help="print all the numbers instead of the table")
+    add(
+        "--open",
+        action="store_true",
+        help="open a page, for this machine only, on which to change what the model chose",
+    )
+    add(
+        "--beside", action="append", default=[], metavar="MODEL", help="with --open: another model next to it"
+    )
     parser.set_defaults(literal=())  # the arguments after "--"
 
 
@@ -94,8 +100,8 @@ def run(args: argparse.Namespace) -> int:
         drawn = ", ".join(found.pictures) if args.output.suffix.lower() == ".html" else args.picture
         talk(f"{args.output}: {drawn}" if drawn else f"{args.output}")
     else:
-        drawn = ", ".join(found.pictures)
-        print_found(args, found, f"dragoman show {args.model} TEXT -o picture.html draws {drawn}")
+        drawn = f"Pictures: {', '.join(found.pictures)}"
+        print_found(args, found, f"dragoman show {args.model} TEXT -o picture.html", drawn)
     return 0
 
 
@@ -121,7 +127,7 @@ def draw_run(args: argparse.Namespace) -> None:
     file = args.output or Path(f"{args.picture}.svg")
     theme = theme_of(theme_name(args))
     html = partial(page, f"{args.model}: {chart.title}", (), [chart])
-    write_as(file, "picture", picture_formats(lambda: chart.svg(theme), html))
+    write_as(file, "picture", picture_formats(lambda: chart.svg(theme), html, theme))
     talk(str(file))
 
 

@@ -8,29 +8,30 @@ from dragoman.cli.options.overrides import add_data
 from dragoman.errors import needs_extra
 
 HELP = """\
-Plan, then train. An unfinished run in the same folder is resumed.
+Show the plan and how long it will take, then train. If the folder holds an unfinished run, resume it.
 
   dragoman train train.en train.de --valid val.en val.de -o en-de
-  dragoman train pairs.tsv -o mine --budget 30m
-  dragoman train dates --yes
+  dragoman train pairs.tsv -o mine --budget 30m   be done in half an hour
+  dragoman train dates --yes                      do not wait after the plan
   dragoman train train.en train.de -o rnn model.preset=rnn-small training.updates=4000
-  dragoman train -o en-de                                resumes the run in that folder
-  dragoman train -o en-de --more 1h                      extends a finished run
-  dragoman train -o en-de --finish                       writes its model as it is now
-  dragoman train new.en new.de --from en-de -o tuned     fine-tunes a model on other data"""
+  dragoman train -o en-de                         resume the run in that folder
+  dragoman train -o en-de --more 1h               train on, from the end
+  dragoman train -o en-de --finish                make a model of it now
+  dragoman train new.en new.de --from en-de -o tuned  fine-tune a model"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add_data(parser)
-    add("--budget", metavar="TIME", help="time limit: 90s, 30m, 2h …, from reading the data to the model")
-    add("--more", metavar="TIME", help="extend a finished run: 30m, 2h …, or a number of updates")
+    add = add_data(parser)
     add("--finish", action="store_true", help="write the model of a stopped or running run as it is now")
-    add("--yes", action="store_true", help="start without waiting")
+    add("--force", action="store_true", help="discard the run in that folder and start over")
+    add = parser.add_argument_group("time").add_argument
+    add("--budget", metavar="TIME", help="be done in 90s, 30m or 2h, reading and writing included")
+    add("--more", metavar="TIME", help="train a finished run for another 30m or 2h, or so many updates")
     add("--plan", action="store_true", help="show the plan and stop")
-    add("--force", action="store_true", help="discard an existing run and start over")
+    add("--yes", action="store_true", help="start at once, without the countdown")
+    add = parser.add_argument_group("tracking").add_argument
     add("--tensorboard", action="store_true", help="also write DIR/tensorboard")
-    add("--wandb", action="store_true", help="also log to Weights & Biases, set up by WANDB_… variables")
+    add("--wandb", action="store_true", help="also log to Weights & Biases, as the WANDB_… variables say")
     add("--json", action="store_true", help="write the events to stdout, one JSON object per line")
 
 

@@ -12,20 +12,25 @@ from dragoman.cli.terminal import say, talk
 from dragoman.errors import needs_extra
 
 HELP = """\
-Remove the sub-words that given texts do not use: a smaller model that reads these texts as before.
-Bytes and single characters stay, so it can still read and write everything.
+Make a model smaller: drop the sub-words that some texts do not use. The model reads these texts as before;
+bytes and single characters stay, so it can still read and write everything.
 
-  dragoman trim en-de -o en-de-trimmed                   by its training data
-  dragoman trim en-de --separate -o en-de-trimmed        with one vocabulary per side: faster
-  dragoman trim en-de legal.en legal.de -o en-de-legal   by other texts: for one domain"""
+  dragoman trim en-de -o en-de-small                    go by its training data
+  dragoman trim en-de --separate -o en-de-small         a vocabulary per side: faster
+  dragoman trim en-de legal.en legal.de -o en-de-legal  go by the texts of a domain"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL", help="a run folder, its model/, or a project folder")
-    add("files", nargs="*", metavar="FILE", help="two text files, one .tsv or .jsonl (default: its own)")
+    add(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="two text files, or one .tsv or .jsonl (default: the training data)",
+    )
     add("-o", "--output", type=Path, required=True, metavar="DIR", help="the new model folder")
-    add("--separate", action="store_true", help="split a joint vocabulary into one per side")
+    add("--separate", action="store_true", help="split a joint vocabulary into one for each side")
     add("--json", action="store_true", help="print the result as one JSON object")
 
 

@@ -82,8 +82,13 @@ def skip_mark(file: Path, stream: io.BufferedReader[Any]) -> None:
         stream.read(3)
     if not stream.peek(1):
         raise DataError(
-            "This file is empty.", where=str(file), hint=f"Pass a file with text: ls -l {file.parent}"
+            "This file is empty.",
+            where=str(file),
+            hint="Make it again: what wrote it may have been cut short.",
         )
+
+
+XML = {".tmx", ".xlf", ".xliff"}
 
 
 def refuse_other_formats(file: Path, stream: io.BufferedReader[Any]) -> None:
@@ -109,8 +114,15 @@ def other_encoding(file: Path, name: str) -> DataError:
         f"This file looks like {name}, not UTF-8.",
         where=f"{file}:1:1",
         expected="UTF-8",
-        hint=recode(file, name),
+        hint=recode_xml(file) if XML & {*file.suffixes} else recode(file, name),
     )
+
+
+def recode_xml(file: Path) -> str:
+    """Return the command that converts XML to UTF-8, and what it declares with it."""
+    if file.suffix == ".gz":
+        return f"zcat {file} | xmllint --encode UTF-8 - > utf8-{file.stem}"
+    return f"xmllint --encode UTF-8 {file} > utf8-{file.name}"
 
 
 def recode(file: Path, name: str) -> str:

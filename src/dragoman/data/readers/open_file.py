@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from dragoman.errors import DataError
-from dragoman.spelling import missing_file_hint
+from dragoman.spelling import files_in, missing_file_hint
 
 BUFFER = 1 << 18
 BOMB_RATIO = 100
@@ -41,9 +41,7 @@ def opened(file: Path) -> Iterator[io.BufferedReader[Any]]:
     try:
         mode = os.stat(file).st_mode
         if stat.S_ISDIR(mode):
-            raise DataError(
-                "This is a folder, not a file.", where=str(file), hint=f"Pass a file in it: ls {file}"
-            )
+            raise DataError("This is a folder, not a file.", where=str(file), hint=files_in(file))
         # A pipe can be read only once, and may never end; check and train read several times.
         if not stat.S_ISREG(mode):
             raise DataError(

@@ -65,7 +65,8 @@ def calibrate(
         tokens=tokens,
         slope=slope,
         offset=offset,
-        lowest=float(np.quantile(mean_log_p, LOW_CONFIDENCE_TAIL)),
+        # By the rank that leaves this share of further outputs below it: numpy's default leaves 6 % after 21.
+        lowest=float(np.quantile(mean_log_p, LOW_CONFIDENCE_TAIL, method="weibull")),
         shortest=limits.shortest,
         longest=limits.longest,
         muted=tuple(sorted(limits.muted)),

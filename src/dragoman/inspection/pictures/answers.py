@@ -5,7 +5,8 @@ from __future__ import annotations
 from dragoman.inspection.data import CTCAlignment, TagMarginals
 from dragoman.inspection.pictures.frames import WIDE, frame_axis, source_panel
 from dragoman.inspection.pictures.labels import label, labelled
-from dragoman.inspection.pictures.picture import Chart, Spec, cells_with_text, slant, strength, token_axis
+from dragoman.inspection.pictures.picture import Chart, Spec, cells_with_text, slant, token_axis
+from dragoman.inspection.pictures.theme import HEADING
 
 LIKELY = 0.01  # tags that no word has with this probability are left out
 BLANK = "blank"
@@ -56,83 +57,91 @@ def with_place(place: Spec) -> list[Spec]:
 
 
 def ctc_alignment(found: CTCAlignment) -> Chart:
-    """Draw the source, where each token was read, and the probability of each label over the frames."""
+    """Draw the source, and the probability of each label over the frames with its letter on its peak."""
     frames = len(found.posteriors)
     x = frame_axis(frames)
     panels = [source_panel(found.source, frames, x)] if found.source else []
-    panels += [token_panel(found, x), posterior_panel(found, x)]
     return Chart(
         "ctc",
-        "Alignment by CTC",
-        "Above, the source and the frames in which each token was read, by the best path. Below, the "
-        "probability of each label at every frame: mostly the blank, and a peak where a token is emitted.",
-        {"vconcat": panels, "spacing": 6, "resolve": {"scale": {"color": "independent"}}},
+        "Where each letter was read (CTC)",
+        "Above, the source. Below, the probability of each label at every frame: mostly the blank, which is "
+        "grey, and a peak where a letter is emitted. A tinted strip holds the frames of its letter.",
+        {
+            "vconcat": [*panels, posterior_panel(found, x)],
+            "spacing": 6,
+            "resolve": {"scale": {"color": "independent"}},
+        },
     )
 
 
-def token_panel(found: CTCAlignment, x: Spec) -> Spec:
+def posterior_panel(found: CTCAlignment, x: Spec) -> Spec:
+    """Return a line for each label, with the token on its peak; that of the blank is grey."""
+    blank = len(found.labels) - 1
     values = [
+        {"frame": frame + 0.5, "number": n, "p": round(p, 4)}
+        for frame, row in enumerate(found.posteriors)
+        for n, p in enumerate(row)
+    ]
+    tokens = [
         {
             "start": token.start,
             "end": token.end,
-            "middle": (token.start + token.end) / 2,
+            "frame": peak + 0.5,
+            "p": found.posteriors[peak][found.labels.index(token.token)],
             "token": label(token.token),
             "confidence": round(token.confidence, 4),
         }
-        for token in found.tokens
+        for token, peak in zip(found.tokens, peaks(found), strict=True)
     ]
-    return {
-        "data": {"values": values},
-        "width": WIDE,
-        "height": 34,
-        "layer": [
-            {
-                "mark": {"type": "rect", "opacity": 0.35},
-                "encoding": {
-                    "x": {**x, "field": "start", "axis": None},
-                    "x2": {"field": "end"},
-                    "color": {
-                        "field": "confidence",
-                        "type": "quantitative",
-                        "scale": strength(1.0),
-                        "legend": None,
-                    },
-                    "tooltip": [{"field": name} for name in ("token", "start", "end", "confidence")],
-                },
-            },
-            {
-                "mark": {"type": "text", "fontSize": 15},
-                "encoding": {"x": {**x, "field": "middle", "axis": None}, "text": {"field": "token"}},
-            },
-        ],
+    ends = [{"frame": len(found.posteriors), "p": found.posteriors[-1][blank], "name": BLANK}]
+    axis = {"values": [0, 0.5, 1]}
+    y = {
+        "field": "p",
+        "type": "quantitative",
+        "title": "probability",
+        "scale": {"domain": [0, 1.2]},
+        "axis": axis,
     }
-
-
-def posterior_panel(found: CTCAlignment, x: Spec) -> Spec:
-    """Return a line for each label; that of the blank is grey."""
-    names = [*labelled(found.labels[:-1]), BLANK]
-    values = [
-        {"frame": frame + 0.5, "label": name, "number": n, "p": round(p, 4)}
-        for frame, row in enumerate(found.posteriors)
-        for n, (name, p) in enumerate(zip(names, row, strict=True))
-    ]
-    y = {"field": "p", "type": "quantitative", "title": "probability", "scale": {"domain": [0, 1]}}
-    lines = {"x": {**x, "field": "frame", "title": "frame"}, "y": y, "detail": {"field": "number"}}
-    is_blank = f"datum.number == {len(names) - 1}"
+    at = {"x": {**x, "field": "frame", "title": "frame"}, "y": y}
+    lines = {**at, "detail": {"field": "number"}}
+    strip = {"x": {**x, "field": "start", "title": "frame"}, "x2": {"field": "end"}}
+    shown = [{"field": name} for name in ("token", "start", "end", "confidence")]
+    beside = {"align": "left", "dx": 6, "style": "faint"}
+    letter = {"type": "text", "baseline": "bottom", "dy": -4, "fontSize": HEADING, "fontWeight": "bold"}
     return {
         "data": {"values": values},
         "width": WIDE,
-        "height": 130,
+        "height": 150,
         "layer": [
             {
-                "transform": [{"filter": is_blank}],
+                "data": {"values": tokens},
+                "mark": {"type": "rect", "opacity": 0.15},
+                "encoding": {**strip, "tooltip": shown},
+            },
+            {
+                "transform": [{"filter": f"datum.number == {blank}"}],
                 "mark": {"type": "line", "style": "faint"},
                 "encoding": lines,
             },
             {
-                "transform": [{"filter": f"!({is_blank})"}],
+                "transform": [{"filter": f"datum.number != {blank}"}],
                 "mark": {"type": "line"},
-                "encoding": {**lines, "tooltip": [{"field": name} for name in ("label", "frame", "p")]},
+                "encoding": lines,
+            },
+            {"data": {"values": tokens}, "mark": letter, "encoding": {**at, "text": {"field": "token"}}},
+            {
+                "data": {"values": ends},
+                "mark": {"type": "text", **beside},
+                "encoding": {**at, "text": {"field": "name"}},
             },
         ],
     }
+
+
+def peaks(found: CTCAlignment) -> list[int]:
+    """Return the frame at which each token is most likely, of those it was read in."""
+    numbers = [found.labels.index(token.token) for token in found.tokens]
+    return [
+        max(range(token.start, token.end), key=lambda frame: found.posteriors[frame][number])
+        for token, number in zip(found.tokens, numbers, strict=True)
+    ]

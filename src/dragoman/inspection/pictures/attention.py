@@ -18,6 +18,7 @@ WHO = {
 }
 NARROW, WIDE, ROOM = 13, 26, 900  # pixels of a cell, and of all of them
 DIGITS = 4
+LEGEND = {"title": "weight", "values": [0, 0.1, 0.25, 0.5, 1], "format": ".2~f", "gradientLength": 120}
 # Each map is one row of the data, a list of weights; only the one that is picked is unfolded into cells.
 UNFOLDED = [
     {"filter": "datum.layer == layer && datum.head == head"},
@@ -73,12 +74,7 @@ def map_spec(layers: Sequence[AttentionLayer], first: AttentionLayer, *, heads: 
                 "field": "weight",
                 "type": "quantitative",
                 "scale": strength(1.0, type="sqrt"),
-                "legend": {
-                    "title": "weight",
-                    "values": [0, 0.1, 0.25, 0.5, 1],
-                    "format": ".2~f",
-                    "gradientLength": 120,
-                },
+                "legend": LEGEND if heads else None,
             },
             "tooltip": [{"field": name} for name in ("from", "to", "weight")],
         },

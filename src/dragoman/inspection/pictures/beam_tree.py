@@ -9,23 +9,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dragoman.inspection.data import BeamNode, BeamTree
-from dragoman.inspection.pictures.labels import label, width
+from dragoman.inspection.pictures.labels import labelled, width
 from dragoman.inspection.pictures.picture import Drawing
 from dragoman.inspection.pictures.svg import TITLE, curve, document, element, hint, text
-from dragoman.inspection.pictures.theme import Theme
+from dragoman.inspection.pictures.theme import SIZE, SMALL, Theme
 from dragoman.search.trace import ROOT
 
-ROW, GAP, MARGIN, LETTER, SMALL = 24.0, 56.0, 16.0, 12.5, 9.5
-NUMBER, SCORE = (
-    4 * SMALL,
-    6 * LETTER,
-)  # the widths of a probability after its token, and of a score after that
-ROOM = 1150.0  # the width of a row
-BOLD = 1.2  # how much wider bold letters are
-START = "<s>"
+ROW, GAP, MARGIN, LETTER = 24.0, 40.0, 4.0, float(SIZE)
+NUMBER, SCORE = 2.6 * SMALL, 6.0 * LETTER  # the widths of a probability after its token, and of a score
+ROOM = 680.0  # the width of a row
+BOLD = 1.08  # how much wider bold letters are
+START, MORE = "<s>", "…"  # more of the tree is in the next row
+MORE_WIDTH = 1.2 * LETTER
 
 Column = list[BeamNode]
 
@@ -41,6 +39,10 @@ class Place:
 
 
 def beam_tree_drawing(tree: BeamTree) -> Drawing:
+    shown = labelled([node.token for node in tree.nodes])
+    named = (replace(node, token=token) for node, token in zip(tree.nodes, shown, strict=True))
+    tree = replace(tree, nodes=tuple(named))
+
     def draw(theme: Theme, title: str) -> str:
         places, repeated = layout(tree)
         nodes = {node.number: node for node in tree.nodes}
@@ -58,6 +60,11 @@ def beam_tree_drawing(tree: BeamTree) -> Drawing:
             token = nodes[number].token if number in nodes else START
             parts.append(text(token, place.left, place.y + 4, font_size=LETTER, fill=theme.faint))
         parts += [part for node in order for part in candidate(node, places, theme, tree, winner)]
+        for number, place in repeated.items():
+            end = places[number].right + 4
+            parts += [
+                text(MORE, x, y + 4, fill=theme.soft) for x, y in ((end, places[number].y), (MARGIN, place.y))
+            ]
         return document(theme, title, right + MARGIN, bottom + ROW + MARGIN, parts)
 
     kept = sum(node.fate != "pruned" for node in tree.nodes)
@@ -81,7 +88,7 @@ def layout(tree: BeamTree) -> tuple[dict[int, Place], dict[int, Place]]:
         parents = list(dict.fromkeys(node.parent for node in row[0]))
         tokens = {node.number: node.token for node in tree.nodes} | {ROOT: START}
         begin = repeated if places else places
-        x = MARGIN
+        x = MARGIN + (MORE_WIDTH if places else 0.0)
         for y, number in zip(heights(middle, len(parents)), parents, strict=True):
             end = x + token_width(tokens[number])
             begin[number] = Place(x, end, end, y)
@@ -103,7 +110,7 @@ def broken(columns: list[Column], tree: BeamTree) -> Iterator[list[Column]]:
         wide = max(width_of(node, tree) for node in column) + GAP
         if row and used + wide > ROOM:
             yield row
-            row, used = [], max(token_width(node.token) for node in row[-1]) + GAP
+            row, used = [], MORE_WIDTH + max(token_width(node.token) for node in row[-1]) + GAP
         row.append(column)
         used += wide
     yield row
@@ -115,7 +122,7 @@ def width_of(node: BeamNode, tree: BeamTree) -> float:
 
 
 def token_width(token: str) -> float:
-    return BOLD * LETTER * width(label(token))
+    return BOLD * LETTER * width(token)
 
 
 def heights(middle: float, count: int) -> list[float]:
@@ -165,7 +172,7 @@ def candidate(
         font_weight="bold" if is_best else None,
     )
     p = f"{node.p:.2f}".removeprefix("0")
-    yield element("text", p, x=place.end + 4, y=place.y + 4, font_size=SMALL, fill=theme.faint)
+    yield element("text", p, x=place.end + 4, y=place.y + 4, font_size=SMALL, fill=theme.soft)
     if node.number in tree.best:
         rank = tree.best.index(node.number)
         shown = f"{'★ ' if rank == 0 else ''}{node.score:.3f}"

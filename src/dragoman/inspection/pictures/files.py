@@ -9,6 +9,7 @@ from typing import Any
 
 from dragoman.errors import UsageError
 from dragoman.inspection.pictures.picture import png
+from dragoman.inspection.pictures.theme import Theme
 
 Formats = Mapping[str, Callable[[], str | bytes]]  # by suffix
 
@@ -28,8 +29,8 @@ def write_as(file: Path, what: str, formats: Formats) -> None:
     file.write_bytes(made if isinstance(made, bytes) else made.encode())
 
 
-def picture_formats(svg: Callable[[], str], html: Callable[[], str]) -> Formats:
-    return {".svg": svg, ".png": lambda: png(svg()), ".html": html}
+def picture_formats(svg: Callable[[], str], html: Callable[[], str], theme: Theme) -> Formats:
+    return {".svg": svg, ".png": lambda: png(svg(), theme.page), ".html": html}
 
 
 def data_format(data: Callable[[], dict[str, Any]]) -> Formats:

@@ -75,7 +75,7 @@ def frame_attention(source: Matrix, layer: AttentionLayer) -> Chart:
                 "field": "weight",
                 "type": "quantitative",
                 "scale": strength(1.0, type="sqrt"),
-                "legend": {"title": "weight", "gradientLength": 80},
+                "legend": None,
             },
             "tooltip": [{"field": name} for name in ("from", "weight")],
         },

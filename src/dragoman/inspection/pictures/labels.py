@@ -10,11 +10,14 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from dragoman.text.tokenizers.sentencepiece import MARK
+
 LONGEST = 24
 # Controls, also those of direction; line and paragraph separators; surrogates and noncharacters.
 UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff\ufffe\uffff]"
 )
+NARROW, WIDE = frozenset("Iijlfrt.,;:'!|()[] "), frozenset("mwMW@%—…")  # letters
 CONTROL_PICTURES = 0x2400  # ␀, ␁ … for U+0000 …
 
 
@@ -37,7 +40,16 @@ def label(token: str, longest: int = LONGEST) -> str:
 
 
 def labelled(tokens: Sequence[str]) -> list[str]:
-    return [label(token) for token in tokens]
+    """Return the tokens of a text as they are shown: sub-words without the mark of a space. In scripts with
+    upper and lower case, where words stand apart, a dot marks those that continue a word."""
+    pieces = any(token.startswith(MARK) and len(token) > 1 for token in tokens)
+    return [label(readable(token) if pieces else token) for token in tokens]
+
+
+def readable(piece: str) -> str:
+    if piece.startswith(MARK):
+        return piece.removeprefix(MARK) or " "
+    return f"·{piece}" if unicodedata.category(piece[0]) in ("Ll", "Lu") else piece
 
 
 def width(text: str) -> float:
@@ -48,7 +60,9 @@ def width(text: str) -> float:
 def character_width(character: str) -> float:
     if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Cf"):
         return 0.0
-    return 1.0 if unicodedata.east_asian_width(character) in ("W", "F") else 0.62
+    if unicodedata.east_asian_width(character) in ("W", "F"):
+        return 1.0
+    return 0.4 if character in NARROW else 0.9 if character in WIDE else 0.62
 
 
 def is_right_to_left(tokens: Sequence[str]) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from dragoman.inspection.data import LearningCurves
 from dragoman.inspection.pictures.line_chart import Axis, Line, Panel, draw
 from dragoman.inspection.pictures.theme import LIGHT, Theme
 
-NARROW = 520  # pixels, of a chart with one panel
-MOST = 0.95  # of the losses lie below the end of the axis, which cuts off those of the first updates
+NARROW = 520  # pixels, where there are charts side by side
+FALL = 30.0  # from the highest to the lowest loss, beyond which only a logarithmic axis shows both ends
 
 
 def learning_curve(found: LearningCurves, title: str) -> str:
@@ -36,5 +37,10 @@ def panels(found: LearningCurves) -> list[Panel]:
 
 
 def upwards(label: str, lines: Sequence[Line]) -> Axis:
-    values = sorted(y for line in lines for _, y in line.points)
-    return Axis(label, 0.0, max(values[int(MOST * (len(values) - 1))] * 1.1, 1e-3))
+    """Return an axis with every loss on it."""
+    values = [y for line in lines for _, y in line.points]
+    low, high = min(values), max(values)
+    if low > 0 and high > FALL * low:
+        ends = 10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high))
+        return Axis(f"{label}, logarithmic", *ends, log=True)
+    return Axis(label, min(low, 0.0), max(high, 1e-3))

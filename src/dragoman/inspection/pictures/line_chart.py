@@ -1,6 +1,7 @@
 """Line charts as SVG, without further dependencies: every training draws its learning curve.
 
-A chart has a title, a legend, and panels in rows of two. A line has the same colour in every panel.
+A chart has a title and panels, one below the other, so that it can be read on a telephone. The name of a line
+stands at its end. A line has the same colour in every panel.
 """
 
 from __future__ import annotations
@@ -8,26 +9,34 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from xml.sax.saxutils import escape
 
-from dragoman.inspection.pictures.theme import FONT, LIGHT, Theme
+from dragoman.inspection.pictures.labels import width as text_width
+from dragoman.inspection.pictures.theme import FONT, HEADING, LIGHT, SIZE, Theme
 
-WIDTH, HEIGHT = 800, 340  # of the chart, and of a row of panels
-LEFT, RIGHT, TOP, BOTTOM = 72, 16, 40, 52  # of a panel, around its axes
-TITLE, LEGEND = 28, 22  # heights of the title and of a row of the legend
-KEY, LETTER = 50, 6.6  # widths of a key with its gaps, and of a letter
+WIDTH, HEIGHT, LOW = 640, 340, 270  # of a chart, of its only panel, and of each of several
+LEFT, TOP, BOTTOM = 52, 34, 52  # of a panel, around its axes
+TITLE, PANEL_TITLE = 30, 24  # heights
+BESIDE, APART = 10, 17  # between a line and its name, and between two names
+BOLD = 1.1  # how much wider bold letters are
+NEAR = 30  # a longer line from the end of a line to its name is dotted
 GRID = 0.3  # opacity
 MARKED = 20  # lines with more points have no dots
 
 
 @dataclass(frozen=True)
 class Line:
-    """Points from left to right; `band` has a low and a high value for each and is drawn under the line."""
+    """Points from left to right; `band` has a low and a high value for each and is drawn under the line.
+
+    The lines of a group have one colour, and its name stands above theirs.
+    """
 
     label: str
     points: Sequence[tuple[float, float]]
     band: Sequence[tuple[float, float]] = ()
     dashed: bool = False
+    group: str = ""
 
 
 @dataclass(frozen=True)
@@ -74,6 +83,15 @@ class PlotFrame:
         return " ".join(f"{self.across(a):.1f},{self.up(b):.1f}" for a, b in points)
 
 
+class Name(NamedTuple):
+    """What is written at the right of a panel, near a height: the name of a line, or of a group."""
+
+    text: str
+    height: float
+    colour: str
+    line: Line | None = None
+
+
 def ticks(axis: Axis) -> list[float]:
     """Return the given ticks that are on the axis; otherwise about five round numbers, or powers of ten."""
     if axis.ticks:
@@ -99,46 +117,40 @@ def number(value: float) -> str:
 
 def draw(title: str, panels: Sequence[Panel], theme: Theme = LIGHT, width: int = WIDTH) -> str:
     colours = colours_of(panels, theme)
-    legend, top = legend_of(panels, colours, TITLE if title else 0, width)
-    columns = min(2, len(panels))
-    height = top + HEIGHT * math.ceil(len(panels) / columns)
-    heading = f'<text x="16" y="{TITLE}" font-size="16" font-weight="bold">{escape(title)}</text>'
+    lines = [line for panel in panels for line in panel.lines]
+    names = [text_width(line.label) for line in lines] + [BOLD * text_width(line.group) for line in lines]
+    right = width - BESIDE - SIZE * max(names, default=0.0)
     label = escape(title or "; ".join(panel.title for panel in panels), {'"': "&quot;"})
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height:.0f}" '
-        f'role="img" aria-label="{label}" font-family="{FONT}" font-size="12" fill="{theme.ink}">',
-        f'<rect width="{width}" height="{height:.0f}" fill="{theme.page}"/>',
-        *([heading] if title else []),
-        *legend,
-    ]
-    for place, panel in enumerate(panels):
-        x, y = place % columns * width / columns, top + place // columns * HEIGHT
-        frame = PlotFrame(panel, x + LEFT, y + TOP, x + width / columns - RIGHT, y + HEIGHT - BOTTOM)
+    parts, top = [], float(TITLE if title else 0)
+    if title:
+        parts.append(f'<text y="20" font-size="{HEADING}" font-weight="bold">{escape(title)}</text>')
+    for panel in panels:
+        high = (HEIGHT if len(panels) == 1 else LOW) + (PANEL_TITLE if panel.title else 0)
+        above = TOP + (PANEL_TITLE if panel.title else 0)
+        frame = PlotFrame(panel, LEFT, top + above, right, top + high - BOTTOM)
         parts += axes(frame, theme)
         for line in panel.lines:
             parts += drawn(frame, line, colours[line.label])
-    return "\n".join([*parts, "</svg>\n"])
+        parts += named(frame, colours)
+        top += high
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{top:.0f}" '
+            f'viewBox="0 0 {width} {top:.0f}" role="img" aria-label="{label}" font-family="{FONT}" '
+            f'font-size="{SIZE}" fill="{theme.ink}">',
+            *parts,
+            "</svg>\n",
+        ]
+    )
 
 
 def colours_of(panels: Sequence[Panel], theme: Theme) -> dict[str, str]:
-    labels, colours = dict.fromkeys(line.label for panel in panels for line in panel.lines), theme.categories
-    return {label: colours[place % len(colours)] for place, label in enumerate(labels)}
-
-
-def legend_of(
-    panels: Sequence[Panel], colours: Mapping[str, str], above: float, width: int
-) -> tuple[list[str], float]:
-    """Return the legend, in rows with each label once, and the height at which the panels begin."""
-    lines = {line.label: line for panel in panels for line in panel.lines}
-    parts, x, y = [], 16.0, above + LEGEND
-    for label, colour in colours.items():
-        wide = KEY + LETTER * len(label)
-        if x + wide > width and x > 16:
-            x, y = 16.0, y + LEGEND
-        parts.append(f'<path d="M{x:.0f} {y:.0f}h24" {stroke(lines[label], colour)}/>')
-        parts.append(f'<text x="{x + 30:.0f}" y="{y + 4:.0f}">{escape(label)}</text>')
-        x += wide
-    return parts, y + LEGEND / 2
+    """Return the colour of each line by its label."""
+    lines, colours = [line for panel in panels for line in panel.lines], theme.categories
+    places = {
+        key: place for place, key in enumerate(dict.fromkeys(line.group or line.label for line in lines))
+    }
+    return {line.label: colours[places[line.group or line.label] % len(colours)] for line in lines}
 
 
 def stroke(line: Line, colour: str) -> str:
@@ -148,22 +160,26 @@ def stroke(line: Line, colour: str) -> str:
 
 def axes(frame: PlotFrame, theme: Theme) -> Iterator[str]:
     x, y, left, right, bottom = frame.panel.x, frame.panel.y, frame.left, frame.right, frame.bottom
-    title, line = escape(frame.panel.title), f'stroke="{theme.faint}"'
-    yield f'<text x="{left:.0f}" y="{frame.top - 12:.0f}" font-weight="bold">{title}</text>'
+    line, soft = f'stroke="{theme.faint}"', f'fill="{theme.soft}"'
+    if frame.panel.title:
+        above = frame.top - PANEL_TITLE - 12
+        yield f'<text y="{above:.0f}" font-weight="bold">{escape(frame.panel.title)}</text>'
+    yield f'<text y="{frame.top - 12:.0f}" {soft}>{escape(y.label)}</text>'
     for tick in ticks(y):
         yield f'<path d="M{left:.0f} {frame.up(tick):.1f}H{right:.0f}" {line} opacity="{GRID}"/>'
-        yield f'<text x="{left - 8:.0f}" y="{frame.up(tick) + 4:.1f}" text-anchor="end">{number(tick)}</text>'
+        yield (
+            f'<text x="{left - 8:.0f}" y="{frame.up(tick) + 4:.1f}" text-anchor="end" {soft}>'
+            f"{number(tick)}</text>"
+        )
     for tick in ticks(x):
         yield f'<path d="M{frame.across(tick):.1f} {bottom:.0f}v5" {line}/>'
         yield (
-            f'<text x="{frame.across(tick):.1f}" y="{bottom + 19:.0f}" '
-            f'text-anchor="middle">{number(tick)}</text>'
+            f'<text x="{frame.across(tick):.1f}" y="{bottom + 19:.0f}" text-anchor="middle" {soft}>'
+            f"{number(tick)}</text>"
         )
     yield f'<path d="M{left:.0f} {bottom:.0f}H{right:.0f}" {line}/>'
     middle = (left + right) / 2
-    yield f'<text x="{middle:.0f}" y="{bottom + 40:.0f}" text-anchor="middle">{escape(x.label)}</text>'
-    turned = f"translate({left - 54:.0f} {(frame.top + bottom) / 2:.0f}) rotate(-90)"
-    yield f'<text transform="{turned}" text-anchor="middle">{escape(y.label)}</text>'
+    yield f'<text x="{middle:.0f}" y="{bottom + 40:.0f}" text-anchor="middle" {soft}>{escape(x.label)}</text>'
 
 
 def drawn(frame: PlotFrame, line: Line, colour: str) -> Iterator[str]:
@@ -176,3 +192,41 @@ def drawn(frame: PlotFrame, line: Line, colour: str) -> Iterator[str]:
     if len(line.points) <= MARKED:
         for a, b in line.points:
             yield f'<circle cx="{frame.across(a):.1f}" cy="{frame.up(b):.1f}" r="3" fill="{colour}"/>'
+
+
+def named(frame: PlotFrame, colours: Mapping[str, str]) -> Iterator[str]:
+    """Write the names of the lines, each joined to the end of its line."""
+    names = sorted(names_of(frame, colours), key=lambda name: name.height)
+    heights = spread([name.height for name in names], frame.top, frame.bottom)
+    for name, y in zip(names, heights, strict=True):
+        look = "" if name.line else f' font-weight="bold" fill="{name.colour}"'
+        if name.line:
+            a, b = name.line.points[-1]
+            end = f"M{frame.across(a):.1f} {frame.up(b):.1f}L{frame.right + BESIDE - 3:.1f} {y:.1f}"
+            dots = ' stroke-dasharray="1 4"' if frame.right - frame.across(a) > NEAR else ""
+            yield f'<path d="{end}" fill="none" stroke="{name.colour}" opacity="0.6"{dots}/>'
+        x = frame.right + BESIDE
+        yield f'<text x="{x:.0f}" y="{y + 4:.1f}"{look}>{escape(name.text)}</text>'
+
+
+def names_of(frame: PlotFrame, colours: Mapping[str, str]) -> Iterator[Name]:
+    highest: dict[str, Name] = {}
+    for line in frame.panel.lines:
+        if line.points:
+            colour, y = colours[line.label], frame.up(line.points[-1][1])
+            yield Name(line.label, y, colour, line)
+            if line.group and (line.group not in highest or y <= highest[line.group].height):
+                highest[line.group] = Name(line.group, y - 1, colour)  # above the first of them
+    yield from highest.values()
+
+
+def spread(heights: Sequence[float], low: float, high: float) -> list[float]:
+    """Return sorted heights so far apart that names do not touch, between two limits if there is room."""
+    found: list[float] = []
+    for y in heights:
+        found.append(max(y, low, found[-1] + APART if found else low))
+    for place in reversed(range(len(found))):
+        high = min(high, found[place])
+        found[place] = high
+        high -= APART
+    return found

@@ -8,26 +8,16 @@ from html import escape
 
 from dragoman.inspection.pictures.labels import safe
 from dragoman.inspection.pictures.picture import SCHEMA, Chart, Picture, vega_bundle
-from dragoman.inspection.pictures.theme import DARK, FONT, LIGHT, Theme, vega_config
-
-# Drawings take the colours of the page, which follow the reader's preference.
-INHERITED = Theme(
-    "page",
-    **{name: f"var(--{name})" for name in ("page", "ink", "faint", "accent", "negative")},
-    weights=LIGHT.weights,
-    categories=tuple(f"var(--category-{number})" for number in range(len(LIGHT.categories))),
-)
+from dragoman.inspection.pictures.theme import DARK, INHERITED, LIGHT, style_sheet, vega_config
 
 STYLE = """
-:root { %(light)s }
-@media (prefers-color-scheme: dark) { :root { %(dark)s } }
-body { background: var(--page); color: var(--ink); font: 15px/1.5 %(font)s; margin: 0 auto; max-width: 1200px;
-  padding: 1.5rem 1rem; }
+body { background: var(--page); color: var(--ink); font: 1rem/1.5 var(--font);
+  margin: 0 auto; max-width: 1200px; padding: 1.5rem 1rem; }
 h1 { font-size: 1.3rem; } h2 { font-size: 1.1rem; margin: 2.2rem 0 0.2rem; }
-p.note { color: var(--ink); opacity: 0.8; margin: 0 0 0.8rem; max-width: 46rem; }
+p.note { color: var(--soft); margin: 0 0 0.8rem; max-width: 46rem; }
 .picture { overflow-x: auto; }
 .vega-bind { margin: 0.3rem 0; } .vega-bind-name { display: inline-block; min-width: 3.5rem; }
-select { font: inherit; background: var(--page); color: var(--ink); border: 1px solid var(--faint);
+select { font: inherit; background: var(--page); color: var(--ink); border: 1px solid var(--line);
   border-radius: 4px; padding: 0.15rem 0.3rem; }
 """
 
@@ -59,11 +49,10 @@ def page(title: str, lines: Sequence[str], pictures: Sequence[Picture]) -> str:
 
 def content(title: str, lines: Sequence[str], pictures: Sequence[Picture]) -> list[str]:
     """Return the page without the scripts at its end."""
-    style = STYLE % {"light": variables(LIGHT), "dark": variables(DARK), "font": FONT}
     return [
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{escape(safe(title))}</title><style>{style}</style></head><body>",
+        f"<title>{escape(safe(title))}</title><style>{style_sheet()}{STYLE}</style></head><body>",
         f"<h1>{escape(safe(title))}</h1>",
         *(f'<p dir="auto">{escape(safe(line))}</p>' for line in lines),
         *map(section, pictures),
@@ -86,10 +75,3 @@ def data(value: object, name: str = "") -> str:
     text = json.dumps(value, ensure_ascii=True).replace("<", "\\u003c")
     where = f'id="{name}"' if name else 'class="spec"'
     return f'<script type="application/json" {where}>{text}</script>'
-
-
-def variables(theme: Theme) -> str:
-    """Return the colours of a theme as variables of CSS."""
-    colours = {name: getattr(theme, name) for name in ("page", "ink", "faint", "accent", "negative")}
-    colours |= {f"category-{number}": colour for number, colour in enumerate(theme.categories)}
-    return " ".join(f"--{name}: {value};" for name, value in colours.items())

@@ -6,6 +6,7 @@ and tooltips. vl-convert draws them without a browser and without a network.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -20,6 +21,7 @@ from dragoman.text.specials import SPECIALS
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"  # a name; nothing is fetched
 VERSION = "6.4"
 SHORT = 1.3  # of the font size: the width of two letters
+RGBA = re.compile(r'fill="rgba\((.*?), ([\d.]+)\)"')  # which not every program for slides knows
 SCALE = 2.0  # pixels of a PNG for one of the SVG
 
 Spec = dict[str, Any]
@@ -38,7 +40,7 @@ class Chart:
     def svg(self, theme: Theme = LIGHT) -> str:
         spec = {"$schema": SCHEMA, "title": {"text": self.title}, **self.spec}
         found: str = vl_convert().vegalite_to_svg(spec, vl_version=VERSION, config=vega_config(theme))
-        return found
+        return RGBA.sub(r'fill="rgb(\1)" fill-opacity="\2"', found)
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def slant(tokens: Iterable[str], *, above: bool = False) -> Spec:
 
 
 def strength(most: float, **scale: Any) -> Spec:
-    """Return the scale of a quantity from nothing, the colour of the page, to `most`."""
+    """Return the scale of a quantity from nothing, through which the page is seen, to `most`."""
     return {"domain": [0, most], "interpolate": "rgb", **scale}
 
 
@@ -99,8 +101,11 @@ def cells_with_text(field: str, text: str, most: float) -> list[Spec]:
     ]
 
 
-def png(svg: str) -> bytes:
-    found: bytes = vl_convert().svg_to_png(svg, scale=SCALE)
+def png(svg: str, page: str) -> bytes:
+    """Return a picture on the colour of a page: vl-convert 1.9 darkens what is half transparent in a PNG."""
+    root = svg.index(">") + 1
+    behind = f'<rect width="100%" height="100%" fill="{page}"/>'
+    found: bytes = vl_convert().svg_to_png(svg[:root] + behind + svg[root:], scale=SCALE)
     return found
 
 

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dragoman.inspection.data import AttentionLayer
 from dragoman.inspection.pictures.attention import name_of
-from dragoman.inspection.pictures.labels import label, width
+from dragoman.inspection.pictures.labels import labelled, width
 from dragoman.inspection.pictures.picture import Drawing
 from dragoman.inspection.pictures.svg import TITLE, curve, document, element, hint, text
 from dragoman.inspection.pictures.theme import Theme
 
-ROW, BETWEEN, MARGIN, LETTER = 22.0, 260.0, 16.0, 13.0
+ROW, BETWEEN, MARGIN, LETTER = 22.0, 260.0, 8.0, 13.0
 FAINTEST = 0.04  # a band of less weight is not drawn
 
 
 def ribbons(layer: AttentionLayer) -> Drawing:
     def draw(theme: Theme, title: str) -> str:
-        left = MARGIN + LETTER * max(width(label(token)) for token in layer.keys)
+        keys, queries = labelled(layer.keys), labelled(layer.queries)
+        left = MARGIN + LETTER * max(map(width, keys))
         right = left + BETWEEN
-        wide = right + MARGIN + LETTER * max(width(label(token)) for token in layer.queries)
+        wide = right + MARGIN + LETTER * max(map(width, queries))
         rows = max(len(layer.keys), len(layer.queries))
         height = TITLE + ROW * rows + MARGIN
-        parts = [*bands(layer, theme, left, right, rows), *words(layer, left, right, rows)]
+        parts = [*bands(layer, theme, left, right, rows), *words(keys, queries, left, right, rows)]
         return document(theme, title, wide, height, parts)
 
     return Drawing(
@@ -56,8 +57,8 @@ def bands(layer: AttentionLayer, theme: Theme, left: float, right: float, rows: 
             )
 
 
-def words(layer: AttentionLayer, left: float, right: float, rows: int) -> Iterator[str]:
-    for tokens, x, anchor in ((layer.keys, left, "end"), (layer.queries, right, "start")):
+def words(keys: Sequence[str], queries: Sequence[str], left: float, right: float, rows: int) -> Iterator[str]:
+    for tokens, x, anchor in ((keys, left, "end"), (queries, right, "start")):
         for place, token in enumerate(tokens):
             y = height_of(place, len(tokens), rows) + 4
             yield text(token, x, y, text_anchor=anchor, font_size=LETTER)

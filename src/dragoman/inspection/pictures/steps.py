@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dragoman.inspection.data import OutputStep
-from dragoman.inspection.pictures.labels import label
+from dragoman.inspection.pictures.labels import label, labelled
 from dragoman.inspection.pictures.picture import Chart, Spec, cells_with_text, token_axis
 
 CELL, ROW = 128, 24
@@ -13,7 +13,7 @@ CELL, ROW = 128, 24
 
 def step_table(steps: Sequence[OutputStep]) -> Chart:
     """Draw a row for each step: the most likely tokens from left to right, then the entropy."""
-    tokens, y = [label(step.token) for step in steps], token_axis("step", "tokens")
+    tokens, y = labelled([step.token for step in steps]), token_axis("step", "tokens")
     return Chart(
         "steps",
         "Steps: the most likely tokens, and the entropy of each step",
@@ -27,10 +27,10 @@ def step_table(steps: Sequence[OutputStep]) -> Chart:
 
 
 def choices_panel(steps: Sequence[OutputStep], y: Spec) -> Spec:
+    every = [(t, rank, one) for t, step in enumerate(steps) for rank, one in enumerate(step.top, start=1)]
     values = [
-        {"step": t, "rank": rank, "p": round(one.p, 4), "shown": f"{label(one.token, 12)} · {one.p:.2f}"}
-        for t, step in enumerate(steps)
-        for rank, one in enumerate(step.top, start=1)
+        {"step": t, "rank": rank, "p": round(one.p, 4), "shown": f"{label(shown, 12)}  {one.p:.2f}"}
+        for (t, rank, one), shown in zip(every, labelled([one.token for *_, one in every]), strict=True)
     ]
     x = {"field": "rank", "type": "ordinal", "axis": {"labelAngle": 0, "orient": "top"}}
     return {

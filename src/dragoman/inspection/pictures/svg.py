@@ -7,9 +7,9 @@ from html import escape
 
 from dragoman.inspection.pictures.labels import label, safe
 from dragoman.inspection.pictures.labels import width as text_width
-from dragoman.inspection.pictures.theme import FONT, Theme
+from dragoman.inspection.pictures.theme import FONT, HEADING, SIZE, Theme
 
-TITLE, HEADING = 34.0, 15.0  # the height of the title, and of its letters
+TITLE = 34.0  # the height of the title
 
 
 def element(name: str, *children: str, **attributes: str | float | None) -> str:
@@ -42,12 +42,13 @@ def curve(x1: float, y1: float, x2: float, y2: float) -> str:
     return f"M{a} {b}C{c} {b} {c} {e} {d} {e}"
 
 
-def document(theme: Theme, title: str, width: float, height: float, parts: Iterable[str]) -> str:
-    heading = element("text", escape(safe(title)), x=12, y=22, font_size=HEADING, font_weight="bold")
-    width = max(width, 24 + HEADING * 1.1 * text_width(title))  # bold letters are wider
+def document(
+    theme: Theme, title: str, width: float, height: float, parts: Iterable[str], letters: float = HEADING
+) -> str:
+    heading = element("text", escape(safe(title)), x=0, y=20, font_size=letters, font_weight="bold")
+    width = max(width, letters * 1.1 * text_width(title))  # bold letters are wider
     return element(
         "svg",
-        element("rect", width=width, height=height, fill=theme.page),
         heading,
         *parts,
         xmlns="http://www.w3.org/2000/svg",
@@ -57,6 +58,6 @@ def document(theme: Theme, title: str, width: float, height: float, parts: Itera
         role="img",
         aria_label=safe(title),
         font_family=FONT,
-        font_size=12,
+        font_size=SIZE,
         fill=theme.ink,
     )

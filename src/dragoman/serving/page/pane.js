@@ -1,6 +1,6 @@
 /** One model on the page: its output for the text, the decisions that were changed, and what follows. */
 
-/** @import { Answer, Decisions, Equations, Model } from "./types.js" */
+/** @import { Answer, Decisions, Equations, Model, Step } from "./types.js" */
 /** @import { Settings } from "./settings.js" */
 
 import { ask } from "./api.js";
@@ -47,7 +47,7 @@ export class Pane {
   }
 
   /**
-   * Decode another text, as the model does by itself.
+   * Decode another text, as the model does by itself. The word that it is least sure of is selected.
    * @param {string} text
    */
   async read(text) {
@@ -55,6 +55,8 @@ export class Pane {
     this.decisions = none();
     this.selected = null;
     await this.decode();
+    this.selected = leastSure(this.answer?.steps ?? []);
+    this.render();
   }
 
   async decode() {
@@ -145,13 +147,13 @@ export class Pane {
   render() {
     const { answer } = this;
     if (!answer) return;
-    const open = [...this.element.querySelectorAll("details")].map((one) => one.open);
+    const open = new Map([...this.element.querySelectorAll("details")].map((one) => [one.className, one.open]));
     const output = html("p", { class: "output", dir: "auto" }, answer.output || "(nothing)");
     const title = html("h2", { id: `model-${this.number}` }, this.model.name);
     const size = html("p", { class: "note" }, `${this.model.parameters.toLocaleString("en")} parameters`);
     const parts = [html("div", { class: "heading" }, title, size), output, this.decided(), ...this.inside(answer)];
     this.element.replaceChildren(...parts);
-    [...this.element.querySelectorAll("details")].forEach((one, place) => (one.open = open[place] ?? one.open));
+    for (const one of this.element.querySelectorAll("details")) one.open = open.get(one.className) ?? one.open;
     this.rerank();
   }
 
@@ -186,8 +188,8 @@ export class Pane {
     if (answer.attention.length) parts.push(this.picker(answer));
     if (selected !== null) parts.push(...this.panels(answer, selected));
     if (answer.beam) {
-      parts.push(html("details", { open: true }, html("summary", {}, "Hypotheses"), html("div", { class: "ranked" })));
-      parts.push(html("details", {}, html("summary", {}, "Beam tree"), beamTree(answer.beam)));
+      parts.push(html("details", { class: "hypotheses", open: true }, html("summary", {}, "Hypotheses"), html("div", { class: "ranked" })));
+      parts.push(html("details", { class: "beam" }, html("summary", {}, "Beam tree"), beamTree(answer.beam)));
     }
     parts.push(this.files());
     return parts;
@@ -278,4 +280,15 @@ export class Pane {
       button("Save data (.json)", () => save("json", "application/json"), { class: "quiet" }),
     );
   }
+}
+
+/**
+ * The step with the highest entropy, the end of the output apart; none if nothing was written.
+ * @param {Step[]} steps
+ * @returns {number | null}
+ */
+function leastSure(steps) {
+  const words = steps.filter(({ shown }) => shown !== "</s>");
+  if (!words.length) return null;
+  return steps.indexOf(words.reduce((most, one) => (one.entropy > most.entropy ? one : most)));
 }

@@ -22,7 +22,8 @@ export function download(name, content, type) {
  * @returns {Promise<string>}
  */
 export async function snapshot() {
-  const style = await (await fetch("style.css")).text();
+  const sheets = ["theme.css", "style.css"].map(async (name) => (await fetch(name)).text());
+  const style = (await Promise.all(sheets)).join("\n");
   const body = /** @type {HTMLElement} */ (document.body.cloneNode(true));
   body.removeAttribute("aria-busy");
   const text = /** @type {HTMLTextAreaElement} */ (document.getElementById("text")).value;

@@ -5,6 +5,8 @@
 import { button, html, isolated, percent } from "./dom.js";
 import * as change from "./decisions.js";
 
+const RARE = 0.001;
+
 /**
  * @typedef {{answer: Answer, step: number, decisions: Decisions, hasSpaces: boolean,
  *   onChange: (decisions: Decisions) => void, onNumbers: () => void, onClose: () => void}} Word
@@ -37,8 +39,9 @@ export function wordPanel(word) {
  * @returns {HTMLElement}
  */
 function alternatives({ answer, step, decisions, onChange }) {
-  const written = answer.steps[step].id;
-  const items = answer.steps[step].alternatives.map((one) => {
+  const { id: written, alternatives: all } = answer.steps[step];
+  /** @param {typeof all} some */
+  const list = (some) => html("ol", { class: "choices" }, ...some.map((one) => {
     const bar = html("span", { class: "meter" });
     bar.style.setProperty("--p", String(one.p));
     const act = () => onChange(change.choose(decisions, answer.steps, step, one));
@@ -46,8 +49,22 @@ function alternatives({ answer, step, decisions, onChange }) {
     if (one.id === written) choice.setAttribute("aria-current", "true");
     choice.append(isolated(one.shown), bar, html("span", { class: "figure" }, percent(one.p)));
     return html("li", {}, choice);
-  });
-  return html("div", {}, html("h4", {}, "Write instead"), html("ol", { class: "choices" }, ...items));
+  }));
+  const found = html("div", {}, html("h4", {}, "Write instead"), list(all.filter((one) => !isRare(one, written))));
+  const rare = all.filter((one) => isRare(one, written));
+  if (rare.length) {
+    found.append(html("details", { class: "rare" }, html("summary", {}, `${rare.length} more, less than 0.1 % each`), list(rare)));
+  }
+  return found;
+}
+
+/**
+ * Whether an alternative is folded away. The word that was written is not.
+ * @param {{id: number, p: number}} alternative
+ * @param {number} written
+ */
+function isRare({ id, p }, written) {
+  return p < RARE && id !== written;
 }
 
 /**

@@ -270,7 +270,7 @@ def refuse_request(
             f"There {what}.",
             where=str(out / "checkpoints"),
             expected="the folder of a run",
-            hint=f"dragoman train DATA -o {name} starts one",
+            hint=f"Start one: dragoman train DATA -o {name}",
         )
     if begun and more and not has_model:
         raise UsageError(
