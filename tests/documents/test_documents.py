@@ -587,6 +587,76 @@ def test_a_document_of_the_other_direction_is_refused(tmp_path: Path) -> None:
         translated(tmp_path, "a.xlf", XLIFF_1.format("", "", ""), languages=("de", "en"))
 
 
+SEGMENTED = """<xliff version="1.2"><file source-language="en" target-language="de"><body><trans-unit id="1">
+  <source>One. <g id="1">Two</g>.</source>
+  <seg-source><mrk mtype="seg" mid="1">One.</mrk> <mrk mtype="seg" mid="2"><g id="1">Two</g>.</mrk></seg-source>
+  {}
+</trans-unit></body></file></xliff>"""
+FIRST, SECOND = '<mrk mtype="seg" mid="1">{}</mrk>', '<mrk mid="2" mtype="seg">{}</mrk>'
+
+
+@pytest.mark.parametrize(
+    ("target", "filled_in"),
+    [
+        ("", '<mrk mtype="seg" mid="1">ONE.</mrk> <mrk mtype="seg" mid="2"><g id="1">TWO</g>.</mrk>'),
+        (
+            "<target/>",
+            '<mrk mtype="seg" mid="1">ONE.</mrk> <mrk mtype="seg" mid="2"><g id="1">TWO</g>.</mrk>',
+        ),
+        (
+            f"<target>{FIRST.format('')}-{SECOND.format('')}</target>",
+            f"{FIRST.format('ONE.')}-{SECOND.format('<g id=1>TWO</g>.'.replace('1', chr(34) + '1' + chr(34)))}",
+        ),
+        (
+            '<target><mrk mtype="seg" mid="1"/> <mrk mid="2" mtype="seg">Zwei</mrk></target>',
+            f"{FIRST.format('ONE.')} {SECOND.format('Zwei')}",
+        ),
+        (
+            f'<target state="new">{FIRST.format("One.")} {SECOND.format("Zwei")}</target>',
+            f"{FIRST.format('ONE.')} {SECOND.format('Zwei')}",
+        ),
+        (f"<target>{FIRST.format('Eins')} {SECOND.format('Zwei')}</target>", None),
+        (f"<target>{FIRST.format('Eins und zwei')}</target>", None),
+    ],
+)
+def test_segments_of_xliff_are_filled_in_one_by_one(
+    tmp_path: Path, target: str, filled_in: str | None
+) -> None:
+    document = SEGMENTED.format(target)
+    filled = translated(tmp_path, "a.xlf", document)
+    assert (filled.units, filled.before) == ((1, 0) if filled_in else (0, 1))
+    written = filled.document.decode()
+    if filled_in is None:
+        assert written == document
+    else:
+        new = re.search(r"<target[^>]*>.*</target>", written)
+        assert new
+        assert new[0] == f"<target {MARK_1}>{filled_in}</target>"
+
+
+@pytest.mark.parametrize(
+    ("name", "document", "other"),
+    [
+        ("a.po", 'msgid ""\nmsgstr ""\n"Language: {}\\n"\n\nmsgid "a"\nmsgstr ""\n', "fr"),
+        ("a.xlf", XLIFF_1.format("", "", "").replace('"de"', '"{}"'), "pt-BR"),
+    ],
+)
+def test_a_document_of_another_language_than_the_model_is_refused(
+    tmp_path: Path, name: str, document: str, other: str
+) -> None:
+    file = tmp_path / name
+    file.write_text(document.format(other), encoding="utf-8")
+    with pytest.raises(DataError, match=f"to be translated from en to {other}") as caught:
+        read_document(file, trained_on=EN_DE)
+    assert f"--languages en {other}" in caught.value.hint
+    assert read_document(file, ("en", other)).texts
+    for unclear in (("en", other), ("eng", "deu"), ("en", "my")):
+        assert read_document(file, trained_on=unclear).texts
+    for own in ("de_AT", "de@formal", "x"):
+        file.write_text(document.format(own), encoding="utf-8")
+        assert read_document(file, trained_on=EN_DE).texts
+
+
 def test_of_the_tags_that_a_model_loses_those_without_text_go_behind_it(tmp_path: Path) -> None:
     filled = translated(tmp_path, "a.xlf", XLIFF_1.format("", "", ""), forgets)
     ET.fromstring(filled.document)
@@ -849,6 +919,7 @@ def test_a_document_in_another_encoding_is_refused(
     assert f"iconv -f {encoding} -t UTF-8" in caught.value.hint
 
 
+@pytest.mark.skipif(not shutil.which("xmllint"), reason="needs Debian's libxml2-utils")
 def test_xml_in_utf_16_is_refused_with_the_command_that_converts_it(tmp_path: Path) -> None:
     """Also what it declares, so that the result is read."""
     content = '<?xml version="1.0" encoding="UTF-16"?><tmx><body/></tmx>'.encode("utf-16")

@@ -14,11 +14,10 @@ from dragoman.text.build import learn
 from dragoman.text.specials import SPECIALS, UNK
 from hostile.corpus import Case, hostile_cases
 from hostile.injections import injections
-from hostile.verbs import CONTROLS, Driven, good_files, spread, train
+from hostile.verbs import CONTROLS, Driven, good_files, train
 
 UNSHOWN = re.compile(rf"{CONTROLS.pattern}|[\ud800-\udfff]")
 ROLES = ("alone", "trained", "watched")
-FAST = 40
 # Refused for one line of theirs, which the error must name.
 BY_LINE = ("bytes/", "tsv/", "json/", "lines/too-long", "lines/over-the-limit", "lines/never-ends")
 
@@ -73,13 +72,6 @@ def driven_faults(cases: Sequence[Case], good: Sequence[Path], out: Path, turn: 
         role = ROLES[number % len(ROLES)]
         found += faults(case, role, train(case, role, out / "run", good))
     return found
-
-
-@pytest.mark.slow
-def test_train_takes_hostile_files_or_refuses_them_with_words(
-    cases: list[Case], good: list[Path], tmp_path: Path
-) -> None:
-    assert driven_faults(spread(cases, FAST), good, tmp_path) == []
 
 
 @pytest.mark.slow

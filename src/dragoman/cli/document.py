@@ -44,9 +44,15 @@ def find(inputs: Sequence[str | Path], args: argparse.Namespace) -> Path | None:
 def read(inputs: Sequence[str | Path], args: argparse.Namespace) -> Document | None:
     """Read the document before the model, which takes seconds to load, to report errors early."""
     from dragoman.documents.build import read_document
+    from dragoman.inference.find_model import find_model
+    from dragoman.tasks.load import trained_languages
 
     file = find(inputs, args)
-    return read_document(file, tuple(args.languages) if args.languages else None) if file else None
+    if file is None:
+        return None
+    if args.languages:
+        return read_document(file, tuple(args.languages))
+    return read_document(file, trained_on=trained_languages(find_model(args.model)))
 
 
 def run(document: Document, model: Model, search: SearchConfig, args: argparse.Namespace, out: TextIO) -> int:

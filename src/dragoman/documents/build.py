@@ -14,7 +14,7 @@ from dragoman.data.readers.open_file import open_bytes
 from dragoman.documents import po, srt, tmx, xliff
 from dragoman.documents.slots import Filled, Slot, Translate, Unit, fill
 from dragoman.errors import DataError
-from dragoman.text.languages import Languages
+from dragoman.text.languages import KNOWN, Languages, code
 
 KINDS = {".po": "po", ".pot": "po", ".xlf": "xliff", ".xliff": "xliff", ".tmx": "tmx", ".srt": "srt"}
 UNITS = {"po": po.units, "xliff": xliff.units, "tmx": tmx.units, "srt": srt.units}
@@ -24,6 +24,7 @@ DECLARED = {
     "xml": re.compile(rb"""<\?xml\s[^<>]{0,200}?encoding\s*+=\s*+["']([\w.:-]++)"""),
     "po": re.compile(rb"""Content-Type:[^\n"]{0,100}?charset=([\w.:-]++)""", re.IGNORECASE),
 }
+PO_LANGUAGE = re.compile(rb'^"Language:[ \t]*+([\w@.-]++)', re.MULTILINE)
 UTF_8 = frozenset({"utf-8", "utf8", "charset"})  # templates have the placeholder CHARSET
 
 
@@ -48,8 +49,14 @@ def suffix(file: Path) -> str:
     return Path(file.name.lower().removesuffix(".gz")).suffix
 
 
-def read_document(file: Path, languages: Languages | None = None) -> Document:
-    """Read a document. Faults raise here, before anything is translated: units are read again then."""
+def read_document(
+    file: Path, languages: Languages | None = None, trained_on: Languages | None = None
+) -> Document:
+    """Read a document. Faults raise here, before anything is translated: units are read again then.
+
+    Without `languages`, which say what to translate, a document must not name others than the model was
+    `trained_on`.
+    """
     with open_bytes(file) as stream:
         content = stream.read(LARGEST + 1)
     if len(content) > LARGEST:
@@ -60,6 +67,8 @@ def read_document(file: Path, languages: Languages | None = None) -> Document:
             hint="Split it in the tool that created it.",
         )
     refuse_other_encodings(content, file, KINDS[suffix(file)])
+    if trained_on and not languages:
+        refuse_other_languages(file, languages_of(content, file), trained_on)
     texts = characters = 0
     for unit in units(content, file, languages):
         if isinstance(unit, Slot):
@@ -70,6 +79,32 @@ def read_document(file: Path, languages: Languages | None = None) -> Document:
 
 def units(document: bytes, file: Path, languages: Languages | None) -> Iterator[Unit]:
     return UNITS[KINDS[suffix(file)]](document, file, languages)
+
+
+def languages_of(document: bytes, file: Path) -> Languages:
+    """Return the source and the target language that a document names at its beginning, "" if it does not."""
+    match KINDS[suffix(file)]:
+        case "po":
+            found = PO_LANGUAGE.search(document, 0, 10_000)
+            return "", found[1].decode() if found else ""
+        case "xliff":
+            return xliff.languages_in(file) or ("", "")
+        case _:
+            return "", ""
+
+
+def refuse_other_languages(file: Path, named: Languages, trained_on: Languages) -> None:
+    """Raise if the document is in another language than the model, as far as both are known for sure."""
+    for theirs, own in zip(named, trained_on, strict=True):
+        languages = {code(name).replace("@", "-").partition("-")[0] for name in (theirs, own)}
+        if len(languages) > 1 and languages <= KNOWN:
+            src, tgt = (name or trained_on[n] for n, name in enumerate(named))
+            raise DataError(
+                f"This document is to be translated from {src} to {tgt}.",
+                where=str(file),
+                expected="{} to {}, which the model was trained on".format(*trained_on),
+                hint=f"If the model is right all the same: --languages {src} {tgt}",
+            )
 
 
 def recode_po(file: Path) -> str:

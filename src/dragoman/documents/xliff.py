@@ -19,13 +19,17 @@ from dragoman.documents.slots import Edit, Filling, Slot
 from dragoman.documents.slots import Unit as Found
 from dragoman.documents.xml import (
     PRESERVE,
+    TOKEN,
     Inline,
     Segment,
+    Written,
+    change,
     content_of,
     element_at,
     end_of_tag,
     indent,
     is_preserved,
+    name_of,
     prefix_of,
     start_tag,
 )
@@ -39,6 +43,8 @@ ASIDE = frozenset({"alt-trans", "matches"})  # translation proposals
 UNFINISHED = frozenset({"new", "needs-translation", "needs-l10n", "needs-adaptation", "initial"})
 UNTRANSLATED = frozenset({"new", "needs-translation", "initial"})  # tools give it to copies of the source
 MARK_1 = ' state="needs-review-translation" state-qualifier="mt-suggestion"'
+SEGMENT = re.compile(r"""\smtype\s*+=\s*+["']seg["']""")
+MID = re.compile(r"""\smid\s*+=\s*+["']([^"'<>]*+)""")
 VALUE = rb"""\s*+=\s*+(?:"[^"]*+"|'[^']*+')"""
 STATES = re.compile(rb"(?<!\s)\s++(?:state|state-qualifier|subState)" + VALUE)
 STATES_AND_SPACE = re.compile(rb"(?<!\s)\s++(?:state|state-qualifier|subState|xml:space)" + VALUE)
@@ -190,14 +196,93 @@ def units(document: bytes, file: Path, languages: Languages | None = None) -> It
         yield slot_of(document, unit, file) if unit.is_wanted and "source" in unit.sides else "other"
 
 
+class Mark(NamedTuple):
+    """A <mrk mtype="seg">: its tags, and what is between them."""
+
+    start: str
+    inner: str
+    end: str
+
+    @property
+    def mid(self) -> str:
+        found = MID.search(self.start)
+        return found[1] if found else ""
+
+
+def segments_of(content: str) -> Iterator[str | Mark]:
+    """Yield the segments of a <seg-source> or <target>, and the tokens between them."""
+    start, inside, depth = "", list[str](), 0
+    for token in TOKEN.findall(content):
+        opened = change(token)
+        if depth:
+            depth += opened
+            if depth:
+                inside.append(token)
+            else:
+                yield Mark(start, "".join(inside), token)
+        elif name_of(token) == "mrk" and SEGMENT.search(token):
+            if opened:
+                start, inside, depth = token, [], 1
+            else:
+                yield Mark(f"{token[:-2].rstrip()}>", "", f"</{token[1:].split(maxsplit=1)[0]}>")
+        else:
+            yield token
+
+
+class Segments:
+    """A unit that its <seg-source> divides into segments: those without a translation, like one Segment."""
+
+    def __init__(self, source: str, target: str, state: str, *, is_preserved: bool) -> None:
+        sources = list(segments_of(source))
+        self._parts = list(segments_of(target))
+        if not any(isinstance(part, Mark) for part in self._parts):
+            self._parts = [part._replace(inner="") if isinstance(part, Mark) else part for part in sources]
+        texts = {part.mid: part.inner for part in sources if isinstance(part, Mark)}
+        found = {
+            n: Segment(texts[part.mid], CODES, is_preserved=is_preserved)
+            for n, part in enumerate(self._parts)
+            if isinstance(part, Mark)
+            and part.mid in texts
+            and is_fillable(texts[part.mid], part.inner, state)
+        }
+        self._segments = {n: segment for n, segment in found.items() if segment.has_text}
+        self.has_text = bool(self._segments)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return tuple(source for segment in self._segments.values() for source in segment.sources)
+
+    def written(self, outputs: Sequence[str]) -> Written:
+        remaining, xml, detached = iter(outputs), list[str](), 0
+        for n, part in enumerate(self._parts):
+            inner = part.inner if isinstance(part, Mark) else ""
+            if segment := self._segments.get(n):
+                inner, lost = segment.written([next(remaining) for _ in segment.sources])
+                detached += lost
+            xml.append(f"{part.start}{inner}{part.end}" if isinstance(part, Mark) else part)
+        return Written("".join(xml), detached)
+
+
 def slot_of(document: bytes, unit: Unit, file: Path) -> Found:
     """Return the slot of a unit, or why it has none."""
     source = element_at(document, *unit.sides["source"][1:])
     target = element_at(document, *unit.sides["target"][1:]) if "target" in unit.sides else None
-    if target and not is_fillable(document[source.inner], document[target.inner], unit.state):
+    own = document[target.inner].decode() if target else ""
+    divided = ""
+    if "seg-source" in unit.sides:
+        divided = content_of(
+            document, element_at(document, *unit.sides["seg-source"][1:]).inner, file, unit.line
+        )
+    segment: Segment | Segments
+    if SEGMENT.search(divided) and (SEGMENT.search(own) or not own.strip()):
+        segment = Segments(divided, own, unit.state, is_preserved=unit.is_preserved)
+        if not segment.has_text and unit.sides.get("target", Side("", 0, 0)).text:
+            return "translated"
+    elif target and not is_fillable(document[source.inner].decode(), own, unit.state):
         return "translated"
-    content = content_of(document, source.inner, file, unit.line)
-    segment = Segment(content, CODES, is_preserved=unit.is_preserved)
+    else:
+        content = content_of(document, source.inner, file, unit.line)
+        segment = Segment(content, CODES, is_preserved=unit.is_preserved)
     if not segment.has_text:
         return "other"
     is_2 = unit.name == "segment"
@@ -226,7 +311,7 @@ def slot_of(document: bytes, unit: Unit, file: Path) -> Found:
     return Slot(unit.line, segment.sources, filled)
 
 
-def is_fillable(source: bytes, target: bytes, state: str) -> bool:
+def is_fillable(source: str, target: str, state: str) -> bool:
     """Return whether nobody wrote this target: it is empty, or a copy of the source with such a state."""
     words = target.split()
     return not words or (state in UNTRANSLATED and words == source.split())

@@ -150,8 +150,15 @@ def settings_of(folder: Path) -> Config:
 
 def direction_of(folder: Path, files: Sequence[str | Path]) -> Languages | None:
     """Return the languages of a model if these files name them, so that pairs of either direction fit it."""
+    languages = trained_languages(folder)
+    return languages_named(files, languages) if languages else None
+
+
+def trained_languages(folder: Path) -> Languages | None:
+    """Return the source and the target language of a model, if its training data name them."""
     trained = settings_of(folder).data.train[0]
-    return languages_named(files, corpus_languages(trained.files, trained.languages))
+    names = corpus_languages(trained.files, trained.languages)
+    return (names[0], names[1]) if len(names) == 2 else None
 
 
 @known_keywords()

@@ -160,14 +160,11 @@ def corpus_languages(files: Sequence[str | Path], languages: Languages | None = 
     return []
 
 
-def languages_named(files: Sequence[str | Path], languages: Sequence[str]) -> Languages | None:
+def languages_named(files: Sequence[str | Path], languages: Languages) -> Languages | None:
     """Return these languages if the files name them: pairs are then read in this direction."""
-    if len(languages) != 2:
-        return None
-    src, tgt = languages
     with suppress(DataError, StopIteration):
-        next(open_pairs(files, languages=(src, tgt)))
-        return src, tgt
+        next(open_pairs(files, languages=languages))
+        return languages
     return None
 
 
