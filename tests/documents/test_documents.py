@@ -637,6 +637,17 @@ def test_segments_of_xliff_are_filled_in_one_by_one(
         assert "".join(new[0].split("\n")).replace("  ", "") == f"<target {MARK_1}>{filled_in}</target>"
 
 
+@pytest.mark.parametrize("mid", ["", ' mid="1"'])
+def test_segments_that_cannot_be_told_apart_are_filled_in_together_or_not_at_all(
+    tmp_path: Path, mid: str
+) -> None:
+    document = re.sub(' mid="[12]"', mid, SEGMENTED)
+    whole = translated(tmp_path, "a.xlf", document.format("")).document.decode()
+    assert f'<target {MARK_1}>ONE. <g id="1">TWO</g></target>' in whole
+    half = document.format(f'<target><mrk mtype="seg"{mid}>Eins.</mrk> <mrk mtype="seg"{mid}/></target>')
+    assert translated(tmp_path, "a.xlf", half).document.decode() == half
+
+
 @pytest.mark.parametrize(
     ("name", "document", "other"),
     [

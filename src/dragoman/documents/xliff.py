@@ -273,8 +273,10 @@ def slot_of(document: bytes, unit: Unit, file: Path) -> Found:
         divided = content_of(
             document, element_at(document, *unit.sides["seg-source"][1:]).inner, file, unit.line
         )
+    mids = [part.mid for part in segments_of(divided) if isinstance(part, Mark)]
+    is_divided = bool(mids) and len({*mids}) == len(mids)  # a target says by its mid which segment it is
     segment: Segment | Segments
-    if SEGMENT.search(divided) and (SEGMENT.search(own) or not own.strip()):
+    if is_divided and (SEGMENT.search(own) or not own.strip()):
         segment = Segments(divided, own, unit.state, is_preserved=unit.is_preserved)
         if not segment.has_text and unit.sides.get("target", Side("", 0, 0)).text:
             return "translated"
