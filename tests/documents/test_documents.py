@@ -671,6 +671,32 @@ def test_a_document_of_another_language_than_the_model_is_refused(
         assert read_document(file, trained_on=EN_DE).texts
 
 
+@pytest.mark.parametrize(
+    ("name", "document"),
+    [
+        ("a.po", 'msgid ""\nmsgstr ""\n"Language: de\\n"\n\nmsgid "a"\nmsgstr ""\n'),
+        ("a.xlf", XLIFF_1.format("", "", "").replace(' target-language="de"', "")),
+    ],
+)
+def test_a_document_that_names_one_language_is_refused_with_both(
+    tmp_path: Path, name: str, document: str
+) -> None:
+    file = tmp_path / name
+    file.write_text(document, encoding="utf-8")
+    assert read_document(file, trained_on=EN_DE).texts
+    with pytest.raises(DataError, match="from en to de") as caught:
+        read_document(file, trained_on=("de", "en"))
+    assert caught.value.hint.endswith("--languages en de")
+
+
+def test_every_part_of_xliff_is_in_the_languages_of_the_model(tmp_path: Path) -> None:
+    file = tmp_path / "a.xlf"
+    part = '<file source-language="en" target-language="{}"><body/></file>'
+    file.write_text(f"<xliff version='1.2'>{part.format('de')}{part.format('fr')}</xliff>", encoding="utf-8")
+    with pytest.raises(DataError, match="from en to fr"):
+        read_document(file, trained_on=EN_DE)
+
+
 def test_of_the_tags_that_a_model_loses_those_without_text_go_behind_it(tmp_path: Path) -> None:
     filled = translated(tmp_path, "a.xlf", XLIFF_1.format("", "", ""), forgets)
     ET.fromstring(filled.document)

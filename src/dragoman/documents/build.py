@@ -12,6 +12,7 @@ from typing import BinaryIO, NamedTuple
 from dragoman.data.readers.lines import recode, recode_xml, refuse_other_formats
 from dragoman.data.readers.open_file import open_bytes
 from dragoman.documents import po, srt, tmx, xliff
+from dragoman.documents.markup import parse
 from dragoman.documents.slots import Filled, Slot, Translate, Unit, fill
 from dragoman.errors import DataError
 from dragoman.text.languages import KNOWN, Languages, code
@@ -68,7 +69,8 @@ def read_document(
         )
     refuse_other_encodings(content, file, KINDS[suffix(file)])
     if trained_on and not languages:
-        refuse_other_languages(file, languages_of(content, file), trained_on)
+        for named in languages_of(content, file):
+            refuse_other_languages(file, named, trained_on)
     texts = characters = 0
     for unit in units(content, file, languages):
         if isinstance(unit, Slot):
@@ -81,30 +83,35 @@ def units(document: bytes, file: Path, languages: Languages | None) -> Iterator[
     return UNITS[KINDS[suffix(file)]](document, file, languages)
 
 
-def languages_of(document: bytes, file: Path) -> Languages:
-    """Return the source and the target language that a document names at its beginning, "" if it does not."""
+def languages_of(document: bytes, file: Path) -> Iterator[Languages]:
+    """Yield the source and the target language that a document, or each of its parts, names, "" for none."""
     match KINDS[suffix(file)]:
         case "po":
-            found = PO_LANGUAGE.search(document, 0, 10_000)
-            return "", found[1].decode() if found else ""
+            if found := PO_LANGUAGE.search(document, 0, 10_000):
+                yield "", found[1].decode()
         case "xliff":
-            return xliff.languages_in(file) or ("", "")
-        case _:
-            return "", ""
+            yield from xliff.languages_named(parse(BytesIO(document), file))
 
 
 def refuse_other_languages(file: Path, named: Languages, trained_on: Languages) -> None:
     """Raise if the document is in another language than the model, as far as both are known for sure."""
-    for theirs, own in zip(named, trained_on, strict=True):
-        languages = {code(name).replace("@", "-").partition("-")[0] for name in (theirs, own)}
-        if len(languages) > 1 and languages <= KNOWN:
-            src, tgt = (name or trained_on[n] for n, name in enumerate(named))
-            raise DataError(
-                f"This document is to be translated from {src} to {tgt}.",
-                where=str(file),
-                expected="{} to {}, which the model was trained on".format(*trained_on),
-                hint=f"If the model is right all the same: --languages {src} {tgt}",
-            )
+    theirs, own = ([without_variety(name) for name in two] for two in (named, trained_on))
+    if not any(a != b and {a, b} <= KNOWN for a, b in zip(theirs, own, strict=True)):
+        return
+    # A language that is not named is one of the model's, but not the one that is named.
+    src = named[0] or next(name for name in trained_on if without_variety(name) != theirs[1])
+    tgt = named[1] or next(name for name in trained_on[::-1] if without_variety(name) != theirs[0])
+    raise DataError(
+        f"This document is to be translated from {src} to {tgt}.",
+        where=str(file),
+        expected="{} to {}, which the model was trained on".format(*trained_on),
+        hint=f"If the model is right all the same: --languages {src} {tgt}",
+    )
+
+
+def without_variety(name: str) -> str:
+    """Return the code of a language: "de" for "de_AT" and "de@formal"."""
+    return code(name).replace("@", "-").partition("-")[0]
 
 
 def recode_po(file: Path) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -173,14 +174,17 @@ def unfit(file: Path, unit: Unit, texts: tuple[str, str]) -> BadLine | None:
 
 def languages_in(file: Path) -> Languages | None:
     """Return the source and target language, if the beginning of the file names both."""
-    for event in read_xml(file):
-        if event.byte > LIMIT:
-            return None
+    beginning = takewhile(lambda event: event.byte <= LIMIT, read_xml(file))
+    return next((two for two in languages_named(beginning) if all(two)), None)
+
+
+def languages_named(events: Iterable[Event]) -> Iterator[Languages]:
+    """Yield the languages of each element that names some, "" for one that it does not name."""
+    for event in events:
         if isinstance(event, Start) and event.name in ("xliff", "file"):
             found = languages_of(event.name, event.attributes)
-            if found and all(found):
-                return found
-    return None
+            if found:
+                yield found
 
 
 # ---- to be filled in
