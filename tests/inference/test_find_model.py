@@ -47,6 +47,23 @@ def test_a_folder_that_is_not_there_names_the_models_that_are(run_folder: Path) 
     assert caught.value.hint == f"Name one of these models: {run_folder}."
 
 
+def test_a_folder_that_may_not_be_read_is_passed_over(
+    run_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    private, is_file = run_folder.with_name("private"), Path.is_file
+    private.mkdir()
+
+    def refusing(path: Path) -> bool:
+        if private in path.parents:
+            raise PermissionError(13, "Permission denied", str(path))
+        return is_file(path)
+
+    monkeypatch.setattr(Path, "is_file", refusing)
+    with pytest.raises(ModelError, match="no such folder") as caught:
+        find_model(run_folder.with_name("nothing"))
+    assert caught.value.hint == f"Name one of these models: {run_folder}."
+
+
 def test_a_folder_that_is_not_there_says_how_to_train(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="no such folder") as caught:
         find_model(tmp_path / "nowhere" / "model")

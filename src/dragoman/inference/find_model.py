@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from dragoman.errors import ModelError
@@ -48,10 +49,13 @@ def _no_folder(folder: Path) -> ModelError:
 
 
 def _models_in(folder: Path) -> list[str]:
-    if not folder.is_dir():
-        return []
-    within = [path for path in folder.iterdir() if path.is_dir()]
-    return sorted(str(path) for path in within if _place(path))
+    return sorted(str(path) for path in folder.iterdir() if _has_model(path)) if folder.is_dir() else []
+
+
+def _has_model(path: Path) -> bool:
+    with suppress(PermissionError):  # a folder of somebody else, as there are in /tmp
+        return path.is_dir() and _place(path) is not None
+    return False
 
 
 def _no_model(folder: Path) -> ModelError:
