@@ -195,6 +195,25 @@ def test_a_verdict_says_the_result_first(found: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "sentences", "expected"),
+    [
+        (100.0, 1, "The only test example is right: of new ones expect at least 20 %."),
+        (0.0, 1, "Not usable yet: the only test example is wrong."),
+        (0.04, 2500, "Not usable yet: 1 of 2,500 test examples is right (0.04 %)."),
+        (99.96, 2500, "2,499 of 2,500 test examples are right (99.96 %)."),
+        (99.5, 200, "199 of 200 test examples are right (99.5 %)."),
+    ],
+)
+def test_few_examples_and_nearly_all_or_none_of_many(value: float, sentences: int, expected: str) -> None:
+    assert said(measured(EXACT, value, (20.7, 100.0)), (TEST, sentences, "examples")) == expected
+
+
+def test_one_sentence_is_one() -> None:
+    assert EvaluationSet(TEST, (), 1).described == "1 sentence of the test set"
+    assert EvaluationSet(TEST, (), 1000).described == "1,000 sentences of the test set"
+
+
+@pytest.mark.parametrize(
     ("losses", "expected"), [(FELL, "still falling"), (FLAT, ""), (ROSE, "rose after"), (FELL[:2], "")]
 )
 def test_a_verdict_says_what_would_help(losses: tuple[tuple[float, float], ...], expected: str) -> None:
@@ -210,6 +229,7 @@ def test_a_verdict_says_what_would_help(losses: tuple[tuple[float, float], ...],
         (Editing(1, 1, 1000), "Of 100 sentences you would leave 0, edit 0 and retype 100."),
         (Editing(334, 333, 333), "Of 100 sentences you would leave 34, edit 33 and retype 33."),
         (Editing(12, 20, 8), "Of 40 sentences you would leave 12, edit 20 and retype 8."),
+        (Editing(0, 1, 0), "Of 1 sentence you would leave 0, edit 1 and retype 0."),
     ],
 )
 def test_sentences_to_edit_are_given_of_a_hundred(editing: Editing, expected: str) -> None:
@@ -226,6 +246,12 @@ def test_sentences_to_edit_are_given_of_a_hundred(editing: Editing, expected: st
             0.41,
             None,
             "wide is not clearly different from small: BLEU 31.3 against 31.0, a difference",
+        ),
+        (
+            -0.04,
+            0.41,
+            None,
+            "wide is not clearly different from small: BLEU 31.0 against 31.0, a difference of +0.0 ",
         ),
         (0.0, 1.0, None, "wide scores the same as small: BLEU 31.0."),
     ],

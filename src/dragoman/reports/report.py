@@ -35,7 +35,8 @@ class EvaluationSet:
 
     @property
     def described(self) -> str:
-        return f"{self.sentences:,} {self.items} of the {self.kind}"
+        items = self.items.removesuffix("s") if self.sentences == 1 else self.items
+        return f"{self.sentences:,} {items} of the {self.kind}"
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -62,7 +63,8 @@ def verdict(
 
 def perfect(whole: Score, test: EvaluationSet, strongest: Gain | None) -> str:
     """Say how few of the next ones can be wrong: that none of these is does not mean that none will be."""
-    found = f"All {many(test)} are right: of new ones expect at least {int(whole.interval[0])} %."
+    all_right = f"The only {one_of(test)} is right" if test.sentences == 1 else f"All {many(test)} are right"
+    found = f"{all_right}: of new ones expect at least {int(whole.interval[0])} %."
     if strongest is None or strongest.baseline not in whole.baselines:
         return found
     name = INSTEAD.get(strongest.baseline, strongest.baseline)
@@ -85,7 +87,8 @@ def result(score: Score, test: EvaluationSet) -> str:
     if score.counted == "examples":
         right = hits(value, test)
         if not right:
-            return f"none of the {many(test)} is right"
+            is_only = test.sentences == 1
+            return f"the only {one_of(test)} is wrong" if is_only else f"none of the {many(test)} is right"
         share = "" if test.sentences == 100 else f" ({percentage(value)})"
         return f"{right:,} of {many(test)} {'are' if right > 1 else 'is'} right{share}"
     if score.is_error and score.counted:
@@ -110,8 +113,12 @@ def against(score: Score, baseline: str, test: EvaluationSet) -> str:
 
 
 def many(test: EvaluationSet) -> str:
-    items = test.items if test.sentences != 1 else test.items.removesuffix("s")
-    return f"{test.sentences:,} {ADJECTIVES[test.kind]} {items}"
+    plural = "" if test.sentences == 1 else "s"
+    return f"{test.sentences:,} {one_of(test)}{plural}"
+
+
+def one_of(test: EvaluationSet) -> str:
+    return f"{ADJECTIVES[test.kind]} {test.items.removesuffix('s')}"
 
 
 def hits(value: float, test: EvaluationSet) -> int:
@@ -124,7 +131,9 @@ def capitalised(text: str) -> str:
 
 def percentage(value: float) -> str:
     """Return a percentage without decimals, unless it would be rounded to nothing or to all."""
-    return f"{value:.1f} %" if 0 < value < 1 or 99 < value < PERFECT else f"{value:.0f} %"
+    near = min(value, PERFECT - value)
+    digits = math.ceil(-math.log10(near)) if 0 < near < 1 else 0
+    return f"{value:.{digits}f} %"
 
 
 def is_useless(main: Score, editing: Editing | None) -> bool:
@@ -152,7 +161,8 @@ def learning(validation: Curve) -> str:
 def editing_text(editing: Editing) -> str:
     """Return what is left, edited and retyped of 100 sentences, or of all if they are fewer."""
     leave, edit, retype = found = of_hundred(editing)
-    return f"Of {sum(found)} sentences you would leave {leave}, edit {edit} and retype {retype}."
+    sentences = "1 sentence" if sum(found) == 1 else f"{sum(found)} sentences"
+    return f"Of {sentences} you would leave {leave}, edit {edit} and retype {retype}."
 
 
 def of_hundred(editing: Editing) -> list[int]:
@@ -191,7 +201,7 @@ def contrast_text(one: Contrast, systems: Sequence[System]) -> str:
 
 
 def signed(value: float) -> str:
-    return f"{value:+.1f}".replace("-", "−")
+    return f"{value:+z.1f}".replace("-", "−")
 
 
 def p_text(p: float) -> str:
