@@ -12,7 +12,7 @@ import pytest
 
 from dragoman.cli.main import main
 from dragoman.data.pair import Pair
-from dragoman.errors import UsageError
+from dragoman.errors import DataError, UsageError
 from dragoman.inference.model import Model
 from dragoman.reports.answered import labels_right
 from dragoman.reports.gather import Effort, report_on
@@ -115,6 +115,14 @@ def test_a_copied_model_has_a_report_without_a_run(tmp_path: Path) -> None:
     assert "not there any more" in found.notes[0]
     with pytest.raises(UsageError, match="nothing to report on"):
         measured_on(model, ())
+
+
+@pytest.mark.parametrize("text", ['msgid ""\nmsgstr ""\n', 'msgid "a b"\nmsgstr ""\n'])
+def test_a_test_set_without_references_is_refused(tmp_path: Path, text: str) -> None:
+    model = load(tiny_folder(tmp_path / "model"))
+    (tmp_path / "test.po").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match="no pair of these files has a reference"):
+        measured_on(model, [tmp_path / "test.po"])
 
 
 def test_a_language_model_is_measured_by_its_text(tmp_path: Path) -> None:

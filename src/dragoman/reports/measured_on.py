@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.data.pair import Pair
-from dragoman.errors import UsageError
+from dragoman.errors import DataError, UsageError
 from dragoman.inference.model import Model
 from dragoman.reports.answered import config_of, usual_words
 from dragoman.reports.report import EvaluationSet
@@ -36,6 +36,13 @@ def measured_on(
         files, languages = own.files, own.languages
     if files:
         pairs = read_test(model, files, languages)
+        if not any(pair.tgt.strip() for pair in pairs):
+            raise DataError(
+                "There is nothing to report on: no pair of these files has a reference.",
+                where=" ".join(map(str, files)),
+                expected="a test set with text on both sides",
+                hint=f"dragoman show {run_of(model.folder)} test.src test.tgt -o report.html",
+            )
         return MeasuredOn(pairs, evaluation_set(model, kind_of(model, files, pairs), files, pairs))
     return validation_of(model)
 
