@@ -10,16 +10,19 @@ import pytest
 
 import dragoman
 from dragoman.cli.main import main
+from dragoman.data.pair import Pair
 from dragoman.errors import UsageError
 from dragoman.inference.model import Model
+from dragoman.metrics.names import USUAL
 from dragoman.metrics.significance import compare as paired_tests
 from dragoman.reports.compare import compare_on
 from dragoman.reports.measured_on import measured_on
-from dragoman.reports.report import ComparedSentence, Comparison
-from dragoman.tasks.load import load
+from dragoman.reports.report import ComparedSentence, Comparison, EvaluationSet
+from dragoman.tasks.load import TaskModel, load, settings_of
+from dragoman.tasks.tag import Tag
 from reports.test_page import checked
 from support.hostile_strings import HOSTILE
-from support.tiny_bundle import RNN, saved, tiny_folder, tiny_lm
+from support.tiny_bundle import RNN, saved, tiny, tiny_folder, tiny_lm
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +90,35 @@ def test_the_verb_compares_folders(run: Path, tmp_path: Path, capsys: pytest.Cap
     out, err = capsys.readouterr()
     assert out.startswith("other scores the same as run: chrF 0.0.")
     assert "Next: dragoman show" in err
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_all_models_are_measured_without_capitals_if_one_has_none(tmp_path: Path, is_first: bool) -> None:
+    bundle = tiny()
+    small = bundle.config.text.model_copy(update={"lowercase": True})
+    other = replace(bundle, config=bundle.config.model_copy(update={"text": small}))
+    models = [load(saved(tmp_path / name, one)) for name, one in (("cased", bundle), ("small", other))]
+    pairs = [Pair("a b", "A b c d", 1), Pair("c d", "C d e f", 2)]
+    outputs = [["A b c d", "C d e f"], ["a b c d", "c d e"]]
+    order = slice(None, None, -1 if is_first else 1)
+    found = compare_on(models[order], pairs, EvaluationSet("test set", (), 2), outputs[order])
+    first, second = ({one.metric: one.value for one in system.scores} for system in found.systems)
+    assert {one.metric: one.difference for one in found.contrasts} == pytest.approx(
+        {metric: second[metric] - first[metric] for metric in first}
+    )
+    assert {first["exact_match"], second["exact_match"]} == {50.0, 100.0}
+
+
+def test_models_of_two_tasks_are_measured_by_the_metrics_of_the_first(tmp_path: Path) -> None:
+    model = load(tiny_folder(tmp_path / "model"))
+    assert isinstance(model, Model)
+    tagger = TaskModel(model.folder, settings_of(model.folder), Tag(settings_of(model.folder)), lambda _: [])
+    pairs = [Pair("a b", "O B-X", 1), Pair("c d", "B-X O", 2)]
+    outputs = [["O B-X", "B-X O"], ["O B-X", "O O"]]
+    found = compare_on([model, tagger], pairs, EvaluationSet("test set", (), 2), outputs)
+    assert [[one.metric for one in system.scores] for system in found.systems] == [[*USUAL]] * 2
+    assert "model (2) is " in found.verdict
+    checked(found.html())
 
 
 def test_the_python_functions(run: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from dragoman.arguments import known_keywords, paths_of, wrong_type
@@ -53,33 +54,36 @@ def compare_on(
     """Compare the models on the pairs; `outputs` are the answers of each, if they are known."""
     refuse_texts(models)
     sources, references = [pair.src for pair in pairs], [pair.tgt for pair in pairs]
-    systems = [
+    answered = [
         Answered(model, sources, references, list(found) if found is not None else answers(model, sources))
         for model, found in zip(models, outputs, strict=True)
     ]
+    # All are measured alike: by the metrics of one task, and without capitals if a model has none.
+    judge = next((one for one in answered if one.config.text.lowercase), answered[0])
+    systems = [replace(judge, outputs=one.outputs) for one in answered]
     names = names_of(models)
     contrasts = [
         contrast
         for name, system in zip(names[1:], systems[1:], strict=True)
         for contrast in contrasts_of(name, system, systems[0])
     ]
-    main = systems[0].main_metric
+    main = judge.main_metric
     measured = [
         System(
             name,
-            tuple(as_scores(one.scores, {}, one.config.task)),
+            tuple(as_scores(system.scores, {}, system.config.task)),
             run_card(one.model.folder, one.config),
         )
-        for name, one in zip(names, systems, strict=True)
+        for name, one, system in zip(names, answered, systems, strict=True)
     ]
     return Comparison(
         contrasted([one for one in contrasts if one.metric == main], measured),
         test,
         tuple(measured),
         tuple(contrasts),
-        systems[0].sentence_score,
+        judge.sentence_score,
         tuple(sorted(sentences_of(systems), key=lambda one: -one.spread)),
-        differing([system.config for system in systems]),
+        differing([one.config for one in answered]),
         validation_curves(names, models, main),
     )
 
