@@ -6,6 +6,8 @@ import hashlib
 import json
 import shlex
 import shutil
+import sys
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -15,8 +17,10 @@ from dragoman.data.pair import Pair
 from dragoman.errors import DataError, UsageError
 from dragoman.inference.model import Model
 from dragoman.reports.answered import labels_right
+from dragoman.reports.compare import compare_on
 from dragoman.reports.gather import Effort, report_on
 from dragoman.reports.measured_on import measured_on
+from dragoman.reports.pages import environment
 from dragoman.reports.report import Editing, EvaluationSet, Report
 from dragoman.tasks.load import load, score
 from support.runs import record
@@ -115,6 +119,20 @@ def test_a_copied_model_has_a_report_without_a_run(tmp_path: Path) -> None:
     assert "not there any more" in found.notes[0]
     with pytest.raises(UsageError, match="nothing to report on"):
         measured_on(model, ())
+
+
+def test_a_notebook_without_jinja_shows_the_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load(tiny_folder(tmp_path / "model"))
+    (tmp_path / "test.tsv").write_text("a b\tb <a>\nc d e\te d c\n", encoding="utf-8")
+    pairs, test, _ = measured_on(model, [tmp_path / "test.tsv"])
+    outputs = ["b <a>", "c"]
+    found = report_on(model, pairs, test, outputs, Effort(explained=0))
+    compared = compare_on([model, model], pairs, test, [outputs, ["b", "c"]])
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    environment.cache_clear()
+    for one in (found, compared):
+        assert one._repr_html_() == f"<pre>{escape(str(one))}</pre>"
+    environment.cache_clear()
 
 
 @pytest.mark.parametrize("text", ['msgid ""\nmsgstr ""\n', 'msgid "a b"\nmsgstr ""\n'])

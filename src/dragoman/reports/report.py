@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from dragoman.analysis.error_analysis import ErrorAnalysis
 from dragoman.analysis.reasons import Reason
+from dragoman.errors import MissingExtra
 from dragoman.inspection.data import LearningCurves
 from dragoman.inspection.explanation import Explanation
 from dragoman.inspection.pictures.files import data_format, write_as
@@ -181,7 +183,10 @@ class Report:
         return f"Report({self.name!r}: {self.verdict})"
 
     def _repr_html_(self) -> str:
-        return summary(self)
+        try:
+            return summary(self)
+        except MissingExtra:
+            return f"<pre>{escape(str(self))}</pre>"
 
 
 @dataclass(frozen=True)
@@ -258,4 +263,7 @@ class Comparison:
         return f"Comparison({self.verdict})"
 
     def _repr_html_(self) -> str:
-        return contrast_table(self)
+        try:
+            return contrast_table(self)
+        except MissingExtra:
+            return f"<pre>{escape(str(self))}</pre>"
