@@ -135,6 +135,28 @@ def test_a_notebook_without_jinja_shows_the_text(tmp_path: Path, monkeypatch: py
     environment.cache_clear()
 
 
+@pytest.mark.parametrize(
+    ("output", "error"),
+    [("a.pdf", "cannot be written as"), ("no/a.html", "There is no folder"), ("a.html", "Jinja2")],
+)
+def test_an_output_that_cannot_be_written_is_refused_before_decoding(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    output: str,
+    error: str,
+) -> None:
+    model = tiny_folder(tmp_path / "model")
+    (tmp_path / "test.tsv").write_text("a b\tb a\n", encoding="utf-8")
+    monkeypatch.setattr("dragoman.cli.reports.report_of", lambda *_: pytest.fail("it was decoded"))
+    if output == "a.html":
+        monkeypatch.setitem(sys.modules, "jinja2", None)
+    environment.cache_clear()
+    assert main(["show", str(model), str(tmp_path / "test.tsv"), "-o", str(tmp_path / output)])
+    assert error in capsys.readouterr().err
+    environment.cache_clear()
+
+
 @pytest.mark.parametrize("text", ['msgid ""\nmsgstr ""\n', 'msgid "a b"\nmsgstr ""\n'])
 def test_a_test_set_without_references_is_refused(tmp_path: Path, text: str) -> None:
     model = load(tiny_folder(tmp_path / "model"))

@@ -45,9 +45,27 @@ def show_report(args: argparse.Namespace, files: Sequence[str], overrides: Seque
             expected="the files of a test set without them, or one text",
             hint=f"dragoman show {args.model} {' '.join(files)} -o report.html",
         )
+    if args.output is not None:
+        refuse_output(args.output)
     models = [args.model, *others]
     found = compared(args, models, files, overrides) if others else report_of(args, files, overrides)
     written(args, found, f"dragoman show {shlex.join([*models, *files])}")
+
+
+def refuse_output(file: Path) -> None:
+    """Raise errors of the output before time is spent on decoding."""
+    from dragoman.inspection.pictures.files import refuse_other_suffix
+    from dragoman.reports.pages import environment
+
+    refuse_other_suffix(file, "report", (".html", ".json"))
+    if file.suffix.lower() == ".html":
+        environment()
+    if not file.parent.is_dir():
+        raise UsageError(
+            f"There is no folder {file.parent}.",
+            where=f"-o {file}",
+            hint=f"Create it: mkdir -p {file.parent}",
+        )
 
 
 def split_models(given: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +16,20 @@ Formats = Mapping[str, Callable[[], str | bytes]]  # by suffix
 
 def write_as(file: Path, what: str, formats: Formats) -> None:
     """Write a picture or a report."""
-    suffix = file.suffix.lower()
-    if suffix not in formats:
-        *others, last = formats
+    refuse_other_suffix(file, what, formats)
+    made = formats[file.suffix.lower()]()
+    file.write_bytes(made if isinstance(made, bytes) else made.encode())
+
+
+def refuse_other_suffix(file: Path, what: str, suffixes: Iterable[str]) -> None:
+    first, *others = suffixes
+    if file.suffix.lower() not in (first, *others):
         raise UsageError(
             f'A {what} cannot be written as "{file.suffix}".',
             where=str(file),
-            expected=f"a name that ends in {', '.join(others)} or {last}",
-            hint=f"-o {what}{next(iter(formats))}",
+            expected=f"a name that ends in {', '.join([first, *others[:-1]])} or {others[-1]}",
+            hint=f"-o {what}{first}",
         )
-    made = formats[suffix]()
-    file.write_bytes(made if isinstance(made, bytes) else made.encode())
 
 
 def picture_formats(svg: Callable[[], str], html: Callable[[], str], theme: Theme) -> Formats:
