@@ -22,11 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"what to measure (default: {', '.join(USUAL)}); also {', '.join(further)}",
     )
     add("-lc", "--lowercase", action="store_true", help="ignore case")
-    add("--by-length", action="store_true", help="also the scores by the length of the source")
+    add("--by-length", action="store_true", help="also score by the length of the source")
     add(
         "--robustness",
         action="store_true",
-        help="also the scores with typos, in lower and upper case, and without punctuation",
+        help="also score with typos, in lower and upper case, and without punctuation",
     )
     add = parser.add_argument_group("errors").add_argument
     add(
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=WORST,
         metavar="N",
-        help="where points are lost, what may be omitted or made up, baselines, and the reasons for the N "
+        help="show where points are lost, what may be omitted or made up, baselines, and reasons for the N "
         f"worst outputs (default: {WORST})",
     )
     add(
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=WORST,
         metavar="N",
-        help=f"the N outputs furthest from their references (default: {WORST}), aligned word by word",
+        help=f"show the N outputs furthest from their references (default: {WORST}), aligned word by word",
     )
     add(
         "--edit-costs",

@@ -22,7 +22,7 @@ SAMPLING = {"temperature": "temperature", "top-k": "top_k", "top-p": "top_p", "s
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("search").add_argument
-    add("--nbest", type=int, metavar="N", help="the N best outputs of each line: line number, score, text")
+    add("--nbest", type=int, metavar="N", help="print the N best outputs of each line: number, score, text")
     add(
         "--sample",
         action="append",
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MODEL",
         help="further models with the same vocabulary, to vote with MODEL",
     )
-    add("--reverse", metavar="MODEL", help="rerank the outputs with a model of the opposite direction")
+    add("--reverse", metavar="MODEL", help="re-rank the outputs with a model for the opposite direction")
     add(
         "--lm",
         metavar="MODEL",

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="keep placeholders, tags and addresses exactly as they are",
     )
-    add("--keep-numbers", action="store_true", help="keep numbers as well")
+    add("--keep-numbers", action="store_true", help="also keep numbers")
     add(
         "--keep-pattern",
         action="append",

@@ -27,7 +27,7 @@ test pairs that are also in the training data. Without files, describe this mach
   dragoman check train.en train.de --valid val.en val.de
   dragoman check pairs.tsv --hold-out 1000 -o data   hold out pairs
   dragoman check dates                               the data of a project
-  dragoman check en-de                               is a model intact?"""
+  dragoman check en-de                               check that a model is intact"""
 
 
 class Corpora(NamedTuple):
@@ -48,16 +48,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="two text files whose lines match, or .tsv, .csv, .jsonl, .tmx, .xliff or .po files (each may "
         "be .gz); or a folder with a dragoman.toml or a model",
     )
-    add(
-        "--valid", nargs="+", default=[], metavar="FILE", help="validation pairs: which are also in training?"
-    )
-    add("--test", nargs="+", default=[], metavar="FILE", help="test pairs: which are also in training?")
+    add("--valid", nargs="+", default=[], metavar="FILE", help="find validation pairs that are in training")
+    add("--test", nargs="+", default=[], metavar="FILE", help="find test pairs that are in training")
     add_languages(parser)
     add(
         "--hold-out",
         type=int,
         metavar="N",
-        help="split the pairs into N for validation, N for test and the rest",
+        help="split the pairs: N for validation, N for test, the rest for training",
     )
     add("-o", "--output", metavar="DIR", help="the folder that --hold-out writes")
     add("--seed", type=int, default=1, metavar="N", help="random seed for --hold-out (default: 1)")

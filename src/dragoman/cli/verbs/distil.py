@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="distil only: where the teacher runs: auto (default), cpu or cuda",
     )
     parser.add_argument(
-        "--real", action="store_true", help="distil only: learn from the teacher's own training pairs as well"
+        "--real", action="store_true", help="distil only: also learn from the teacher's own training pairs"
     )
 
 

@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="X.Y",
         help="argos only: the version of the package (default: 1.0)",
     )
-    add("--back", metavar="MODEL", help="argos only: also package this model of the opposite direction")
+    add("--back", metavar="MODEL", help="argos only: also package this model for the opposite direction")
     add("--json", action="store_true", help="print the comparison as one JSON object")
 
 

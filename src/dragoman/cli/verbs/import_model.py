@@ -11,8 +11,8 @@ from dragoman.cli.terminal import say, talk
 from dragoman.errors import needs_extra
 
 HELP = """\
-Convert a Marian (OPUS-MT) Transformer and its SentencePiece models to a model folder. No code in it is run,
-and a model with a feature that Dragoman lacks is refused with its name.
+Convert a Marian (OPUS-MT) Transformer and its SentencePiece models to a model folder. No code in it is run.
+If the model needs a feature that Dragoman lacks, it is refused and the feature is named.
 
   dragoman import opus-mt-en-de -o en-de   .npz, *vocab.yml and *.spm"""
 

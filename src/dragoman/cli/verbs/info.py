@@ -19,7 +19,7 @@ Describe a model: its network, vocabulary, data, training and scores. Or list th
 
   dragoman info en-de
   dragoman info --settings             all settings and defaults
-  dragoman info --settings dropout     those about dropout
+  dragoman info --settings dropout     settings about dropout
   dragoman info --presets              networks by name
   dragoman info --schema > dragoman.schema.json  for editors that complete TOML"""
 
@@ -34,9 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="WORD",
         help="list the settings, or those that mention WORD",
     )
-    add("--presets", action="store_true", help="list the networks that model.preset names")
+    add("--presets", action="store_true", help="list the networks that model.preset can name")
     add("--schema", action="store_true", help="print the JSON schema of dragoman.toml")
-    add("--json", action="store_true", help="print what is known of a model as one JSON object")
+    add("--json", action="store_true", help="print the description of a model as one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:

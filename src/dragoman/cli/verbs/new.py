@@ -28,7 +28,7 @@ Some are lessons: several models learn the same task, one after another, and are
   dragoman new from-rnn-to-attention --train
   dragoman new from-rnn-to-attention --train --models elman bahdanau2015
 
-One makes a small, fast model out of a large one, from which it learns.
+One makes a small, fast model that learns from a large one.
 
   dragoman new distil --teacher en-de -o en-de-small"""
 

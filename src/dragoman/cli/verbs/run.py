@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "text",
         nargs="*",
         metavar="TEXT",
-        help="texts, or files to read line by line (or .gz); then settings such as search.size=1",
+        help="texts, or files (also .gz) to read line by line; then settings such as search.size=1",
     )
     group = parser.add_argument_group("input and output")
     add = group.add_argument
@@ -89,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TEXT",
         help="let a language model continue this text; may be repeated",
     )
-    add("--file", type=Path, metavar="FILE", help="read a text file line by line (or .gz)")
+    add("--file", type=Path, metavar="FILE", help="read a text file (also .gz) line by line")
     add_languages(group)
     add("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of stdout")
     add("--json", action="store_true", help="one object per line: text, score, truncated, flags, confidence")
@@ -98,7 +98,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     choosing.add_arguments(parser)
     steering.add_arguments(parser)
     add = parser.add_argument_group("engine").add_argument
-    add("--runtime", choices=RUNTIMES, help="inference engine (default: ct2 if the model has been exported)")
+    add("--runtime", choices=RUNTIMES, help="inference engine (default: an export if there is one)")
     add("--device", default="auto", metavar="NAME", help="auto (default), cpu, cuda or cuda:1")
     add("--batch", type=int, metavar="N", help="sentences to decode together")
     add("--workers", type=int, default=1, metavar="N", help="processes for torch to decode in, one core each")

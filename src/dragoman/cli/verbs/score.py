@@ -38,7 +38,7 @@ compare two on the same test set.
 
   dragoman score en-de test.en test.de
   dragoman score en-de test.en test.de --against en-de-old --diff 10
-  dragoman score en-de test.en test.de --explain   where and why it loses
+  dragoman score en-de test.en test.de --explain   where it loses points, and why
   dragoman score en-de test.en test.de --by-length --show-edits 5
   dragoman score test.de --hyp output.de           the outputs of any system
   dragoman score test.src test.ref0 --ref test.ref1 --hyp output.txt --metrics napoles_gleu rouge"""
@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="learn from these pairs what the model's confidence is worth, and write it to the model folder; "
         "use a development set, not the test set",
     )
-    add("--runtime", choices=RUNTIMES, help="inference engine (default: ct2 if the model has been exported)")
+    add("--runtime", choices=RUNTIMES, help="inference engine (default: an export if there is one)")
     add("--device", default="auto", metavar="NAME", help="auto (default), cpu, cuda or cuda:1")
     add("--context", type=int, metavar="N", help="language models: tokens in a window (default: as trained)")
     add("--stride", type=int, metavar="N", help="language models: tokens between windows (default: half)")

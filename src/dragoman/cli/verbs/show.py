@@ -35,7 +35,7 @@ Or write a report about a model: its scores beside baselines, where it loses poi
 and training.
 
   dragoman show en-de test.en test.de                    in short, in the terminal
-  dragoman show en-de test.en test.de -o report.html     as a page, without a network
+  dragoman show en-de test.en test.de -o report.html     as a page that needs no network
   dragoman show en-de-old en-de test.en test.de -o report.html  two models in columns"""
 
 OF_A_RUN = ("curves", "positions")  # pictures that need no text
@@ -57,18 +57,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--picture",
         metavar="NAME",
-        help="one picture only: attention, ribbons, beam, steps, saliency and so on; NAME.svg without -o",
+        help="draw one picture: attention, ribbons, beam, steps, saliency and so on; without -o, to NAME.svg",
     )
     add("--dark", action="store_true", help="light on dark; a page follows the reader's own preference")
     add("--json", action="store_true", help="print all the numbers instead of the table")
     add(
         "--open",
         action="store_true",
-        help="open a page, for this machine only, on which to change what the model chose",
+        help="open a page, for this machine only, on which you can change what the model chose",
     )
-    add(
-        "--beside", action="append", default=[], metavar="MODEL", help="with --open: another model next to it"
-    )
+    add("--beside", action="append", default=[], metavar="MODEL", help="with --open: another model beside it")
     parser.set_defaults(literal=())  # the arguments after "--"
 
 

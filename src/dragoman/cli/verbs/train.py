@@ -11,11 +11,11 @@ HELP = """\
 Show the plan and how long it will take, then train. If the folder holds an unfinished run, resume it.
 
   dragoman train train.en train.de --valid val.en val.de -o en-de
-  dragoman train pairs.tsv -o mine --budget 30m   be done in half an hour
+  dragoman train pairs.tsv -o mine --budget 30m   finish in half an hour
   dragoman train dates --yes                      do not wait after the plan
   dragoman train train.en train.de -o rnn model.preset=rnn-small training.updates=4000
   dragoman train -o en-de                         resume the run in that folder
-  dragoman train -o en-de --more 1h               train on, from the end
+  dragoman train -o en-de --more 1h               train it further
   dragoman train -o en-de --finish                make a model of it now
   dragoman train new.en new.de --from en-de -o tuned  fine-tune a model"""
 
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--finish", action="store_true", help="write the model of a stopped or running run as it is now")
     add("--force", action="store_true", help="discard the run in that folder and start over")
     add = parser.add_argument_group("time").add_argument
-    add("--budget", metavar="TIME", help="be done in 90s, 30m or 2h, reading and writing included")
+    add("--budget", metavar="TIME", help="finish in 90s, 30m or 2h, reading and writing included")
     add("--more", metavar="TIME", help="train a finished run for another 30m or 2h, or so many updates")
     add("--plan", action="store_true", help="show the plan and stop")
     add("--yes", action="store_true", help="start at once, without the countdown")

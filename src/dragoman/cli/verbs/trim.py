@@ -15,9 +15,9 @@ HELP = """\
 Make a model smaller: drop the sub-words that some texts do not use. The model reads these texts as before;
 bytes and single characters stay, so it can still read and write everything.
 
-  dragoman trim en-de -o en-de-small                    go by its training data
+  dragoman trim en-de -o en-de-small                    keep what its training data uses
   dragoman trim en-de --separate -o en-de-small         a vocabulary per side: faster
-  dragoman trim en-de legal.en legal.de -o en-de-legal  go by the texts of a domain"""
+  dragoman trim en-de legal.en legal.de -o en-de-legal  keep what these texts use"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
