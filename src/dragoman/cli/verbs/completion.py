@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import shtab
 
+from dragoman.cli.options.overrides import SETTABLE
 from dragoman.cli.terminal import give
 from dragoman.config.key_lookup import all_names
 from dragoman.config.presets import PRESETS
@@ -20,7 +21,6 @@ Print a script that lets your shell complete verbs, options, files, settings and
   eval "$(dragoman completion zsh)"    in ~/.zshrc, after compinit
   dragoman completion fish > ~/.config/fish/completions/dragoman.fish"""
 
-WITH_SETTINGS = ("prepare", "train", "run", "score")
 FILES = ("FILE", "DIR", "MODEL", "PATH", "OTHER")  # metavars of the names of files and folders
 # An argument has words or files in shtab, and ours may be either. A setting ends with "="; its value follows.
 EITHER = {
@@ -62,7 +62,7 @@ def whole_parser() -> argparse.ArgumentParser:
 
 def completed(verb: str, action: argparse.Action) -> shtab.CompleteType | None:
     """Return what an argument is completed with: settings, the words that it takes, or files."""
-    if action.nargs in ("*", "+") and not action.option_strings and verb in WITH_SETTINGS:
+    if action.nargs in ("*", "+") and not action.option_strings and verb in SETTABLE:
         return settings_or_files(verb)
     if action.dest == "metrics":
         return words([*TITLES, *GROUPS])
@@ -71,7 +71,7 @@ def completed(verb: str, action: argparse.Action) -> shtab.CompleteType | None:
 
 
 def settings_or_files(verb: str) -> shtab.CompleteType:
-    names = [name for name in all_names() if verb == "train" or name.startswith("search.")]
+    names = [name for name in all_names() if name.startswith(SETTABLE[verb])]
     presets = [f"model.preset={name}" for name in PRESETS] if verb == "train" else []
     name = f"_dragoman_{verb}_files"  # "_files": in bash, folders get a slash then
     either = " ".join([*(f"{name}=" for name in names), *presets])
