@@ -45,9 +45,9 @@ function alternatives({ answer, step, decisions, onChange }) {
     const bar = html("span", { class: "meter" });
     bar.style.setProperty("--p", String(one.p));
     const act = () => onChange(change.choose(decisions, answer.steps, step, one));
-    const choice = button("", act, { class: "choice", "aria-label": `${one.shown}, ${percent(one.p)}` });
+    const choice = button("", act, { class: "choice" });
     if (one.id === written) choice.setAttribute("aria-current", "true");
-    choice.append(isolated(one.shown), bar, html("span", { class: "figure" }, percent(one.p)));
+    choice.append(isolated(one.shown), " ", bar, html("span", { class: "figure" }, percent(one.p)));
     return html("li", {}, choice);
   }));
   const found = html("div", {}, html("h4", {}, "Write instead"), list(all.filter((one) => !isRare(one, written))));
