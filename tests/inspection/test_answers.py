@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -183,6 +184,14 @@ def test_no_loss_is_cut_off(losses: tuple[float, ...], is_log: bool) -> None:
     assert panel.y.log is is_log
     assert panel.y.low <= min(losses) < max(losses) <= panel.y.high
     assert len(ticks(panel.y)) >= 3
+
+
+def test_a_loss_that_was_lost_has_no_place_on_the_chart() -> None:
+    points = ((1.0, 3.0), (2.0, math.inf), (3.0, math.nan), (4.0, 2.0))
+    run = LearningCurves((Curve("training", points), Curve("validation", points[1:3])), ())
+    (panel,) = panels(run)
+    assert [(line.label, line.points) for line in panel.lines] == [("training", [(1.0, 3.0), (4.0, 2.0)])]
+    drawn(learning_curves(run))
 
 
 def test_positions_are_the_tables_of_the_network() -> None:

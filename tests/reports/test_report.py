@@ -7,6 +7,7 @@ import json
 import shlex
 import shutil
 import sys
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 
@@ -57,6 +58,12 @@ def test_sentences_are_all_and_the_worst_first(report: Report) -> None:
     assert len(set(report.drawn)) == 10
     assert report.errors is not None
     assert set(report.errors.word_buckets) == {"kind", "occurrences in training"}
+
+
+def test_a_report_without_a_word_has_a_page(report: Report) -> None:
+    assert report.errors is not None
+    nothing = replace(report.errors, word_buckets={"kind": ()})
+    assert "Words by kind" not in replace(report, errors=nothing).html()
 
 
 def test_it_is_plain_data(report: Report, tmp_path: Path) -> None:

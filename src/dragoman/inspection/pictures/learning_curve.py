@@ -24,7 +24,7 @@ def learning_curve_panels(found: LearningCurves, theme: Theme = LIGHT) -> list[s
 
 def panels(found: LearningCurves) -> list[Panel]:
     losses, metrics = (
-        [Line(curve.name, curve.points) for curve in curves if curve.points]
+        [Line(curve.name, points) for curve in curves if (points := finite(curve.points))]
         for curves in (found.losses, found.metrics)
     )
     last = max((x for line in (*losses, *metrics) for x, _ in line.points), default=1.0)
@@ -34,6 +34,11 @@ def panels(found: LearningCurves) -> list[Panel]:
     if metrics:
         drawn.append(Panel("Validation, decoded", across, Axis("score", 0.0, 100.0), metrics))
     return drawn
+
+
+def finite(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the points without those of a loss that was lost, which have no place on an axis."""
+    return [(x, y) for x, y in points if math.isfinite(y)]
 
 
 def upwards(label: str, lines: Sequence[Line]) -> Axis:
