@@ -542,6 +542,15 @@ def test_a_target_that_is_replaced_keeps_its_other_attributes(
     assert filled == document.format(mark, target.format("") + "C</target>")
 
 
+def test_what_is_filled_in_is_not_approved(tmp_path: Path) -> None:
+    unit = '<trans-unit id="1" approved="{}" xml:lang="en"><source>a</source><target>{}</target></trans-unit>'
+    document = f'<xliff version="1.2">{unit}</xliff>'
+    filled = translated(tmp_path, "a.xlf", document.format("yes", "")).document.decode()
+    assert '<trans-unit approved="no" id="1" xml:lang="en">' in filled
+    reviewed = document.format("yes", "A")
+    assert translated(tmp_path, "a.xlf", reviewed).document.decode() == reviewed
+
+
 STATES_1 = (
     "new",
     "needs-translation",

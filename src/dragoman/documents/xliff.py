@@ -48,6 +48,7 @@ SEGMENT = re.compile(r"""\smtype\s*+=\s*+["']seg["']""")
 MID = re.compile(r"""\smid\s*+=\s*+["']([^"'<>]*+)""")
 VALUE = rb"""\s*+=\s*+(?:"[^"]*+"|'[^']*+')"""
 STATES = re.compile(rb"(?<!\s)\s++(?:state|state-qualifier|subState)" + VALUE)
+APPROVED = re.compile(rb"(?<!\s)\s++approved" + VALUE)
 STATES_AND_SPACE = re.compile(rb"(?<!\s)\s++(?:state|state-qualifier|subState|xml:space)" + VALUE)
 
 
@@ -299,19 +300,21 @@ def slot_of(document: bytes, unit: Unit, file: Path) -> Found:
         written = segment.written(outputs)
         mark = "" if is_2 else MARK_1
         if target:
-            own = document[target.start : target.inner.start]
-            tag = start_tag(own, STATES_AND_SPACE if unit.space else STATES, mark + unit.space)
+            begin = document[target.start : target.inner.start]
+            begin = start_tag(begin, STATES_AND_SPACE if unit.space else STATES, mark + unit.space)
         else:
-            tag = f"<{prefix}target{mark}{unit.space}>".encode()
-        new = tag + f"{written.xml}</{prefix}target>".encode()
+            begin = f"<{prefix}target{mark}{unit.space}>".encode()
+        new = begin + f"{written.xml}</{prefix}target>".encode()
         note = f'<{prefix}note from="Dragoman">{" ".join(flags)}</{prefix}note>' if flags and not is_2 else ""
         row = indent(document, source.start)
         new += row + note.encode() if note else b""
         edits = [Edit(target.start, target.end, new) if target else Edit(after, after, row + new)]
+        tag = document[unit.byte : end_of_tag(document, unit.byte)]
         if is_2:
             mark = f' state="translated" subState="dragoman:{",".join(("mt", *flags))}"'
-            tag = document[unit.byte : end_of_tag(document, unit.byte)]
             edits.append(Edit(unit.byte, unit.byte + len(tag), start_tag(tag, STATES, mark)))
+        elif APPROVED.search(tag):  # nobody has approved what is filled in
+            edits.append(Edit(unit.byte, unit.byte + len(tag), start_tag(tag, APPROVED, ' approved="no"')))
         return Filling(edits, written.detached)
 
     return Slot(unit.line, segment.sources, filled)
