@@ -141,18 +141,18 @@ def picture(facts: Facts, theme: Theme) -> str:
     sizes: list[dict[str, Any]] = facts["sizes"]
     thousands = [found["pairs"] / 1000 for found in sizes]
     ours = Line(
-        f"Dragoman, {minutes(facts):g} minutes of one core",
+        "Dragoman",
         [(x, float(found["bleu"])) for x, found in zip(thousands, sizes, strict=True)],
         [tuple(found["intervals"]["bleu"]) for found in sizes],
     )
     low, high = thousands[0] / 1.3, thousands[-1] * 1.3
     published = [(x, float(PUBLISHED["bleu"])) for x in (low, high)]
-    theirs = Line(f"{PUBLISHED['label']} (published)", published, dashed=True)
+    theirs = Line("OPUS-MT", published, dashed=True)
     y = Axis("BLEU", 0, 50)
     x = Axis("thousands of training pairs", low, high, log=True, ticks=[round(x) for x in thousands])
     lines = [Line(f"{found['pairs']:,} pairs", [tuple(point) for point in found["curve"]]) for found in sizes]
     panels = [
-        Panel(f"Test set, {sizes[0]['sentences']:,} sentences", x, y, [ours, theirs]),
+        Panel(f"Test set, after {minutes(facts):g} minutes of one core", x, y, [ours, theirs]),
         Panel(
             "On the way, 200 validation sentences", Axis("minutes of training", 0, minutes(facts)), y, lines
         ),
