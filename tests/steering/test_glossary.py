@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dragoman.errors import DataError
 from dragoman.steering.glossary import Entry, Glossary, alternatives, from_mapping, read_glossary
-from dragoman.steering.words import agrees, is_inside
+from dragoman.steering.words import agrees, is_inside, occurrences
 
 TERMS = {
     "bike": "Fahrrad",
@@ -44,6 +44,16 @@ def found(text: str, terms: dict[str, str] = TERMS) -> list[str]:
 )
 def test_terms_are_whole_words_the_longest_first(text: str, want: list[str]) -> None:
     assert found(text) == want
+
+
+INVISIBLE_IN_TEXTS = ["\u00ad", "\u200b", "\u2060\u200d"]
+
+
+@pytest.mark.parametrize("hidden", INVISIBLE_IN_TEXTS)
+def test_an_invisible_character_is_no_end_of_a_word(hidden: str) -> None:
+    assert found(f"bike{hidden}shop, motor{hidden}bike") == []
+    assert found(f"{hidden}bike{hidden} bike{hidden}.") == ["bike", "bike"]
+    assert list(occurrences("Fahrrad", f"Fahrrad{hidden}er, Fahrrad{hidden}.")) == [11 + len(hidden)]
 
 
 def test_a_term_as_it_is_written_goes_before_one_in_small_letters() -> None:

@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dragoman.config.text import TextConfig
+from dragoman.steering.lexical import may_continue, token_boundaries
 from dragoman.steering.token_bytes import TokenBytes
 from dragoman.steering.words import agrees, folded, is_inside, occurrences
+from dragoman.text.build import learn
 from dragoman.text.tokenizer import Tokenizer
 
 
@@ -31,6 +34,14 @@ def test_entries_are_found_by_what_they_begin_with(tokenizer: Tokenizer) -> None
 def test_the_longest_entries_spell_any_text(reversible: Tokenizer, text: str) -> None:
     surface = TokenBytes(reversible)
     assert b"".join(surface.pieces[id] for id in surface.longest_pieces(text.encode())) == text.encode()
+
+
+def test_after_an_invisible_character_a_word_may_go_on() -> None:
+    surface = TokenBytes(learn(TextConfig(kind="char"), [("a\u00ad.", "\u00ad a\u200b.")]).tgt)
+    begins = token_boundaries(surface).begins_with_letter
+    found = {piece.decode() for piece, is_letter in zip(surface.pieces, begins, strict=True) if is_letter}
+    assert found == {"a", "\u00ad", "\u200b"}
+    assert [may_continue(text) for text in ("\u200b\u00ad", "\u200bx", "\u200b.")] == [True, True, False]
 
 
 @pytest.mark.parametrize(

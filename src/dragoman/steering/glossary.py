@@ -46,8 +46,9 @@ class Glossary:
         found: list[GlossaryMatch] = []
         begin = 0
         while begin < len(text):
-            match = None if is_inside(text, begin) else self._longest_at(text, begin)
-            if match and not any(match.begin < end and start < match.end for start, end in taken):
+            match = self._longest_at(text, begin)
+            is_whole = match is not None and not is_inside(text, begin)
+            if match and is_whole and not any(match.begin < e and b < match.end for b, e in taken):
                 found.append(match)
                 begin = match.end
             else:

@@ -8,22 +8,29 @@ from collections.abc import Iterable, Sequence
 import torch
 
 from dragoman.search.lexical.constraints import Constraint, Form, Start, TokenBoundaries
-from dragoman.steering.banned_words import may_be_letter, text_of
+from dragoman.steering.banned_words import may_be_invisible, may_be_letter, text_of
 from dragoman.steering.token_bytes import SPACE, TokenBytes
-from dragoman.steering.words import is_letter
+from dragoman.steering.words import is_invisible, is_letter
 from dragoman.text.specials import BOS, UNK
 
 
 def token_boundaries(surface: TokenBytes) -> TokenBoundaries:
     """Return which tokens begin with a letter, and after which ones a word may begin.
 
-    The first byte of a character counts as a letter if the character may be one.
+    The first byte of a character counts as a letter if the character may be one. So does an invisible
+    character, because a letter may follow it: with a soft hyphen, "Fahrrader" is still one word.
     """
     pairs = [(piece, text_of(piece)) for piece in surface.pieces]
-    begins = [is_letter(text[0]) if text else text is None and starts_letter(piece) for piece, text in pairs]
+    begins = [may_continue(text) if text else text is None and starts_letter(piece) for piece, text in pairs]
     opens = [is_opening(text[-1]) if text else False for _, text in pairs]
     opens[BOS] = True
     return TokenBoundaries(torch.tensor(begins), torch.tensor(opens))
+
+
+def may_continue(text: str) -> bool:
+    """Return whether a word before this text may go on in it."""
+    seen = next((character for character in text if not is_invisible(character)), None)
+    return seen is None or is_letter(seen)
 
 
 def is_opening(character: str) -> bool:
@@ -33,7 +40,7 @@ def is_opening(character: str) -> bool:
 
 
 def starts_letter(piece: bytes) -> bool:
-    return 0xC2 <= piece[0] <= 0xF4 and may_be_letter(piece)
+    return 0xC2 <= piece[0] <= 0xF4 and (may_be_letter(piece) or may_be_invisible(piece))
 
 
 def with_space(text: str, surface: TokenBytes) -> tuple[int, ...]:

@@ -23,7 +23,7 @@ from dragoman.steering.glossary import Glossary, from_mapping, read_glossary
 from dragoman.steering.lexical import lexical_constraint, order_duplicates, token_boundaries
 from dragoman.steering.options import GlossaryLike, SteeringOptions, require_one_each, round_up_length
 from dragoman.steering.reinsertion import TokenBytesPair
-from dragoman.steering.report import SteeringRequest, token_texts
+from dragoman.steering.report import SteeringRequest, Term, allowed_forms, token_texts
 from dragoman.steering.step_tokens import StepAutomaton, StepTokens
 from dragoman.text.specials import EOS
 
@@ -49,11 +49,11 @@ class SteeringPlan(BasicPlan):
         return [as_glossary(glossary)] * len(self.texts)
 
     def _with_terms(self, text: str, requests: SteeringRequest, glossary: Glossary) -> SteeringRequest:
-        terms = glossary.find(text, [(one.begin, one.end) for one in requests.kept])
-        constraints = [lexical_constraint(found.entry.target, self.surfaces.tgt) for found in terms]
-        return SteeringRequest(
-            order_duplicates(constraints), [text[t.begin : t.end] for t in terms], requests.kept
-        )
+        found = glossary.find(text, [(one.begin, one.end) for one in requests.kept])
+        terms = [Term(text[t.begin : t.end], tuple(dict.fromkeys(t.entry.target))) for t in found]
+        allowed = [allowed_forms(term.target, self.forbidden, lower=self.is_lower) for term in terms]
+        constraints = [lexical_constraint(forms, self.surfaces.tgt) for forms in allowed if forms]
+        return SteeringRequest(terms, order_duplicates(constraints), requests.kept)
 
     def groups(self, size: int) -> list[list[int]]:
         """Return the indices of texts that can share a batch: same beam width, same length allowance."""

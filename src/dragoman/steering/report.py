@@ -32,11 +32,18 @@ class ConstraintOutcome(NamedTuple):
     why: str = ""  # the reason if it is not met, or not by the model itself
 
 
+class Term(NamedTuple):
+    """A glossary term in one text."""
+
+    source: str
+    target: tuple[str, ...]  # its forms
+
+
 class SteeringRequest(NamedTuple):
     """The constraints on the output of one text."""
 
-    constraints: Sequence[Constraint] = ()
-    sources: Sequence[str] = ()  # of the constraints
+    terms: Sequence[Term] = ()
+    constraints: Sequence[Constraint] = ()  # of the terms that may be written
     kept: Sequence[Placeholder] = ()
 
 
@@ -78,17 +85,19 @@ def constraint_report(
     kept = [placeholder_outcome(one, outcome, are_tags_kept=tags) for one in requests.kept]
     required = Counter[tuple[str, ...]]()
     terms = []
-    for source, constraint in zip(requests.sources, requests.constraints, strict=True):
-        target = tuple(dict.fromkeys(form.text for form in constraint.forms))
+    for source, target in requests.terms:
         required[target] += 1
         is_met = sum(count_words(form, outcome.text, lower=lower) for form in target) >= required[target]
-        is_forbidden = all(
-            any(contains_word(word, form, lower=lower) for word in forbidden) for form in target
-        )
+        is_forbidden = not allowed_forms(target, forbidden, lower=lower)
         why = "" if is_met else FORBIDDEN if is_forbidden else LEFT_OUT if outcome.finished else CUT
         terms.append(ConstraintOutcome("term", source, target, is_met, why))
     violated = [word for word in forbidden if contains_word(word, outcome.text, lower=lower)]
     return (*kept, *terms, *(ConstraintOutcome("forbidden", word, (), False, FORCED) for word in violated))
+
+
+def allowed_forms(forms: Sequence[str], forbidden: Sequence[str], *, lower: bool) -> list[str]:
+    """Return the forms of a term that contain no forbidden word."""
+    return [form for form in forms if not any(contains_word(word, form, lower=lower) for word in forbidden)]
 
 
 def count_words(form: str, text: str, *, lower: bool) -> int:

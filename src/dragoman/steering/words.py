@@ -27,8 +27,10 @@ def is_letter(character: str) -> bool:
 
 
 def is_inside(text: str, position: int) -> bool:
-    """Return whether a cut before `position` would split a word."""
-    return 0 < position < len(text) and is_letter(text[position - 1]) and is_letter(text[position])
+    """Return whether a cut before `position` would split a word. Invisible characters are ignored."""
+    before = next((text[k] for k in range(position - 1, -1, -1) if not is_invisible(text[k])), " ")
+    after = next((text[k] for k in range(position, len(text)) if not is_invisible(text[k])), " ")
+    return is_letter(before) and is_letter(after)
 
 
 def fold(character: str) -> str:

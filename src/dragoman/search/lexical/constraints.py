@@ -43,7 +43,7 @@ class Constraint(NamedTuple):
 class TokenBoundaries(NamedTuple):
     """Properties of the beginning and the end of each token."""
 
-    begins_with_letter: Bool[Tensor, " V"]
+    begins_with_letter: Bool[Tensor, " V"]  # or with an invisible character, which a letter may follow
     opens: Bool[Tensor, " V"]  # a word may begin right after it
 
 
