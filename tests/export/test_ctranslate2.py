@@ -14,12 +14,14 @@ import pytest
 import torch
 
 import dragoman
-from dragoman.cli.verbs.export import agreement
+from dragoman.cli.main import main
+from dragoman.cli.verbs.export import agreement, proof_lines
 from dragoman.durable import verify_folder
 from dragoman.errors import ModelError, UsageError
 from dragoman.export import ct2 as exporting
 from dragoman.export.ct2 import WEIGHTS, export_ct2
 from dragoman.export.ct2_spec import Quantization, write
+from dragoman.export.probe_sentences import RANDOM as RANDOM_TOKENS
 from dragoman.export.probe_sentences import Sentences
 from dragoman.export.verify import Agreement, Difference, Proof, needs_bars, prove
 from dragoman.inference.runtimes import ct2_file
@@ -181,6 +183,30 @@ def test_a_quantization_that_writes_something_else_is_refused(
     monkeypatch.setattr(exporting, "compare", lambda *_: Agreement(10, 5, differences=changed))
     with nullcontext() if is_like else pytest.raises(ModelError, match="only 5 of 10 outputs are unchanged"):
         export_ct2(tmp_path / "model", tmp_path / "out", "int8")
+
+
+def test_random_tokens_refuse_no_quantization(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = tiny_folder(tmp_path / "model")
+    monkeypatch.setattr(exporting, "sentences", lambda bundle: Sentences(SAMPLES.rows, RANDOM_TOKENS))
+    changed = [Difference("", "a dog ran in the park", -1.0, "x y", -1.0)] * 5
+    monkeypatch.setattr(exporting, "compare", lambda *_: Agreement(10, 5, differences=changed))
+    out = str(tmp_path / "int8")
+    assert main(["export", str(model), "--to", "ct2", "--quantization", "int8", "-o", out]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "not found, so the cost of rounding was measured on random tokens only and is not known" in said
+    assert f"dragoman score {model} test.src test.tgt --runtime torch" in said
+    assert f"dragoman score {out} test.src test.tgt" in said
+    assert main(["export", str(model), "--to", "ct2"]) == 0
+    assert "cost of rounding" not in capsys.readouterr().out
+
+
+def test_outputs_for_random_tokens_are_not_shown() -> None:
+    differ = Agreement(9, 2, differences=[Difference("a", "b", -1.0, "garbage", -1.1)] * 7)
+    for origin, is_shown in ((RANDOM_TOKENS, False), ("of val.en", True)):
+        said = "".join(proof_lines(Proof(origin, False, Agreement(9, 9), Agreement(9, 9), differ, 1, 0.0)))
+        assert ("garbage" in said, "many differ" in said) == (is_shown, is_shown)
 
 
 def test_the_command_says_how_much_worse_the_other_outputs_are() -> None:

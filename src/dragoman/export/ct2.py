@@ -14,7 +14,7 @@ from dragoman.durable import new_folder
 from dragoman.errors import ModelError, UsageError
 from dragoman.export.chosen_search import chosen_search, keep_search
 from dragoman.export.ct2_spec import Quantization, refuse, write
-from dragoman.export.probe_sentences import sentences
+from dragoman.export.probe_sentences import RANDOM, sentences
 from dragoman.export.verify import GREEDY, Agreement, Proof, compare, needs_bars, prove
 from dragoman.export.verify_answers import AnswerProof
 from dragoman.inference.find_model import find_model
@@ -81,7 +81,8 @@ def fill_proven(bundle: Bundle, folder: Path, quantization: Quantization) -> tup
         file.unlink()
     write(bundle, folder, quantization, bars_specials=bars)
     rounded = compare(bundle, bundle.seq2seq, CTranslate2Engine(folder, bundle.text), samples, GREEDY)
-    if (found := likeness(rounded)) < ALIKE:
+    # For random tokens any model writes garbage, which the least rounding changes.
+    if samples.origin != RANDOM and (found := likeness(rounded)) < ALIKE:
         raise ModelError(
             f"Quantized to {quantization}, only {rounded.same} of {rounded.sentences} outputs are unchanged, "
             f"and all of them are {found:.0%} like those before.",

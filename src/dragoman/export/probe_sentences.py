@@ -17,6 +17,7 @@ from dragoman.text.specials import EOS, UNK
 SENTENCES = 64
 ROW = 24  # tokens of a random line
 SEED = 5
+RANDOM = "of random tokens, because its data no longer exists"  # an origin
 
 Row = list[int]
 
@@ -35,7 +36,7 @@ def sentences(bundle: Bundle) -> Sentences:
     tokens = range(EOS + 1, bundle.text.src.size)
     longest = _longest(bundle.config)
     rows = [rng.choices(tokens, k=rng.randint(1, min(ROW, longest))) for _ in range(SENTENCES)]
-    return Sentences(rows, "of random tokens, because its data no longer exists")
+    return Sentences(rows, RANDOM)
 
 
 def _read(bundle: Bundle, corpus: Corpus) -> list[Row]:

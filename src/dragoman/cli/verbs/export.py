@@ -67,11 +67,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    for exported in written(args):
+    for model, exported in zip((args.model, args.back), written(args), strict=False):
         if args.json:
             say(json.dumps(as_json(exported)))
         else:
-            for line in lines(exported, args.quantization):
+            for line in lines(model, exported, args.quantization):
                 say(line)
     if args.to == "argos":
         talk(f"Next, in Python: argostranslate.package.install_from_path({str(exported.path)!r})")
@@ -151,7 +151,8 @@ def as_json(exported: Exported) -> dict[str, object]:
     }
 
 
-def lines(exported: Exported, quantization: str) -> list[str]:
+def lines(model: str, exported: Exported, quantization: str) -> list[str]:
+    from dragoman.export.probe_sentences import RANDOM
     from dragoman.export.verify import Proof
 
     proof = exported.proof
@@ -162,6 +163,7 @@ def lines(exported: Exported, quantization: str) -> list[str]:
         found.append(
             f"{quantization + ' ':<8}{rounded.same} of {rounded.sentences} greedy outputs stay the same"
         )
+        found += unknown_cost(model, exported.path, quantization) if proof.origin == RANDOM else []
     if exported.search:
         found.append(f"search  {exported.search.sentence}")
     elif isinstance(proof, Proof) and exported.path.is_dir():  # Argos has its own
@@ -171,7 +173,24 @@ def lines(exported: Exported, quantization: str) -> list[str]:
     return found
 
 
+def unknown_cost(model: str, path: Path, quantization: str) -> list[str]:
+    """Return that the cost of rounding is not known, and the commands that measure it."""
+    test = "test.src test.tgt"
+    commands = [f"dragoman score {model} {test} --runtime torch", f"dragoman score {path} {test}"]
+    if path.is_file():  # a package, which `score` cannot run
+        again = f"{model}-{quantization}"
+        write = f"dragoman export {model} --to ct2 --quantization {quantization} -o {again}"
+        commands = [write, commands[0], f"dragoman score {again} {test}"]
+    return [
+        "        The validation and training data were not found, so the cost of rounding was measured on",
+        "        random tokens only and is not known. Score both on a test set of your own:",
+        *(f"          {command}" for command in commands),
+    ]
+
+
 def proof_lines(proof: Proof) -> list[str]:
+    from dragoman.export.probe_sentences import RANDOM
+
     found = [
         f"proven  on {proof.greedy.sentences} sentences {proof.origin}",
         f"        greedy  {agreement(proof.greedy)}",
@@ -181,6 +200,8 @@ def proof_lines(proof: Proof) -> list[str]:
         else "        as run  not compared: its own search settings need another runtime",
         f"        every token of the vocabularies, log p within {proof.worst_token:.1g}",
     ]
+    if proof.origin == RANDOM:  # the outputs are garbage, and where they differ says nothing
+        return found
     of_run = proof.as_run.differences if proof.as_run else []
     if proof.as_run and proof.as_run.same < ALIKE * proof.as_run.sentences:
         found.append("        many differ: score both, with --runtime torch and without, before you use it")
