@@ -114,6 +114,7 @@ def test_score_takes_a_model_or_its_folder(trained: Model, corpus: tuple[Path, P
     assert set(report.scores) >= {"bleu", "chrf", "exact_match"}
     assert dg.score(trained.folder, *corpus) == report
     assert list(dg.score(trained, *corpus, metrics=["ter", "rouge_l"]).scores) == ["ter", "rouge_l"]
+    assert list(dg.score(trained, *corpus, metrics="ter").scores) == ["ter"]
     with pytest.raises(UsageError, match='"google_gleu" or "napoles_gleu"'):
         dg.score(trained, *corpus, metrics=["gleu"])
 

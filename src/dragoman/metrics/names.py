@@ -42,7 +42,8 @@ SMALL = ("nats_per_token", "nats_per_character", "bits_per_character")  # shown 
 
 
 def known_metrics(asked: Sequence[str]) -> list[str]:
-    """Return the metrics that are asked for, once each, with the members of groups."""
+    """Return the metrics that are asked for, once each, with the members of groups; a str is one name."""
+    asked = [asked] if isinstance(asked, str) else asked
     every = [*TITLES, *GROUPS]
     for name in asked:
         if name not in every:
