@@ -149,6 +149,8 @@ def test_files_of_every_kind(found: Explanation, tmp_path: Path) -> None:
     assert "http" not in head + rest.partition("<script>")[0].replace("http://www.w3.org", "")
     with pytest.raises(UsageError, match="cannot be written"):
         found.save(tmp_path / "all.gif")
+    with pytest.raises(UsageError, match="There is no folder"):
+        found.save(tmp_path / "none" / "all.svg")
     with pytest.raises(UsageError, match="no picture"):
         found.svg("atention")
     with pytest.raises(UsageError, match="no theme"):

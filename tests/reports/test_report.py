@@ -76,6 +76,8 @@ def test_it_is_plain_data(report: Report, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "report.json").read_text(encoding="utf-8")) == told
     with pytest.raises(UsageError, match="cannot be written"):
         report.save(tmp_path / "report.pdf")
+    with pytest.raises(UsageError, match="There is no folder"):
+        report.save(tmp_path / "none" / "report.html")
 
 
 def test_the_data_card_has_what_the_run_recorded(report: Report, run: Path) -> None:

@@ -54,18 +54,13 @@ def show_report(args: argparse.Namespace, files: Sequence[str], overrides: Seque
 
 def refuse_output(file: Path) -> None:
     """Raise errors of the output before time is spent on decoding."""
-    from dragoman.inspection.pictures.files import refuse_other_suffix
+    from dragoman.inspection.pictures.files import refuse_missing_folder, refuse_other_suffix
     from dragoman.reports.pages import environment
 
     refuse_other_suffix(file, "report", (".html", ".json"))
     if file.suffix.lower() == ".html":
         environment()
-    if not file.parent.is_dir():
-        raise UsageError(
-            f"There is no folder {file.parent}.",
-            where=f"-o {file}",
-            hint=f"Create it: mkdir -p {file.parent}",
-        )
+    refuse_missing_folder(file)
 
 
 def split_models(given: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ Formats = Mapping[str, Callable[[], str | bytes]]  # by suffix
 def write_as(file: Path, what: str, formats: Formats) -> None:
     """Write a picture or a report."""
     refuse_other_suffix(file, what, formats)
+    refuse_missing_folder(file)
     made = formats[file.suffix.lower()]()
     file.write_bytes(made if isinstance(made, bytes) else made.encode())
 
@@ -29,6 +31,16 @@ def refuse_other_suffix(file: Path, what: str, suffixes: Iterable[str]) -> None:
             where=str(file),
             expected=f"a name that ends in {', '.join([first, *others[:-1]])} or {others[-1]}",
             hint=f"-o {what}{first}",
+        )
+
+
+def refuse_missing_folder(file: Path) -> None:
+    if not file.parent.is_dir():
+        raise UsageError(
+            f"There is no folder {file.parent}.",
+            where=str(file),
+            expected="a file in a folder that exists",
+            hint=f"Create it: mkdir -p {shlex.quote(str(file.parent))}",
         )
 
 
