@@ -170,6 +170,36 @@ def test_spaces_go_back_as_they_were(source: str, left: str, output: str, place:
     assert reinsert(output, hole, place) == want
 
 
+@pytest.mark.parametrize(
+    ("source", "output", "place", "want"),
+    [
+        ("“{pk}” is not a value.", "Er ist kein Wert.", 2, "Er {pk} ist kein Wert."),
+        ("“{pk}” is not a value.", "Er ist kein Wert.", 3, "Er {pk} ist kein Wert."),
+        ("“{pk}” is not a value.", "“” ist kein Wert.", 1, "“{pk}” ist kein Wert."),
+        ("The dog ({name}) is here.", "Der Hund ist hier.", 8, "Der Hund {name} ist hier."),
+        ("Of {name}'s book", "Das Buch", 3, "Das {name} Buch"),
+        ("Of {name}'s book", "Das Buch", 4, "Das {name} Buch"),
+        ("{name}'s book", "Das Buch", 3, "Das {name} Buch"),
+        ("Anchor '%s' not found", "Achorch ist weg", 7, "Achorch %s ist weg"),
+        ("Of (<x1/>) dogs", "Hunde von", 5, "Hunde <x1/> von"),
+        ("The (<b>dog) is", "Der Hund ist", 3, "Der <b>Hund ist"),
+        ("The dog</b>) is", "Der Hund ist", 8, "Der Hund</b> ist"),
+        ("{n}px wide", "px breit", 0, "{n}px breit"),
+        ("prefix{x}suffix", "Präfix-suffix", 7, "Präfix-{x}suffix"),
+        ("the {n}th dog", "der te Hund", 4, "der {n}te Hund"),
+        ("file%s.txt", "Datei.txt", 5, "Datei%s.txt"),
+        ("“{n}” dogs", "犬がいる", 2, "犬が{n}いる"),
+        ("“{n}”", "犬がいる", 0, "{n}犬がいる"),
+        ("犬{n}匹", "Dogs here", 4, "Dogs {n} here"),
+    ],
+)
+def test_a_placeholder_is_apart_from_words_that_its_source_does_not_put_beside_it(
+    source: str, output: str, place: int, want: str
+) -> None:
+    _, (hole,) = remove_placeholders(source, find_placeholders(source, DEFAULT_KINDS))
+    assert reinsert(output, hole, place) == want
+
+
 def test_capitals_come_back() -> None:
     kept = find_placeholders("[X7X] {Name}", DEFAULT_KINDS)
     assert restore_case("{name} und [x7x], [X7X]", kept) == "{Name} und [X7X], [X7X]"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -108,6 +110,55 @@ def test_placeholders_go_around_and_between_words(
     source: str, output: str, gaps: list[int], want: str
 ) -> None:
     assert at_gaps(source, output, gaps) == want
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "gaps", "want"),
+    [
+        ("{a} {b} is a good man.", "Es ist gut.", [0, 0], "{a} {b} Es ist gut."),
+        ("%lu of %lu files", "Die Filien.", [0, 0], "%lu %lu Die Filien."),
+        ("{} and {} are here", "Hier sind", [5, 5], "Hier {} {} sind"),
+        ("%(count)s %(name)s was", "Es wurde", [0, 0], "%(count)s %(name)s Es wurde"),
+        ("<x1/> <x2/> has a dog", "Hat er", [4, 4], "Hat <x1/> <x2/> er"),
+        ("“{a}”, “{b}” and ({c})", "Hier sind", [4, 4, 4], "Hier {a} {b} {c} sind"),
+        ("{a}/{b} dogs", "Hunde da", [0, 0], "{a} {b} Hunde da"),
+        ("{a}px by {b}px", "px breit", [0, 0], "{a} {b}px breit"),
+        ("{a} and {b}", "犬がいる", [2, 2], "犬が {a} {b}いる"),
+        ("“{a}{b}” is", "Er ist", [2, 2], "Er {a}{b} ist"),
+        ("“{a}{b}” is", "Er ist", [3, 3], "Er {a}{b} ist"),
+        ("“%s%%” is", "Er ist", [2, 2], "Er %s%% ist"),
+        ("“<b>{x}</b>” is", "Er ist", [3, 3, 3], "Er <b>{x}</b> ist"),
+        ("<b>A {x} dog</b> is", "Hund ist", [0, 0, 4], "<b>{x} Hund</b> ist"),
+        ("<b>The {x} dog</b> is", "Hund ist", [0, 4, 4], "<b>Hund {x}</b> ist"),
+        ("<b>Dog</b> <i>cat</i>", "Hund Katze", [0, 4, 4, 10], "<b>Hund</b> <i>Katze</i>"),
+    ],
+)
+def test_placeholders_in_one_gap_are_apart_if_they_were(
+    source: str, output: str, gaps: list[int], want: str
+) -> None:
+    assert at_gaps(source, output, gaps) == want
+
+
+APART = st.lists(
+    st.sampled_from(["{a}", "{b}", "%s", "<x1/>", " {c}", "“{d}”", "({e})", " dog ", " - ", ", ", "'s "]),
+    max_size=8,
+).map("".join)
+
+
+@settings(max_examples=300)
+@given(source=APART, output=WORDS, gaps=st.lists(st.integers(0, 12), min_size=8, max_size=8))
+def test_only_what_touched_a_word_does_so_again(source: str, output: str, gaps: list[int]) -> None:
+    kept = wanted(source).kept
+    if not kept:
+        return
+    text = at_gaps(source, output, gaps[: len(kept)])
+    found = find_placeholders(text, DEFAULT_KINDS)
+    assert [one.literal for one in found] == [one.literal for one in kept]
+    for one in found:
+        text = text[: one.begin] + "\0" * len(one.literal) + text[one.end :]
+    assert not re.search(r"\w\0|\0\w", text)
+    for (a, b), (c, d) in zip(pairwise(kept), pairwise(found), strict=True):
+        assert c.end < d.begin or a.end == b.begin, text
 
 
 def test_what_the_output_has_of_its_own_is_removed_and_not_cut() -> None:

@@ -217,38 +217,81 @@ def without_invented(text: str, what: Collection[Kind], known: Collection[str], 
 
 
 class RemovedPlaceholder(NamedTuple):
-    """A placeholder that was removed before the character at `place` of the remaining text."""
+    """A placeholder that was removed before the character at `place` of the remaining text.
+
+    It is joined to a word that touched it, as in "{n}px"; a tag is so to what it encloses.
+    """
 
     kept: Placeholder
     place: int
     space_before: bool
-    space_after: bool
+    joined_before: bool
+    joined_after: bool
 
 
 def remove_placeholders(text: str, kept: Sequence[Placeholder]) -> tuple[str, list[RemovedPlaceholder]]:
     """Return `text` without the placeholders, and the holes that they leave."""
     left, holes, end = "", [], 0
+    begins, ends = {one.begin for one in kept}, {one.end for one in kept}
     for one in kept:
         left += text[end : one.begin]
         end = one.end
-        before, following = text[: one.begin][-1:].isspace(), text[one.end : one.end + 1].isspace()
-        if (before or not left) and following:
+        before, after = text[: one.begin][-1:], text[one.end : one.end + 1]
+        if (before.isspace() or not left) and after.isspace():
             end += 1  # one of two spaces
+        space_before = before.isspace() or not before
+        joined_before = is_closing(one) or (one.begin not in ends and any(map(is_letter, before)))
+        joined_after = is_opening(one) or (one.end not in begins and any(map(is_letter, after)))
         holes.append(
-            RemovedPlaceholder(one, len(left), before or not one.begin, following or one.end == len(text))
+            RemovedPlaceholder(
+                one,
+                len(left),
+                space_before=space_before,
+                joined_before=joined_before and not space_before,
+                joined_after=joined_after and after != "" and not after.isspace(),
+            )
         )
     return left + text[end:], holes
 
 
-def reinsert(text: str, hole: RemovedPlaceholder, place: int) -> str:
-    """Insert a removed placeholder at `place`, with the spaces that it had around it."""
+def is_opening(one: Placeholder) -> bool:
+    return one.kind == "tags" and name_of_pair(one.literal) is not None and one.literal[1] != "/"
+
+
+def is_closing(one: Placeholder) -> bool:
+    return one.kind == "tags" and one.literal.startswith("</")
+
+
+def are_apart(one: RemovedPlaceholder, following: RemovedPlaceholder) -> bool:
+    """Return whether there is a space between two placeholders that are put into the same gap."""
+    is_adjacent = one.kept.end == following.kept.begin
+    is_around = is_opening(one.kept) and one.joined_after
+    return not (is_adjacent or is_around or following.joined_before)
+
+
+def reinsert(
+    text: str,
+    hole: RemovedPlaceholder,
+    place: int,
+    *,
+    preceding: RemovedPlaceholder | None = None,
+    is_followed: bool = False,
+) -> str:
+    """Insert a removed placeholder at `place`, with the spaces that it had around it.
+
+    `preceding` will be inserted at the same place next; `is_followed` if another one was so before.
+    """
     left, right = text[:place], text[place:]
     literal = hole.kept.literal
-    if right.startswith(" ") and hole.space_before and not hole.space_after:
-        left, right = left + " ", right[1:]
-    is_apart = hole.space_before or left[-1:] in JOINING or is_inside(left + literal, len(left))
-    before = " " if is_apart and left and not left[-1].isspace() else ""
-    is_apart = (hole.space_after and bool(right) and is_letter(right[0])) or is_inside(
-        literal + right, len(literal)
-    )
+    if preceding is None:
+        is_apart = hole.space_before or left[-1:] in JOINING or is_inside(left + literal, len(left))
+        is_apart = is_apart or (not hole.joined_before and any(map(is_letter, left[-1:])))
+        is_apart = is_apart and left != "" and not left[-1].isspace()
+    else:
+        is_apart = are_apart(preceding, hole)
+    if is_apart and hole.joined_after and not is_followed:
+        right = right.removeprefix(" ")
+    before = " " if is_apart else ""
+    is_apart = not hole.joined_after and not is_followed and any(map(is_letter, right[:1]))
+    is_apart = is_apart or is_inside(literal + right, len(literal))
     return left + before + literal + (" " if is_apart else "") + right

@@ -149,8 +149,10 @@ def reinserted(text: str, wanted: Wanted, places: Sequence[int | None], costs: N
         gaps, costs = [after, *gaps], np.insert(costs, 0, costs.max() + 1, axis=1)
     order = insertions(holes, left, costs, [letters[gap] for gap in gaps])
     at = [before_punctuation(text, gaps[g], left[holes[n].place :][:1], after) for n, g in order]
-    for (n, _), place in reversed(list(zip(order, running_minimum(at), strict=True))):
-        text = reinsert(text, holes[n], place)
+    at = running_minimum(at)
+    for k, (n, _) in reversed(list(enumerate(order))):
+        preceding = holes[order[k - 1][0]] if at[k] in at[:k] else None
+        text = reinsert(text, holes[n], at[k], preceding=preceding, is_followed=at[k] in at[k + 1 :])
     return text
 
 
