@@ -264,6 +264,15 @@ def test_several_files_with_both_sides_are_as_many_corpora(
     assert (tmp_path / "out" / "store" / "corpus-1").is_dir()
 
 
+def test_catalogues_of_two_languages_are_not_mixed(tmp_path: Path, train: Train) -> None:
+    for name in ("de", "fr"):
+        header = f'msgid ""\nmsgstr ""\n"Language: {name}\\n"\n'
+        (tmp_path / f"{name}.po").write_text(f'{header}\nmsgid "a"\nmsgstr "b"\n', encoding="utf-8")
+    said = train(*(str(tmp_path / f"{name}.po") for name in ("de", "fr")), "-o", str(tmp_path / "out"))
+    assert said.code == 3
+    assert "These files are in different languages: de and fr." in said.err
+
+
 def test_in_the_folder_of_a_task_the_folder_is_proposed(
     reverse: Path, monkeypatch: pytest.MonkeyPatch, train: Train
 ) -> None:

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.data.readers.open_pairs import open_pairs
+from dragoman.data.readers.open_pairs import open_pairs, refuse_mixed
 from dragoman.documents.build import KINDS, read_document
 from dragoman.documents.slots import Output
 from dragoman.documents.srt import balanced
@@ -670,14 +670,17 @@ def test_a_document_of_another_language_than_the_model_is_refused(
     file = tmp_path / name
     file.write_text(document.format(other), encoding="utf-8")
     with pytest.raises(DataError, match=f"to be translated from en to {other}") as caught:
-        read_document(file, trained_on=EN_DE)
+        read_document(file).refuse_other_languages(EN_DE)
+    with pytest.raises(DataError, match=f"to be translated from (en|eng) to {other}"):
+        read_document(file).refuse_other_languages(("eng", "deu"))
     assert f"--languages en {other}" in caught.value.hint
     assert read_document(file, ("en", other)).texts
-    for unclear in (("en", other), ("eng", "deu"), ("en", "my")):
-        assert read_document(file, trained_on=unclear).texts
-    for own in ("de_AT", "de@formal", "x"):
+    for fits in (("en", other), ("eng", other), ("en", "raw"), ("", "")):
+        read_document(file).refuse_other_languages(fits)
+    for own in ("de_AT", "de@formal", "deu", "x"):
         file.write_text(document.format(own), encoding="utf-8")
-        assert read_document(file, trained_on=EN_DE).texts
+        read_document(file).refuse_other_languages(EN_DE)
+        read_document(file).refuse_other_languages(("eng", "ger"))
 
 
 @pytest.mark.parametrize(
@@ -692,9 +695,9 @@ def test_a_document_that_names_one_language_is_refused_with_both(
 ) -> None:
     file = tmp_path / name
     file.write_text(document, encoding="utf-8")
-    assert read_document(file, trained_on=EN_DE).texts
+    read_document(file).refuse_other_languages(EN_DE)
     with pytest.raises(DataError, match="from en to de") as caught:
-        read_document(file, trained_on=("de", "en"))
+        read_document(file).refuse_other_languages(("de", "en"))
     assert caught.value.hint.endswith("--languages en de")
 
 
@@ -703,7 +706,57 @@ def test_every_part_of_xliff_is_in_the_languages_of_the_model(tmp_path: Path) ->
     part = '<file source-language="en" target-language="{}"><body/></file>'
     file.write_text(f"<xliff version='1.2'>{part.format('de')}{part.format('fr')}</xliff>", encoding="utf-8")
     with pytest.raises(DataError, match="from en to fr"):
-        read_document(file, trained_on=EN_DE)
+        read_document(file).refuse_other_languages(EN_DE)
+
+
+@pytest.mark.parametrize(
+    ("name", "document"),
+    [
+        ("a.xlf", XLIFF_1.format("", "", "")),
+        (
+            "b.xlf",
+            '<xliff version="2.0" srcLang="en" trgLang="de"><unit id="1">'
+            "<segment><source>a</source></segment><segment><source>b</source><target>B</target></segment></unit></xliff>",
+        ),
+        (
+            "a.tmx",
+            '<tmx><body><tu><tuv xml:lang="en"><seg>a</seg></tuv></tu>'
+            '<tu><tuv xml:lang="en"><seg>b</seg></tuv>'
+            '<tuv xml:lang="de"><seg>B</seg></tuv></tu></body></tmx>',
+        ),
+        ("a.po", 'msgid "a"\nmsgstr ""\n\nmsgid "b"\nmsgstr "B"\n'),
+    ],
+)
+def test_a_model_does_not_learn_from_what_it_has_filled_in(tmp_path: Path, name: str, document: str) -> None:
+    assert translated(tmp_path, name, document).units
+    (tmp_path / name).write_bytes(translated(tmp_path, name, document).document)
+    left_out: list[str] = []
+    pairs = list(open_pairs([tmp_path / name], languages=EN_DE, on_bad=lambda bad: left_out.append(bad.kind)))
+    assert [(pair.src, pair.tgt) for pair in pairs] == [("b", "B")]
+    assert set(left_out) <= {"unfinished", "fuzzy", "untranslated"}
+    assert {"unfinished", "fuzzy"} & set(left_out)
+
+
+def test_a_catalogue_of_another_language_is_not_read(tmp_path: Path) -> None:
+    file = tmp_path / "fr.po"
+    file.write_text('msgid ""\nmsgstr ""\n"Language: fr\\n"\n\nmsgid "a"\nmsgstr "b"\n', encoding="utf-8")
+    with pytest.raises(DataError, match="This catalogue is in fr, not in de"):
+        list(open_pairs([file], languages=EN_DE))
+    for fits in (("en", "fr"), ("eng", "fra"), None):
+        assert len(list(open_pairs([file], languages=fits))) == 1
+
+
+def test_documents_of_two_languages_are_not_mixed(tmp_path: Path) -> None:
+    files = []
+    for language in ("de", "de_CH", "fr"):
+        files.append(str(tmp_path / f"{language}.po"))
+        Path(files[-1]).write_text(f'msgid ""\nmsgstr ""\n"Language: {language}\\n"\n', encoding="utf-8")
+    xliff = tmp_path / "a.xlf"
+    xliff.write_text(XLIFF_1.format("", "", ""), encoding="utf-8")
+    refuse_mixed([*files[:2], str(xliff), "plain.txt"])
+    for mixed in (files, [files[2], str(xliff)]):
+        with pytest.raises(DataError, match=r"different languages: (de and fr|fr and de)"):
+            refuse_mixed(mixed)
 
 
 def test_of_the_tags_that_a_model_loses_those_without_text_go_behind_it(tmp_path: Path) -> None:
@@ -799,7 +852,7 @@ def test_tmx(tmp_path: Path) -> None:
     new = 'A <bpt i="1">&lt;b&gt;</bpt>C<ept i="1">&lt;/b&gt;</ept>'
     expected = document.format(f'\n  <tuv xml:lang="de" creationid="MT!Dragoman"><seg>{new}</seg></tuv>')
     assert filled.document.decode() == expected
-    (tmp_path / "b.tmx").write_bytes(filled.document)
+    (tmp_path / "b.tmx").write_bytes(filled.document.replace(b' creationid="MT!Dragoman"', b""))  # reviewed
     pairs = list(open_pairs([tmp_path / "b.tmx"], languages=EN_DE, on_bad=lambda _: None))
     assert [(pair.src, pair.tgt) for pair in pairs] == [("a c", "A C"), ("q", "q")]
 

@@ -50,9 +50,10 @@ def read(inputs: Sequence[str | Path], args: argparse.Namespace) -> Document | N
     file = find(inputs, args)
     if file is None:
         return None
-    if args.languages:
-        return read_document(file, tuple(args.languages))
-    return read_document(file, trained_on=trained_languages(find_model(args.model)))
+    document = read_document(file, tuple(args.languages) if args.languages else None)
+    if not args.languages and (own := trained_languages(find_model(args.model))):
+        document.refuse_other_languages(own)
+    return document
 
 
 def run(document: Document, model: Model, search: SearchConfig, args: argparse.Namespace, out: TextIO) -> int:

@@ -15,7 +15,7 @@ from dragoman.documents import po, srt, tmx, xliff
 from dragoman.documents.markup import parse
 from dragoman.documents.slots import Filled, Slot, Translate, Unit, fill
 from dragoman.errors import DataError
-from dragoman.text.languages import KNOWN, Languages, code
+from dragoman.text.languages import Languages, are_different, base_language
 
 KINDS = {".po": "po", ".pot": "po", ".xlf": "xliff", ".xliff": "xliff", ".tmx": "tmx", ".srt": "srt"}
 UNITS = {"po": po.units, "xliff": xliff.units, "tmx": tmx.units, "srt": srt.units}
@@ -25,7 +25,6 @@ DECLARED = {
     "xml": re.compile(rb"""<\?xml\s[^<>]{0,200}?encoding\s*+=\s*+["']([\w.:-]++)"""),
     "po": re.compile(rb"""Content-Type:[^\n"]{0,100}?charset=([\w.:-]++)""", re.IGNORECASE),
 }
-PO_LANGUAGE = re.compile(rb'^"Language:[ \t]*+([\w@.-]++)', re.MULTILINE)
 UTF_8 = frozenset({"utf-8", "utf8", "charset"})  # templates have the placeholder CHARSET
 
 
@@ -40,6 +39,11 @@ class Document(NamedTuple):
         """Write the document with a translation in each untranslated unit; all other bytes are unchanged."""
         return fill(self.content, units(self.content, self.file, self.languages), translate, out)
 
+    def refuse_other_languages(self, trained_on: Languages) -> None:
+        """Raise if the document is in another language than a model, as far as both are known."""
+        for named in languages_of(self.content, self.file):
+            refuse_other_languages(self.file, named, trained_on)
+
 
 def is_document(file: Path) -> bool:
     """Tell whether this is a document; it may be compressed (.po.gz)."""
@@ -50,14 +54,8 @@ def suffix(file: Path) -> str:
     return Path(file.name.lower().removesuffix(".gz")).suffix
 
 
-def read_document(
-    file: Path, languages: Languages | None = None, trained_on: Languages | None = None
-) -> Document:
-    """Read a document. Faults raise here, before anything is translated: units are read again then.
-
-    Without `languages`, which say what to translate, a document must not name others than the model was
-    `trained_on`.
-    """
+def read_document(file: Path, languages: Languages | None = None) -> Document:
+    """Read a document. Faults raise here, before anything is translated: units are read again then."""
     with open_bytes(file) as stream:
         content = stream.read(LARGEST + 1)
     if len(content) > LARGEST:
@@ -68,9 +66,6 @@ def read_document(
             hint="Split it in the tool that created it.",
         )
     refuse_other_encodings(content, file, KINDS[suffix(file)])
-    if trained_on and not languages:
-        for named in languages_of(content, file):
-            refuse_other_languages(file, named, trained_on)
     texts = characters = 0
     for unit in units(content, file, languages):
         if isinstance(unit, Slot):
@@ -87,31 +82,24 @@ def languages_of(document: bytes, file: Path) -> Iterator[Languages]:
     """Yield the source and the target language that a document, or each of its parts, names, "" for none."""
     match KINDS[suffix(file)]:
         case "po":
-            if found := PO_LANGUAGE.search(document, 0, 10_000):
-                yield "", found[1].decode()
+            yield "", po.language_of(document)
         case "xliff":
             yield from xliff.languages_named(parse(BytesIO(document), file))
 
 
 def refuse_other_languages(file: Path, named: Languages, trained_on: Languages) -> None:
-    """Raise if the document is in another language than the model, as far as both are known for sure."""
-    theirs, own = ([without_variety(name) for name in two] for two in (named, trained_on))
-    if not any(a != b and {a, b} <= KNOWN for a, b in zip(theirs, own, strict=True)):
+    if not any(map(are_different, named, trained_on)):
         return
+    theirs = [base_language(name) for name in named]
     # A language that is not named is one of the model's, but not the one that is named.
-    src = named[0] or next(name for name in trained_on if without_variety(name) != theirs[1])
-    tgt = named[1] or next(name for name in trained_on[::-1] if without_variety(name) != theirs[0])
+    src = named[0] or next((name for name in trained_on if base_language(name) != theirs[1]), "SOURCE")
+    tgt = named[1] or next((name for name in trained_on[::-1] if base_language(name) != theirs[0]), "TARGET")
     raise DataError(
         f"This document is to be translated from {src} to {tgt}.",
         where=str(file),
-        expected="{} to {}, which the model was trained on".format(*trained_on),
+        expected=f"{trained_on[0] or src} to {trained_on[1]}, which the model was trained on",
         hint=f"If the model is right all the same: --languages {src} {tgt}",
     )
-
-
-def without_variety(name: str) -> str:
-    """Return the code of a language: "de" for "de_AT" and "de@formal"."""
-    return code(name).replace("@", "-").partition("-")[0]
 
 
 def recode_po(file: Path) -> str:

@@ -20,9 +20,11 @@ from dragoman.documents.format_strings import breaks_formats
 from dragoman.documents.slots import Edit, Filling, Lines, Slot, Unit, lines_of
 from dragoman.errors import DataError
 from dragoman.steering.placeholders import find_placeholders
-from dragoman.text.languages import Languages
+from dragoman.text.languages import Languages, are_different
 
 FIELD = re.compile(rb'(msgctxt|msgid|msgid_plural|msgstr|msgstr\[[0-9]{1,2}\])[ \t]+(?=")')
+LANGUAGE = re.compile(rb'^"Language:[ \t]*+([\w@.-]++)', re.MULTILINE)
+HEADER = 10_000  # bytes that have it
 ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 MARK = "# Machine translation by Dragoman"
@@ -73,6 +75,14 @@ class Entry:
 
 def read(file: Path, on_bad: OnBad, languages: Languages | None = None) -> Iterator[Pair]:
     """Yield pairs, except the header and fuzzy, obsolete or untranslated entries."""
+    _, theirs = languages_in(file) or ("", "")
+    if languages and theirs and are_different(theirs, languages[1]):
+        raise DataError(
+            f"This catalogue is in {theirs}, not in {languages[1]}.",
+            where=str(file),
+            expected=f"translations into {languages[1]}",
+            hint=f"If this is what you want: --languages {languages[0]} {theirs}",
+        )
     with open_bytes(file) as stream:
         skip_mark(file, stream)
         for entry in entries(stream, file, on_bad):
@@ -87,6 +97,18 @@ def read(file: Path, on_bad: OnBad, languages: Languages | None = None) -> Itera
                 else:
                     what = "This entry has no translation."
                     on_bad(bad_line("untranslated", file, entry.line, what, hint=""))
+
+
+def languages_in(file: Path) -> Languages | None:
+    """Return the target language, if the header names it. No catalogue names that of its sources."""
+    with open_bytes(file) as stream:
+        target = language_of(stream.read(HEADER))
+    return ("", target) if target else None
+
+
+def language_of(document: bytes) -> str:
+    found = LANGUAGE.search(document, 0, HEADER)
+    return found[1].decode() if found else ""
 
 
 def pairs_of(entry: Entry) -> Iterator[tuple[str, str]]:

@@ -42,12 +42,13 @@ SPACE = re.compile(rb"""(?<!\s)\s++xml:space\s*+=\s*+(?:"[^"]*+"|'[^']*+')""")
 class Variant:
     """A <tuv>: the text of a unit in one language."""
 
-    __slots__ = ("attribute", "byte", "is_preserved", "language", "seg", "space", "text")
+    __slots__ = ("attribute", "byte", "is_machine", "is_preserved", "language", "seg", "space", "text")
 
     def __init__(self, start: Start) -> None:
         self.byte = start.byte
         self.attribute = "xml:lang" if "xml:lang" in start.attributes else "lang"
         self.language = start.attributes.get(self.attribute, "")
+        self.is_machine = start.attributes.get("creationid", "").startswith("MT!")
         self.text: str | None = None  # of the <seg>
         self.seg = (0, 0)  # byte offsets of its tags
         self.is_preserved = False  # its line breaks
@@ -126,6 +127,9 @@ def read(file: Path, on_bad: OnBad, languages: Languages | None = None) -> Itera
             on_bad(too_long(file, tu.line))
         elif len(texts) < 2 or not all(texts):
             on_bad(bad_line("untranslated", file, tu.line, "This unit has only one language.", hint=""))
+        elif any(variant.is_machine and variant.text in texts for variant in tu.variants):
+            what = "This unit is unreviewed machine translation."
+            on_bad(bad_line("unfinished", file, tu.line, what, hint=""))
         else:
             yield Pair(texts[0], texts[1], tu.line)
     if languages and None in [index_of(tuple(seen), name) for name in languages]:

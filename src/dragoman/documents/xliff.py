@@ -42,6 +42,8 @@ SIDES = frozenset({"source", "seg-source", "target"})
 CODES = frozenset({"bpt", "ept", "it", "ph", "sub"})
 ASIDE = frozenset({"alt-trans", "matches"})  # translation proposals
 UNFINISHED = frozenset({"new", "needs-translation", "needs-l10n", "needs-adaptation", "initial"})
+UNREVIEWED = frozenset({"needs-review-translation"})
+MACHINE = ("mt-suggestion", "leveraged-mt", "dragoman:mt")  # how a state-qualifier or a subState begins
 UNTRANSLATED = frozenset({"new", "needs-translation", "initial"})  # tools give it to copies of the source
 MARK_1 = ' state="needs-review-translation" state-qualifier="mt-suggestion"'
 SEGMENT = re.compile(r"""\smtype\s*+=\s*+["']seg["']""")
@@ -66,6 +68,7 @@ class Unit:
     def __init__(self, start: Start, languages: Languages | None, *, is_wanted: bool) -> None:
         self.name, self.line, self.byte = start.name, start.line, start.byte
         self.state = start.attributes.get("state", "")
+        self.qualifier = start.attributes.get("subState", "")
         self.languages, self.is_wanted = languages, is_wanted
         self.is_preserved = False  # the line breaks of the source
         self.space = ""  # the attribute that says so, if no outer element has it
@@ -96,6 +99,7 @@ def units_of(events: Iterable[Event], file: Path) -> Iterator[Unit]:
                 text.open(event)
                 if name == "target":
                     unit.state = attributes.get("state", unit.state)
+                    unit.qualifier = attributes.get("state-qualifier", unit.qualifier)
                 elif name == "source":
                     unit.is_preserved = preserve[-1]
                     unit.space = PRESERVE if preserve[-1] and not preserve[-2] else ""
@@ -168,8 +172,12 @@ def unfit(file: Path, unit: Unit, texts: tuple[str, str]) -> BadLine | None:
         return too_long(file, unit.line)
     if not all(texts):
         return bad_line("untranslated", file, unit.line, "This unit has no translation.", hint="")
-    if unit.state in UNFINISHED:
+    if unit.state in UNFINISHED | UNREVIEWED:
         return bad_line("unfinished", file, unit.line, f'This unit is "{unit.state}".', hint="")
+    if unit.qualifier.startswith(MACHINE):
+        return bad_line(
+            "unfinished", file, unit.line, "This unit is unreviewed machine translation.", hint=""
+        )
     return None
 
 

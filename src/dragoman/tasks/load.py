@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,9 +16,9 @@ from dragoman.config.root import Config
 from dragoman.data.clean.sides import corpus_languages, languages_named
 from dragoman.data.examples import Examples
 from dragoman.data.pair import Pair
-from dragoman.data.readers.open_pairs import open_pairs
+from dragoman.data.readers.open_pairs import languages_in, open_pairs
 from dragoman.data.text_lists import Texts, are_texts, write_texts
-from dragoman.errors import UsageError, needs_extra
+from dragoman.errors import DataError, UsageError, needs_extra
 from dragoman.inference.find_model import find_model
 from dragoman.inference.model import Model, read_ahead, refuse_without_weights, torch_only
 from dragoman.inference.model import load as load_translation
@@ -151,14 +152,17 @@ def settings_of(folder: Path) -> Config:
 def direction_of(folder: Path, files: Sequence[str | Path]) -> Languages | None:
     """Return the languages of a model if these files name them, so that pairs of either direction fit it."""
     languages = trained_languages(folder)
-    return languages_named(files, languages) if languages else None
+    return languages_named(files, languages) if languages and all(languages) else None
 
 
 def trained_languages(folder: Path) -> Languages | None:
-    """Return the source and the target language of a model, if its training data name them."""
+    """Return the source and the target language of a model, as its training data name them; "" is unknown."""
     trained = settings_of(folder).data.train[0]
-    names = corpus_languages(trained.files, trained.languages)
-    return (names[0], names[1]) if len(names) == 2 else None
+    if names := corpus_languages(trained.files, trained.languages):
+        return names[0], names[1]
+    with suppress(DataError):  # the file may be gone
+        return languages_in(Path(trained.files[0]))
+    return None
 
 
 @known_keywords()

@@ -25,6 +25,31 @@ NAMES = (  # of CODES
     "Ukrainian Urdu Uzbek Vietnamese Chinese"
 )
 CODE_OF = dict(zip(NAMES.lower().split(), CODES.split(), strict=True))
+ISO_639_1 = (
+    "aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv "
+    "dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie "
+    "ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv "
+    "mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm "
+    "rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts "
+    "tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu "
+)
+ISO_639_3 = (  # of ISO_639_1
+    "aar abk ave afr aka amh arg ara asm ava aym aze bak bel bul bis bam ben bod bre bos cat che cha cos "
+    "cre ces chu chv cym dan deu div dzo ewe ell eng epo spa est eus fas ful fin fij fao fra fry gle gla "
+    "glg grn guj glv hau heb hin hmo hrv hat hun hye her ina ind ile ibo iii ipk ido isl ita iku jpn jav "
+    "kat kon kik kua kaz kal khm kan kor kau kas kur kom cor kir lat ltz lug lim lin lao lit lub lav mlg "
+    "mah mri mkd mal mon mar msa mlt mya nau nob nde nep ndo nld nno nor nbl nav nya oci oji orm ori oss "
+    "pan pli pol pus por que roh run ron rus kin san srd snd sme sag sin slk slv smo sna som sqi srp ssw "
+    "sot sun swe swa tam tel tgk tha tir tuk tgl tsn ton tur tso tat twi tah uig ukr urd uzb ven vie vol "
+    "wln wol xho yid yor zha zho zul "
+)
+LANGUAGES = frozenset(ISO_639_1.split())
+# Words of data are among these codes, as "fin" and "per", so they count as languages only where one is named.
+SHORT_OF = dict(zip(ISO_639_3.split(), ISO_639_1.split(), strict=True)) | {
+    "ger": "de", "fre": "fr", "dut": "nl", "cze": "cs", "gre": "el", "chi": "zh", "rum": "ro", "slo": "sk",
+    "wel": "cy", "baq": "eu", "per": "fa", "arm": "hy", "ice": "is", "geo": "ka", "mac": "mk", "may": "ms",
+    "bur": "my", "alb": "sq", "tib": "bo", "mao": "mi",
+}  # fmt: skip
 REGION = re.compile(r"[a-z]{2,3}-[a-z0-9]{2,8}")  # "pt-br"
 SOURCES = frozenset({"source", "src", "source text", "original"})
 TARGETS = frozenset({"target", "tgt", "trg", "target text", "translation"})
@@ -40,6 +65,18 @@ def matches_language(name: str, wanted: str) -> bool:
     """Return whether `name` is the wanted language; "en" matches any variety of English."""
     mine, theirs = code(name), code(wanted)
     return mine == theirs or mine.startswith(theirs + "-")
+
+
+def base_language(name: str) -> str:
+    """Return the code of a language without its variety: "de" for "de_AT", "deu" and "de@formal"."""
+    base = code(name).replace("@", "-").partition("-")[0]
+    return SHORT_OF.get(base, base)
+
+
+def are_different(name: str, other: str) -> bool:
+    """Return whether these are two languages for sure; "" and names that are not in the list may be any."""
+    two = {base_language(name), base_language(other)}
+    return len(two) == 2 and two <= LANGUAGES
 
 
 @lru_cache(1024)  # a translation memory repeats its languages in each of a million units

@@ -15,7 +15,7 @@ from dragoman.config.parts.source import TextSource
 from dragoman.config.root import Config
 from dragoman.config.training import IN_UPDATES, seconds
 from dragoman.data.readers.arrow import dataset_files
-from dragoman.data.readers.open_pairs import corpora_of, form
+from dragoman.data.readers.open_pairs import corpora_of, form, refuse_mixed
 from dragoman.data.recipes.build import RECIPES
 from dragoman.errors import DataError, UsageError
 from dragoman.manifest import MANIFEST
@@ -89,6 +89,8 @@ def resolve_paths(data: list[str], args: argparse.Namespace) -> tuple[Path | Non
     if not data:
         return args.config, {}, args.out
     refuse_many(data)
+    if not args.languages:
+        refuse_mixed(data)
     train = [{"files": corpus, **languages_of(args)} for corpus in corpora_of(data)]
     return args.config, {"train": train}, args.out
 

@@ -92,11 +92,13 @@ def find_corpora(args: argparse.Namespace) -> Corpora:
     from dragoman.data.clean.sides import are_swapped, corpus_languages
     from dragoman.data.examples import PAIRS
     from dragoman.data.readers.arrow import dataset_files
-    from dragoman.data.readers.open_pairs import corpora_of
+    from dragoman.data.readers.open_pairs import corpora_of, refuse_mixed
 
     parts = dataset_files(Path(args.files[0])) if len(args.files) == 1 else []
     if len(args.files) == 1 and os.path.isdir(args.files[0]) and not parts:
         return of_folder(Path(args.files[0]), args)
+    if not args.languages:
+        refuse_mixed(args.files)
     given = args.valid or []
     in_order = given[::-1] if are_swapped(given, args.files) else given
     valid = f" --valid {' '.join(in_order)}" if given else ""

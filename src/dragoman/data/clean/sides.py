@@ -156,7 +156,8 @@ def corpus_languages(files: Sequence[str | Path], languages: Languages | None = 
         return list(languages or language_names(files))
     file = Path(files[0])
     with suppress(DataError):  # there is no such file any more, or reading the pairs will say what is wrong
-        return list(languages_in(file) or ())
+        found = languages_in(file) or ()
+        return list(found) if all(found) else []
     return []
 
 

@@ -17,7 +17,7 @@ from dragoman.data.readers.lines import read_lines
 from dragoman.data.readers.plain import read_plain
 from dragoman.data.readers.tsv import read_tsv
 from dragoman.errors import DataError
-from dragoman.text.languages import Languages
+from dragoman.text.languages import Languages, are_different
 
 FORMS = {
     ".tsv": "tsv",
@@ -86,8 +86,8 @@ def format_of(kind: str) -> Format:
 
 
 def languages_in(file: Path) -> Languages | None:
-    """Return the source and target language that a TMX or XLIFF file names at its beginning."""
-    if form(file) not in ("tmx", "xliff"):
+    """Return the languages that a document names at its beginning; "" for the source of a catalogue."""
+    if form(file) not in ("tmx", "xliff", "po"):
         return None
     return cast("Languages | None", import_module(DOCUMENTS[form(file)]).languages_in(file))
 
@@ -96,6 +96,20 @@ def corpora_of(files: Sequence[str]) -> list[list[str]]:
     """Return the corpora that files form: each of its own if all have both sides, or one of all."""
     have_both = all(form(Path(file)) != "plain" for file in files)
     return [[file] for file in files] if have_both else [list(files)]
+
+
+def refuse_mixed(files: Sequence[str]) -> None:
+    """Raise if documents have translations into several languages: a model would learn to mix them."""
+    named = [(file, found[1]) for file in files if (found := languages_in(Path(file)))]
+    for file, tgt in named[1:]:
+        first, wanted = named[0]
+        if are_different(tgt, wanted):
+            raise DataError(
+                f"These files are in different languages: {wanted} and {tgt}.",
+                where=f"{first}, {file}",
+                expected="translations into one language",
+                hint="Train a model for each, or name both in data.train of a settings file.",
+            )
 
 
 def open_lines(file: str | Path) -> Iterator[str]:
