@@ -29,8 +29,10 @@ def test_the_ranks_of_a_cut_link_end_in_time(
         pytest.skip(reason)
     write_data(tmp_path)
     out = tmp_path / "run"
-    every = 100_000 if at == "update" else 1  # at every update, the other rank waits for a validation
-    lengths = ["training.updates=100000", f"training.validate_every={every}", f"training.timeout={TIMEOUT}"]
+    # At every update, or at none, the other rank waits for what the first alone does.
+    every = 100_000 if at == "update" else 1
+    boundaries = [f"training.{what}_every={every}" for what in ("validate", "checkpoint")]
+    lengths = ["training.updates=100000", *boundaries, f"training.timeout={TIMEOUT}"]
     data = [str(tmp_path / "train.tsv"), "--valid", str(tmp_path / "valid.tsv")]
     train = [*dragoman, "train", *data, "-o", str(out), "--yes", *SETTINGS, *lengths]
     said = [tmp_path / "rank0.txt", tmp_path / "rank1.txt"]

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -105,7 +106,7 @@ class Ranks:
                 f"Another rank is gone or does not answer: {str(error).partition(chr(10))[0]}",
                 where=f"rank {self.rank}, {doing}",
                 expected="an answer from every rank, during an update within training.timeout",
-                hint=f"torchrun names the rank that failed first. Then resume: {self.again}",
+                hint=f"torchrun names the ranks that failed. Then resume: {self.again}",
             ) from error
 
 
@@ -171,13 +172,15 @@ def distributed(forward: nn.Module, ranks: Ranks, passes: Sequence[Callable[[nn.
     if missing[-1] > 0:
         raise torch.OutOfMemoryError("The first batch does not fit on one of the ranks.")
     is_searching = bool(missing.any()) or may_leave_out_parameters(forward)
-    wrapped = DistributedDataParallel(
-        forward,
-        process_group=ranks.updates,
-        broadcast_buffers=False,
-        find_unused_parameters=is_searching,
-        gradient_as_bucket_view=True,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # torch 2.13 has another name for broadcast_buffers
+        wrapped = DistributedDataParallel(
+            forward,
+            process_group=ranks.updates,
+            broadcast_buffers=False,
+            find_unused_parameters=is_searching,
+            gradient_as_bucket_view=True,
+        )
     if not is_searching:
         with ranks.exchanging("the first forward pass"):
             passes[-1](wrapped)
