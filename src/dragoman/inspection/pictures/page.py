@@ -15,7 +15,7 @@ body { background: var(--page); color: var(--ink); font: 1rem/1.5 var(--font);
   margin: 0 auto; max-width: 1200px; padding: 1.5rem 1rem; }
 h1 { font-size: 1.3rem; } h2 { font-size: 1.1rem; margin: 2.2rem 0 0.2rem; }
 p.note { color: var(--soft); margin: 0 0 0.8rem; max-width: 46rem; }
-.picture { overflow-x: auto; }
+section > .picture { display: block; overflow-x: auto; }
 .vega-bind { margin: 0.3rem 0; } .vega-bind-name { display: inline-block; min-width: 3.5rem; }
 select { font: inherit; background: var(--page); color: var(--ink); border: 1px solid var(--line);
   border-radius: 4px; padding: 0.15rem 0.3rem; }
