@@ -150,6 +150,14 @@ def test_an_iterator_is_read_as_its_results_are(model: Any, monkeypatch: pytest.
     assert [first, *results] == [model(text, {"kind": "greedy"}, prefix="a") for text in texts]
 
 
+def test_the_lines_of_an_open_file_are_texts(model: Any, tmp_path: Path) -> None:
+    (tmp_path / "lines.txt").write_text("a dog\na cat\r\nno cat", encoding="utf-8", newline="")
+    with (tmp_path / "lines.txt").open(encoding="utf-8", newline="") as file:
+        results = list(model(file))
+    assert results == model(["a dog", "a cat", "no cat"])
+    assert model("a dog\n") == model("a dog")
+
+
 @pytest.mark.parametrize("what", ASKED)
 def test_what_cannot_be_asked_is_refused(model: Any, what: str) -> None:
     refused(lambda: model("a dog", **ASKED[what]))

@@ -88,7 +88,8 @@ class Model:
         trace: bool = False,
         **options: Unpack[SteeringOptions],
     ) -> Result | list[Result] | Iterator[Result]:
-        """Return one result per text. An iterator is consumed as its results are, some texts at a time.
+        """Return one result per text, without its line end if it has one, as the lines of an open file do.
+        An iterator is consumed as its results are, some texts at a time.
 
         `search` changes the model's own search settings. With `details` each result has the probabilities
         and the attention of its tokens, with `trace` every candidate of its search. `prefix`, `glossary`,
@@ -99,10 +100,10 @@ class Model:
             self._runtime_for(Request(config, options, trace)), search=config, details=details, trace=trace
         )
         if isinstance(texts, str):
-            return run([texts], **options)[0]
+            return run(lines_of([texts]), **options)[0]
         if isinstance(texts, Iterator):
-            return (result for some in read_ahead(texts) for result in run(texts_of(some), **options))
-        return run(texts_of(texts), **options)
+            return (result for some in read_ahead(texts) for result in run(lines_of(some), **options))
+        return run(lines_of(texts), **options)
 
     @known_keywords()
     def stream(self, text: str, search: SearchOptions | None = None, *, prefix: str = "") -> Iterator[str]:
@@ -173,6 +174,10 @@ class Model:
 
     def __repr__(self) -> str:
         return f"Model({str(self.folder)!r})"
+
+
+def lines_of(texts: object) -> list[str]:
+    return [text.removesuffix("\n").removesuffix("\r") for text in texts_of(texts)]
 
 
 def read_ahead(texts: Iterator[str]) -> Iterator[list[str]]:
