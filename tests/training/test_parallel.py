@@ -104,9 +104,10 @@ run.build_data = build_data
 def test_torchrun_names_a_rank_that_was_killed(words: Path, tmp_path: Path) -> None:
     kill = IN_UPDATE_4.format("os.kill(os.getpid(), signal.SIGKILL)")
     done = start(tables_of(words, "transformer"), tmp_path / "run", ranks=2, first=kill)
+    root_cause = done.stderr.partition("Root Cause")[2]
     assert done.returncode == 1
-    # Usually as the root cause; on a busy machine the other rank may end before torchrun looks again.
-    assert re.search(r"rank +: 1 .*\n.*exitcode +: -9 .*\(SIGKILL\)", done.stderr), done.stderr
+    assert re.search(r"rank +: 1 ", root_cause), done.stderr
+    assert "Signal 9 (SIGKILL)" in root_cause
     assert "FutureWarning" not in done.stderr
 
 
