@@ -30,7 +30,7 @@ from dragoman.inspection.pictures.theme import DARK, THEMES, Theme
 GALLERY = DOCS / "gallery"
 TATOEBA = corpora.DATA / "tatoeba-deu-eng"
 SENTENCE = "He said that he would come tomorrow."
-CHANGE = "dass", "er"  # in its translation: a word, and what is chosen in its place
+CHANGE = "er", "dass"  # in its translation: a word, and what is chosen in its place
 DATE = "3 mars 87"
 NEAR = 'model.encoder={kind="conv",layers=2,width=128,kernel=3,embedding=128,dropout=0.1}'
 DIGITS = "7 4 2 3 6 7 9 4 8 4 8 7 1 7 3 4 0 0 1 5 8 5 8"
