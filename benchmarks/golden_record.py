@@ -4,12 +4,13 @@
     python benchmarks/golden_record.py RECORD --against REVISION    and compare it with that of another one
 
 Every preset (as deep and as shaped as it is, but narrow), objective, tokenizer and output layer is trained
-for 20 updates on generated sentences, with one thread and a fixed seed. Each model decodes 50 sentences with
-greedy search, some with every other search, under constraints and through the exports. Weights are hashed by
-shape and value (names may change), outputs by text and score. Bits depend on the processor and on torch's
-version, so two records are compared on one machine: the other revision is checked out and runs its own copy
-of this script. `golden_revision.txt` names the last revision that changed behaviour on purpose; a slow test
-compares with it.
+for 20 updates on generated sentences, and every task on its recipe, with one thread and a fixed seed. Each
+model answers 50 inputs, those that translate with greedy search and a beam, some with every other search,
+under constraints and through the exports. Losses and weights are hashed by value (names may change), answers
+field by field; messages about bad settings are whole. Bits depend on the processor and on torch's version, so
+two records are compared on one machine: the other revision is checked out and runs its own copy of this
+script. `golden_revision.txt` names the last revision that changed behaviour on purpose; a slow test compares
+with it.
 """
 
 from __future__ import annotations
@@ -19,24 +20,29 @@ import contextlib
 import difflib
 import hashlib
 import io
+import json
 import os
 import random
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported
 
+import numpy as np
 from safetensors.numpy import load_file
 
 import dragoman as dg
 from dragoman.cli.main import main as command_line
+from dragoman.config.dump import leaves
+from dragoman.config.load import load as load_settings
 from dragoman.config.presets import PRESETS
+from dragoman.errors import DragomanError
 from dragoman.inference.model import Model, load
-from dragoman.inference.result import Result
 from dragoman.inference.runtimes.runtime import RuntimeName
 
 HOME = Path(__file__).resolve().parent.parent
@@ -113,6 +119,50 @@ STEERED: dict[str, dict[str, Any]] = {
     "keep": {"keep": True},
     "all": {"prefix": "Die", "glossary": {"cat": "Katze"}, "forbid": ["ist"], "keep": True},
 }
+TRANSFORMER_PART = '{ kind = "transformer", layers = 2, width = 32, heads = 2, ffn = 64 }'
+RNN_PART = '{ kind = "rnn", layers = 1, width = 32, embedding = 32 }'
+LAST = "model.pooling={kind='last'}"
+# Tasks: the recipe whose data and settings they have, and what is set instead.
+TASKS: dict[str, tuple[str, list[str]]] = {
+    "tag crf": ("slots", []),
+    "tag": ("slots", ["model.head.kind=tags"]),
+    "classify": ("intents", []),
+    "classify transformer": ("intents", [f"model.encoder={TRANSFORMER_PART}"]),
+    "classify multi-kernel": ("intents", ["model.encoder={kind='multi-kernel'}", LAST]),
+    "classify dense": ("intents", ["model.encoder={kind='dense'}", LAST]),
+    "classify kalchbrenner": ("intents", ["model.encoder={kind='kalchbrenner', max_positions=64}", LAST]),
+    "lm": ("grammar", []),
+    "lm transformer": ("grammar", [f"model.decoder={TRANSFORMER_PART}"]),
+    "transcribe sounds": ("tones", []),
+    "transcribe pictures": ("ocr", [f"model.encoder={RNN_PART}"]),
+    "transcribe ctc-attention": (
+        "ocr",
+        ["model.head={kind='ctc-attention'}", f"model.encoder={RNN_PART}", f"model.decoder={RNN_PART}"],
+    ),
+    "translate pictures": (
+        "ocr",
+        [
+            "task=translate",
+            "training.valid_metric=chrf",
+            "model.head={kind='softmax'}",
+            f"model.encoder={RNN_PART}",
+            f"model.decoder={RNN_PART}",
+        ],
+    ),
+}
+BRIEF = [
+    "training.updates=20",
+    "training.validate_every=20",
+    "training.checkpoint_every=10",
+    "training.threads=1",
+    "training.seed=7",
+]
+ANSWERED = 50
+# What each setting of these is set to, one at a time.
+BAD_VALUES = ("wrong", "-1", "1e12", "true", "[]", "{ kind = 'wrong' }")
+PRESETS_SET_WRONG = ("transformer-tiny", "rnn-small", "conv-small")
+
+
 NOUNS = {"cat": "Katze", "dog": "Hund", "house": "Haus", "garden": "Garten", "book": "Buch", "tree": "Baum"}
 ADJECTIVES = {"small": "klein", "big": "groß", "red": "rot", "old": "alt", "new": "neu"}
 VERBS = {"sees": "sieht", "finds": "findet", "buys": "kauft", "loves": "liebt"}
@@ -170,13 +220,30 @@ def of_weights(model: Path) -> str:
     return digest(sorted(f"{array.shape} {digest([array.tobytes()])}" for array in arrays))
 
 
-def of_results(results: list[Result]) -> str:
-    return digest(
-        [
-            (r.text, r.score, r.confidence, r.flags, [(a.text, a.score) for a in r.alternatives])
-            for r in results
-        ]
-    )
+def of_losses(out: Path) -> str:
+    events = [json.loads(line) for line in (out / "events.jsonl").read_text(encoding="utf-8").splitlines()]
+    steps = [exact([one["loss"], one["nll"], one["norm"]]) for one in events if one["event"] == "step"]
+    return f"{len(steps)} updates {digest(steps)}"
+
+
+def of_answers(answers: Sequence[Any]) -> Iterator[str]:
+    """A hash of each field of all answers, so that a difference says where it is."""
+    tables = [one._asdict() if hasattr(one, "_asdict") else vars(one) for one in answers]
+    for name in tables[0]:
+        yield f"{name} {digest([exact(table[name]) for table in tables])}"
+
+
+def exact(value: Any) -> str:
+    match value:
+        case float() | np.floating():
+            return float(value).hex()
+        case dict():
+            return exact(sorted(value.items()))
+        case list() | tuple():
+            return f"[{' '.join(map(exact, value))}]"
+        case np.ndarray():
+            return f"{value.shape} {exact(value.ravel().tolist())}"
+    return str(value)
 
 
 def lines(home: Path, only: str) -> Iterator[str]:
@@ -192,9 +259,10 @@ def lines(home: Path, only: str) -> Iterator[str]:
         files = (home / "train.tsv",)
         dg.train(*files, valid=home / "valid.tsv", out=out, settings={**TRAINING, **settings}, progress=False)
         model = load(out)
+        yield f"{name}: losses {of_losses(out)}"
         yield f"{name}: weights {of_weights(out / 'model')}"
-        yield f"{name}: greedy {of_results(model(sources, {'kind': 'greedy'}))}"
-        yield f"{name}: beam {of_results(model(sources, SEARCHES['beam'], details=True))}"
+        yield from named(f"{name}: greedy", of_answers(model(sources, {"kind": "greedy"})))
+        yield from named(f"{name}: beam", of_answers(model(sources, SEARCHES["beam"], details=True)))
         if name in (
             "preset transformer-tiny",
             "preset rnn-small",
@@ -209,28 +277,95 @@ def lines(home: Path, only: str) -> Iterator[str]:
 
 def decoded(name: str, model: Model, sources: list[str]) -> Iterator[str]:
     for search, settings in list(SEARCHES.items())[1:]:
-        yield f"{name}: {search} {of_results(model(sources, settings))}"
+        yield from named(f"{name}: {search}", of_answers(model(sources, settings)))
     for steering, options in STEERED.items():
-        yield f"{name}: steered by {steering} {of_results(model(sources, {'size': 4}, **options))}"
+        yield from named(f"{name}: steered by {steering}", of_answers(model(sources, {"size": 4}, **options)))
     yield f"{name}: stream {digest([list(model.stream(source)) for source in sources[:5]])}"
 
 
 def exported(name: str, out: Path, sources: list[str]) -> Iterator[str]:
     kind = EXPORTED[name]
-    with contextlib.redirect_stdout(io.StringIO()):
-        if command_line(["export", str(out), "--to", kind, "--json"]):
-            raise SystemExit(f"{name} was not exported to {kind}.")
+    export(out, kind)
     model = load(out, runtime=kind)
     for search in ({"kind": "greedy"}, SEARCHES["beam"]):
-        yield f"{name}: {kind} {search['kind']} {of_results(model(sources, search, details=True))}"
+        found = model(sources, search, details=True)
+        yield from named(f"{name}: {kind} {search['kind']}", of_answers(found))
     for steering in ("keep", "prefix"):
-        yield f"{name}: {kind} {steering} {of_results(model(sources, **STEERED[steering]))}"
+        yield from named(f"{name}: {kind} {steering}", of_answers(model(sources, **STEERED[steering])))
+
+
+def export(out: Path, kind: str) -> None:
+    command("export", str(out), "--to", kind, "--json")
+
+
+def command(*words: str) -> None:
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
+        failed = command_line([*words])
+    if failed:
+        raise SystemExit(f"dragoman {' '.join(words)}: {said.getvalue()}")
+
+
+def named(name: str, found: Iterator[str]) -> Iterator[str]:
+    return (f"{name} {one}" for one in found)
+
+
+def tasks(home: Path, only: str) -> Iterator[str]:
+    """Every task, on its recipe, by PyTorch and through ONNX."""
+    for task, (recipe, settings) in TASKS.items():
+        name = f"task {task}"
+        if only not in name:
+            continue
+        folder, out = home / recipe, home / name.replace(" ", "-")
+        if not folder.exists():
+            command("new", recipe, "-o", str(folder))
+        command("train", str(folder), "-o", str(out), "--yes", *BRIEF, *settings)
+        yield f"{name}: losses {of_losses(out)}"
+        yield f"{name}: weights {of_weights(out / 'model')}"
+        inputs = inputs_of(folder)
+        yield from named(name, of_answers(dg.load(out)(inputs)))
+        export(out, "onnx")
+        yield from named(f"{name}: onnx", of_answers(dg.load(out, runtime="onnx")(inputs)))
+
+
+def inputs_of(recipe: Path) -> list[str]:
+    (file,) = recipe.glob("test.*")
+    text = file.read_text(encoding="utf-8")
+    if file.suffix == ".conll":
+        sentences = [[line.split("\t")[0] for line in one.splitlines()] for one in text.split("\n\n")]
+        return [" ".join(words) for words in sentences if words][:ANSWERED]
+    firsts = [line.split("\t")[0] for line in text.splitlines()[:ANSWERED]]
+    return [str(recipe / one) if (recipe / one).exists() else one for one in firsts]
+
+
+def bad_settings(home: Path, only: str) -> Iterator[str]:
+    """What is said when each setting has a value that it cannot have, or is misspelled."""
+    base = {"data": {"train": [{"files": [str(home / "train.tsv")]}]}}
+    for preset in PRESETS_SET_WRONG:
+        name = f"settings {preset}"
+        if only not in name:
+            continue
+        start = [f"model.preset={preset}"]
+        config = load_settings(None, start, base)
+        for path, _ in leaves(config.model_dump(mode="json")):
+            key = ".".join(path)
+            for wrong in (*(f"{key}={value}" for value in BAD_VALUES), f"{key[:-1]}=1"):
+                yield f"{name}: {said_about([*start, wrong], base, home)}"
+
+
+def said_about(overrides: list[str], base: dict[str, Any], home: Path) -> str:
+    try:
+        load_settings(None, overrides, base)
+        said = "taken"
+    except DragomanError as error:
+        said = f"{type(error).__name__} {str(error).replace(str(home), 'HOME')!r}"
+    return f"{overrides[-1]} {said}"
 
 
 def record(only: str) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         found = []
-        for line in lines(Path(folder), only):
+        home = Path(folder)
+        for line in chain(lines(home, only), tasks(home, only), bad_settings(home, only)):
             print(line, file=sys.stderr, flush=True)
             found.append(line)
         return found

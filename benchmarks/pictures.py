@@ -32,7 +32,7 @@ TATOEBA = corpora.DATA / "tatoeba-deu-eng"
 SENTENCE = "He said that he would come tomorrow."
 CHANGE = "er", "dass"  # in its translation: a word, and what is chosen in its place
 DATE = "3 mars 87"
-NEAR = 'model.encoder={kind="conv",layers=2,width=128,kernel=3,embedding=128,dropout=0.1}'
+NEAR = 'model.encoder={kind="conv",layers=1,width=128,kernel=3,embedding=128,dropout=0.1}'
 DIGITS = "7 4 2 3 6 7 9 4 8 4 8 7 1 7 3 4 0 0 1 5 8 5 8"
 WIDE, NARROW, HIGH = 1400, 390, 900  # pixels of a window
 FILM, EDGE = (720, 2000), 12  # pixels of the window that is filmed, and around the model in it
@@ -64,7 +64,8 @@ def ctc(out: Path) -> None:
     folder = recipe(out, "ocr")
     found = model(out, "ocr", folder, NEAR).explain(f"{folder}/test/0002.png")
     assert isinstance(found, Explanation)
-    save("ctc.svg", lambda theme: found.svg(theme=theme.name))
+    for theme in THEMES.values():
+        found.save(GALLERY / file_name("ctc", theme, "png"), theme=theme.name)
 
 
 def gradients(out: Path) -> None:

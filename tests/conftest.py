@@ -13,7 +13,9 @@ from jaxtyping import install_import_hook
 import support.shape_checks
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # not as nohup leaves it
+# Children inherit what a shell ignores for commands in the background, and nohup does.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 settings.register_profile("busy", deadline=None)  # a deadline fails on a busy machine, not on a bug
 settings.load_profile("busy")
 _TENSORS = ("protocols", "nn", "losses", "search", "models", "training", "inference", "data.collate")

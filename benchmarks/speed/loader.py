@@ -148,7 +148,7 @@ def prepared(name: str, kind: str, rate: float, folder: Path) -> TrainingData:
     )
     text = TextConfig.model_validate({"kind": kind, "size": 8000, "joint": True, "sampling": rate})
     config = DataConfig(train=(train_files,), valid=valid_files)
-    return build_data(config, text, folder / f"{name}-{kind}-{rate}", seed=1)
+    return build_data(config, text, folder / f"{name}-{kind}-{rate}")
 
 
 def passes(data: TrainingData, is_sampled: bool) -> Iterator[tuple[float, float]]:

@@ -53,7 +53,7 @@ def settings_of(files: Sequence[str], **more: object) -> DataConfig:
 
 
 def built(data: DataConfig, folder: Path, execute: Executor = in_process) -> TrainingData:
-    return carry_out(plan_data(data, TEXT, folder, seed=1), execute)
+    return carry_out(plan_data(data, TEXT, folder), execute)
 
 
 def content(folder: Path) -> dict[str, bytes]:

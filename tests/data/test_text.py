@@ -41,7 +41,7 @@ def built(files: list[str], folder: Path, kind: str, **more: Any) -> TrainingDat
     text = TextConfig.model_validate({"kind": kind, "size": 400})
     data = DataConfig.model_validate(facts)
     examples = RunningText(size=data.block_size) if data.block_size else Lines()
-    return build_data(data, text, folder, seed=1, examples=examples)
+    return build_data(data, text, folder, examples=examples)
 
 
 def rows_of(data: TrainingData) -> list[list[int]]:
@@ -89,7 +89,7 @@ def test_running_text_needs_validation_files() -> None:
 def test_a_text_is_refused_where_pairs_are_needed(files: list[str], tmp_path: Path) -> None:
     data = DataConfig.model_validate({"train": [files[0]]})
     with pytest.raises(DataError, match="do not form pairs"):
-        build_data(data, TextConfig(size=300), tmp_path / "store", seed=1)
+        build_data(data, TextConfig(size=300), tmp_path / "store")
 
 
 def test_the_target_side_of_pairs_has_the_vocabulary_of_both(files: list[str], tmp_path: Path) -> None:
@@ -98,8 +98,8 @@ def test_the_target_side_of_pairs_has_the_vocabulary_of_both(files: list[str], t
     other.write_text("\n".join(corpus("tgt", 350)) + "\n", encoding="utf-8")
     pairs = DataConfig.model_validate({"train": [[files[0], str(other)]], "hold_out": 10})
     text = TextConfig(size=400)
-    both = build_data(pairs, text, tmp_path / "both", seed=1)
-    one = build_data(pairs, text, tmp_path / "one", seed=1, examples=Lines())
+    both = build_data(pairs, text, tmp_path / "both")
+    one = build_data(pairs, text, tmp_path / "one", examples=Lines())
     assert both.identity.vocabulary == one.identity.vocabulary
     targets = [tgt.tolist() for _, tgt in both.stores[0].read(torch.arange(len(both.stores[0])).numpy())]
     assert rows_of(one) == targets
@@ -131,7 +131,7 @@ def test_a_block_begins_with_bos_and_has_no_end() -> None:
 
 def test_any_batch_is_found_without_those_before(files: list[str], tmp_path: Path) -> None:
     data = built(files, tmp_path / "store", "char", block_size=32)
-    loader = Loader(data.stores, data.weights, batch_tokens=256, micro_batches=2, seed=1)
+    loader = Loader(data.stores, data.weights, batch_tokens=256, micro_batches=2)
     later = list(islice(loader.stream(0), 9))[8]
     again = next(loader.stream(8))
     for a, b in zip(later.micro, again.micro, strict=True):

@@ -19,7 +19,7 @@ from dragoman.data.clean.sides import are_swapped, language_names
 from dragoman.data.examples import PAIRS, Examples, Files, read_pairs
 from dragoman.data.executors import Executor, in_process
 from dragoman.data.gc_pause import gc_paused
-from dragoman.data.holdout import HeldOut, Overlaps, choose_held_out, read_held_out, write_held_out
+from dragoman.data.holdout import SEED, HeldOut, Overlaps, choose_held_out, read_held_out, write_held_out
 from dragoman.data.identity import (
     Identity,
     Rows,
@@ -158,7 +158,6 @@ def build_data(
     text: TextConfig,
     folder: Path,
     *,
-    seed: int,
     examples: Examples = PAIRS,
     progress: OnProgress | None = None,
     began: Identity | None = None,
@@ -167,7 +166,7 @@ def build_data(
     """Build the data in `folder`, or reuse it if content and settings are the same. `began` identifies the
     data of an unfinished run in `folder`; any other data raises an error before it is used. `vocabulary` is
     the folder of a vocabulary to use instead of a new one."""
-    plan = plan_data(data, text, folder, seed=seed, examples=examples, began=began, vocabulary=vocabulary)
+    plan = plan_data(data, text, folder, examples=examples, began=began, vocabulary=vocabulary)
     return carry_out(plan, in_process, progress, began)
 
 
@@ -177,7 +176,6 @@ def plan_data(
     text: TextConfig,
     folder: Path,
     *,
-    seed: int,
     examples: Examples = PAIRS,
     began: Identity | None = None,
     vocabulary: Path | None = None,
@@ -187,11 +185,11 @@ def plan_data(
     reader = CorpusReader(data, examples, on_bad)
     sources = Sources(folder / "sources.json")
     given = source_files(data, sources)
-    held_out, sampled = build_held_out(reader, given, folder, seed, text)
+    held_out, sampled = build_held_out(reader, given, folder, text)
     valid = reader.validation(held_out)
     if began:
         refuse_other_valid(began, valid, data.valid.files if data.valid else ())
-    held_by = held_out and (data.hold_out, seed)
+    held_by = held_out and (data.hold_out, SEED)
     if vocabulary:
         origin, make_text = digest(["given", vocabulary_of(vocabulary)]), partial(load_text, vocabulary)
     else:
@@ -329,7 +327,7 @@ def vocabulary_of(folder: Path) -> dict[str, str]:
 
 
 def build_held_out(
-    reader: CorpusReader, given: Sequence[SourceFile], home: Path, seed: int, text: TextConfig
+    reader: CorpusReader, given: Sequence[SourceFile], home: Path, text: TextConfig
 ) -> tuple[HeldOut | None, list[Pair] | None]:
     """Hold out pairs if no validation files are given. They are saved: choosing them takes two passes.
 
@@ -342,11 +340,11 @@ def build_held_out(
     folder = home / "held-out"
     targets = reader.examples.targets
     kind = [] if targets == "texts" else [targets]
-    origin = digest([digests(given), data.hold_out, seed, data.skip_bad, *kind])
+    origin = digest([digests(given), data.hold_out, SEED, data.skip_bad, *kind])
     if is_current(folder, origin):
         return read_held_out(folder), None
     with naming_files(data):
-        chosen = choose_held_out(reader.all(), data.hold_out, seed)
+        chosen = choose_held_out(reader.all(), data.hold_out)
         overlaps = Overlaps(chosen, targets)
         sampled = sample(overlaps.excluded_from(reader.all()), text.sample_lines)
         held_out = overlaps.held_out()

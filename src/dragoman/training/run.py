@@ -317,7 +317,6 @@ class Run:
                 config,
                 self.config.text,
                 self.out / "store",
-                seed=self.config.training.seed,
                 examples=examples,
                 progress=progress,
                 began=began,

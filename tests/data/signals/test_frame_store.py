@@ -40,7 +40,7 @@ KINDS = {
 
 def built(folder: Path, train: Path, source: dict[str, Any], **more: Any) -> TrainingData:
     data = DataConfig.model_validate({"train": str(train), "source": source, "hold_out": 4, **more})
-    return build_data(data, TextConfig(kind="char"), folder, seed=1, examples=examples_of(data))
+    return build_data(data, TextConfig(kind="char"), folder, examples=examples_of(data))
 
 
 def examples_of(data: DataConfig) -> Files:
@@ -136,9 +136,9 @@ def test_executors_and_a_second_build_give_the_same_bytes(tmp_path: Path):
         return {file.name: file.read_bytes() for file in sorted((folder / "corpus-0").rglob("data"))}
 
     one, two = tmp_path / "one", tmp_path / "two"
-    build = partial(build_data, data, TextConfig(kind="char"), one, seed=1, examples=examples_of(data))
+    build = partial(build_data, data, TextConfig(kind="char"), one, examples=examples_of(data))
     build()
-    plan = plan_data(data, TextConfig(kind="char"), two, seed=1, examples=examples_of(data))
+    plan = plan_data(data, TextConfig(kind="char"), two, examples=examples_of(data))
     carry_out(plan, in_pool(2))
     assert content(one) == content(two)
     before = (one / "corpus-0" / MANIFEST).stat().st_mtime_ns
@@ -193,7 +193,7 @@ def test_long_and_only_long_sources(tmp_path: Path):
 def test_the_manifest_of_text_is_as_before(tmp_path: Path):
     (tmp_path / "train.tsv").write_text("".join(f"{text}\t{text}\n" for text in TEXTS), encoding="utf-8")
     data = DataConfig.model_validate({"train": str(tmp_path / "train.tsv"), "hold_out": 4})
-    build_data(data, TextConfig(kind="char"), tmp_path / "data", seed=1)
+    build_data(data, TextConfig(kind="char"), tmp_path / "data")
     assert "frames" not in json.loads((tmp_path / "data" / "corpus-0" / MANIFEST).read_text())
     with pytest.raises(ValueError, match=r"data\.clean compares texts"):
         DataConfig.model_validate({"train": "a.tsv", "clean": True, "source": {"kind": "sound"}})

@@ -191,7 +191,6 @@ def planned(config: Config, out: Path) -> DataPlan:
         config.data_of_run,
         config.text,
         out / "store",
-        seed=config.training.seed,
         examples=build_examples(config),
         vocabulary=initial_vocabulary(config.training),
     )
