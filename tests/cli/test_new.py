@@ -102,8 +102,9 @@ def test_a_lesson_trains_its_models_and_compares_them_by_length(capsys: pytest.C
     command = ["new", folder.name, "--train", "--models", "elman", "transformer"]
     assert main(command) == 0
     out, err = capsys.readouterr()
-    title, head, *rows = out.strip().split("\n")
+    title, head, *rows, note = out.strip().split("\n")
     assert title.strip() == "words right, by length"
+    assert note.startswith("* ")  # after three updates they are still learning
     assert head.split()[:8] == ["model", "parameters", "updates", "time", "loss", "3–9", "10–16", "17–23"]
     assert [row.split()[0] for row in rows] == ["elman", "transformer"]
     assert [row.split()[3] for row in rows] == ["3", "3"]
