@@ -150,7 +150,7 @@ TASKS: dict[str, tuple[str, list[str]]] = {
         ],
     ),
 }
-UNEXPORTED = ("transcribe ctc-attention",)
+UNEXPORTED = ("transcribe ctc-attention", "translate pictures")
 BRIEF = [
     "training.updates=20",
     "training.validate_every=20",

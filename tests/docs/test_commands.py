@@ -57,6 +57,7 @@ class Reader:
             program.chmod(0o755)
         path = f"{programs}{os.pathsep}{os.environ['PATH']}"
         self.environment = {**os.environ, "PATH": path, "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
+        self.environment.pop("MKL_CBWR", None)  # other bits, if a test before has run a model in this process
         self.environment["PYTHONUNBUFFERED"] = "1"  # stdout and stderr in the order of a terminal
         for language in ("en", "de"):
             lines = (SAMPLE / f"sample.{language}").read_text(encoding="utf-8").split("\n")[:-1]
