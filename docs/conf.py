@@ -40,6 +40,7 @@ html_title = f"Dragoman {release}"
 html_logo = html_favicon = "_static/logo.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_theme_options = {
     "source_edit_link": f"{REPOSITORY}/edit/main/docs/{{filename}}",
     "light_css_variables": {**FONTS, "color-brand-primary": "#1a66ad", "color-brand-content": "#1a66ad"},
