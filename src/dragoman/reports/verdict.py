@@ -31,8 +31,8 @@ INSTEAD = {
 }
 STILL_FALLING = "Its validation loss was still falling when training stopped, so longer training should help"
 EDITING_RULE = (
-    f"Left: the reference, letter for letter. Edited: at least {MATCH} % of the letters match it, the usual "
-    "limit of a translation memory. Retyped: the rest. This is estimated from the references, not from your "
+    f"Leave: equals the reference. Edit: at least {MATCH} % of the letters match it, the usual "
+    "limit of a translation memory. Retype: the rest. This is estimated from the references, not from your "
     "editors, who also keep good translations in other words."
 )
 

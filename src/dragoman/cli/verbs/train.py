@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--force", action="store_true", help="discard the run in that folder and start over")
     add = parser.add_argument_group("time").add_argument
     add("--budget", metavar="TIME", help="finish in 90s, 30m or 2h, reading and writing included")
-    add("--more", metavar="TIME", help="train a finished run for another 30m or 2h, or so many updates")
+    add("--more", metavar="TIME", help="train a finished run further: 30m, 2h, or updates such as 500")
     add("--plan", action="store_true", help="show the plan and stop")
     add("--yes", action="store_true", help="start at once, without the countdown")
     add = parser.add_argument_group("tracking").add_argument
