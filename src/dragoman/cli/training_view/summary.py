@@ -35,6 +35,8 @@ def finished(
     yield f"  model   {shlex.quote(str(folder))}   {size}   learning curve: {NAME}"
     yield f"Next: {to_score(config, str(out))}"
     yield f"      {to_run(config, str(out), to_try(config, event['sample'].get('src', '')))}"
+    if config.is_text_to_text:
+        yield f"      {shlex.join(['dragoman', 'show', str(out), '--open'])}"
 
 
 def why(event: FinishedEvent, config: Config) -> str:

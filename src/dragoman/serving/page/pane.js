@@ -166,7 +166,7 @@ export class Pane {
     });
     const list = html("ul", { class: "decisions", "aria-label": "Changed decisions" }, ...items);
     if (all.length > 1) list.append(html("li", { class: "all" }, button("Undo all", () => this.change(none()), { class: "quiet undo" })));
-    list.hidden = !all.length;
+    list.classList.toggle("none", !all.length); // it keeps its place: what is below must not move under the pointer
     return list;
   }
 

@@ -6,6 +6,7 @@ import { button, html, isolated, percent } from "./dom.js";
 import * as change from "./decisions.js";
 
 const RARE = 0.001;
+const SHOWN = 4; // alternatives that are not folded away, however rare
 
 /**
  * @typedef {{answer: Answer, step: number, decisions: Decisions, hasSpaces: boolean,
@@ -47,24 +48,16 @@ function alternatives({ answer, step, decisions, onChange }) {
     const act = () => onChange(change.choose(decisions, answer.steps, step, one));
     const choice = button("", act, { class: "choice" });
     if (one.id === written) choice.setAttribute("aria-current", "true");
+    if (decisions.avoid[step]?.some(({ id }) => id === one.id)) choice.classList.add("avoided");
     choice.append(isolated(one.shown), " ", bar, html("span", { class: "figure" }, percent(one.p)));
     return html("li", {}, choice);
   }));
-  const found = html("div", {}, html("h4", {}, "Write instead"), list(all.filter((one) => !isRare(one, written))));
-  const rare = all.filter((one) => isRare(one, written));
+  const rare = all.filter(({ id, p }, place) => place >= SHOWN && p < RARE && id !== written);
+  const found = html("div", {}, html("h4", {}, "Write instead"), list(all.filter((one) => !rare.includes(one))));
   if (rare.length) {
     found.append(html("details", { class: "rare" }, html("summary", {}, `${rare.length} more, less than 0.1 % each`), list(rare)));
   }
   return found;
-}
-
-/**
- * Whether an alternative is folded away. The word that was written is not.
- * @param {{id: number, p: number}} alternative
- * @param {number} written
- */
-function isRare({ id, p }, written) {
-  return p < RARE && id !== written;
 }
 
 /**
