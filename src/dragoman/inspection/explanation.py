@@ -41,7 +41,7 @@ from dragoman.inspection.pictures.together import together
 SIGNATURE = {
     "frames": "Each row is a step of the output: the stronger the colour, the more it reads of that part.",
     "attention": "Map: each row is a step of the output. The stronger the colour, the more it reads there.",
-    "beam": "Tree: every candidate. A wide line is a likely choice; grey was dropped, blue is the output.",
+    "beam": "Tree: every candidate. A wide line is a likely choice; blue is the output, grey was dropped.",
 }
 
 

@@ -19,7 +19,7 @@ from dragoman.inspection.pictures.theme import SIZE, SMALL, Theme
 from dragoman.search.trace import ROOT
 
 ROW, GAP, MARGIN, LETTER = 24.0, 40.0, 4.0, float(SIZE)
-NUMBER, SCORE = 2.6 * SMALL, 6.0 * LETTER  # the widths of a probability after its token, and of a score
+NUMBER, SCORE = 3.2 * SMALL, 6.0 * LETTER  # the widths of a probability after its token, and of a score
 ROOM = 680.0  # the width of a row
 BOLD = 1.08  # how much wider bold letters are
 START, MORE = "<s>", "…"  # more of the tree is in the next row
@@ -47,7 +47,7 @@ def beam_tree_drawing(tree: BeamTree) -> Drawing:
         places, repeated = layout(tree)
         nodes = {node.number: node for node in tree.nodes}
         winner = set(tree.path(tree.best[0])) if tree.best else set()
-        right = max(place.right for place in places.values())
+        right = max(place.right + (4 + MORE_WIDTH) * (number in repeated) for number, place in places.items())
         bottom = max(place.y for place in places.values())
         # Pruned candidates first, so that the lines of others are drawn over theirs.
         order = sorted(nodes.values(), key=lambda node: (node.number in winner, node.fate != "pruned"))
