@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -82,7 +83,7 @@ def test_a_document_cannot_control_a_terminal(
     assert "\N{REPLACEMENT CHARACTER}[31mred" in capfd.readouterr().out
 
 
-@pytest.mark.parametrize("options", [["--json"], ["--nbest", "2"], ["more text"]])
+@pytest.mark.parametrize("options", [["--details"], ["--nbest", "2"], ["more text"]])
 def test_what_a_document_cannot_give_is_refused(
     model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]
 ) -> None:
@@ -90,6 +91,21 @@ def test_what_a_document_cannot_give_is_refused(
     source.write_text(PO, encoding="utf-8")
     assert main(["run", model, str(source), *options]) == 2
     assert "is a document: it cannot be combined with" in capsys.readouterr().err
+
+
+def test_each_text_of_a_document_is_an_object_with_its_line(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, target = tmp_path / "app.po", tmp_path / "app.de.po"
+    source.write_text(PO, encoding="utf-8")
+    assert main(["run", model, str(source), "--json"]) == 2
+    assert "--json -o OUT.po" in capsys.readouterr().err
+    assert main(["run", model, str(source), "-o", str(target), "--json"]) == 0
+    out, err = capsys.readouterr()
+    found = [json.loads(line) for line in out.splitlines()]
+    assert [(one["line"], one["source"]) for one in found] == [(2, "a b %d")]
+    assert set(found[0]) == {"line", "source", "text", "flags", "confidence"}
+    assert "Translated" in err
 
 
 def test_a_document_that_is_broken_leaves_nothing_behind(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.main import main
+from dragoman.cli.verbs.score import settings_of
 from support.tiny_bundle import RNN, tiny_folder
 
 SOURCES = ["a b c", "d e", "f g h i", "", "a"]
@@ -46,6 +47,23 @@ def test_a_model_gets_a_table_with_intervals(capsys: pytest.CaptureFixture[str])
     assert "\N{REPLACEMENT CHARACTER}" not in out
     assert "signature" not in out
     assert "Next: dragoman score one test.src test.tgt --against OTHER" in err
+
+
+def test_a_model_that_copying_would_match_is_told_so(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / "copies.tsv").write_text("".join(f"{line}\t{line}\n" for line in SOURCES))
+    assert main(["score", "one", "copies.tsv"]) == 0
+    assert "To copy the source would score no less: BLEU 100.00." in capsys.readouterr().err
+    assert main(["score", "test.tgt", "--hyp", "test.tgt"]) == 0
+    assert "copy" not in capsys.readouterr().err
+
+
+def test_training_data_are_no_test_set(capsys: pytest.CaptureFixture[str]) -> None:
+    (file,) = settings_of("one").data.train[0].files
+    Path(file).write_text("a b c\tx y z\n", encoding="utf-8")
+    assert main(["score", "one", file]) == 0
+    assert "one was trained on these pairs" in capsys.readouterr().err
+    assert main(["score", "one", "test.src", "test.tgt"]) == 0
+    assert "was trained on" not in capsys.readouterr().err
 
 
 def test_json_has_the_keys_of_the_report(capsys: pytest.CaptureFixture[str]) -> None:

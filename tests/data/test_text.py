@@ -131,7 +131,7 @@ def test_a_block_begins_with_bos_and_has_no_end() -> None:
 
 def test_any_batch_is_found_without_those_before(files: list[str], tmp_path: Path) -> None:
     data = built(files, tmp_path / "store", "char", block_size=32)
-    loader = Loader(data.stores, data.weights, batch_tokens=256, micro_batches=2)
+    loader = Loader(data.stores, data.weights, batch_tokens=256, micro_batches=2, seed=1)
     later = list(islice(loader.stream(0), 9))[8]
     again = next(loader.stream(8))
     for a, b in zip(later.micro, again.micro, strict=True):

@@ -17,6 +17,7 @@ it if it does not agree, or if it is `…` so far.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -67,6 +68,27 @@ class Reader:
             for part, rows in PARTS.items():
                 text = "".join(f"{line}\n" for line in lines[rows])
                 (folder / f"{part}.{language}").write_text(text, encoding="utf-8")
+        self.write_catalogues()
+
+    def write_catalogues(self) -> None:
+        """Two catalogues that are translated, and one with gaps."""
+        sides = [
+            (self.folder / f"sample.{one}").read_text(encoding="utf-8").split("\n") for one in ("en", "de")
+        ]
+        entries = [
+            f"msgid {json.dumps(src)}\nmsgstr {json.dumps(tgt, ensure_ascii=False)}\n"
+            for src, tgt in zip(*sides, strict=True)
+            if src
+        ]
+        entries.append('msgid "Close"\nmsgstr ""\n')
+        (self.folder / "earlier").mkdir()
+        for name, rows in (
+            ("earlier/app", slice(200)),
+            ("earlier/menu", slice(200, 400)),
+            ("admin", slice(480, None)),
+        ):
+            header = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n'
+            (self.folder / f"{name}.po").write_text("\n".join([header, *entries[rows]]), encoding="utf-8")
 
     def follow(self, block: Block, *, in_full: bool = False, write: bool = False) -> str:
         """Type the commands; return the block with the outputs that were had, or compare them."""

@@ -56,7 +56,7 @@ AROUND: dict[str, list[str]] = {
     "documents": ["documents"],
     "steering": ["steering"],
 }
-NEEDED = {"corpus checks", "documents", "steering"}
+NEEDED = {"steering"}
 WORK = """
 from pathlib import Path
 

@@ -99,7 +99,7 @@ def visit(browser: Any, server: LocalServer, workbench: Workbench, **context: An
 
 
 def test_a_word_is_selected_at_the_start(browser: Any, server: LocalServer, workbench: Workbench) -> None:
-    """It is the one that the model is least sure of; alternatives after the fourth that are rare are folded."""
+    """It is the one that the model is least sure of. Rare alternatives after the fourth are folded."""
     with visit(browser, server, workbench, viewport={"width": 1400, "height": 1000}) as seen:
         page = seen.page
         assert page.get_by_role("button", name="Translate").count() == 1

@@ -43,9 +43,9 @@ def lines(numbers: Sequence[int]) -> str:
     return f"{plural(len(numbers), 'output')} (line {first})"
 
 
-def report_flagged(flagged: Mapping[int, tuple[str, ...]]) -> None:
+def report_flagged(flagged: Mapping[int, tuple[str, ...]], review: str = "Review") -> None:
     if flagged:
         first = ", ".join(
             f"line {number}: {' '.join(flags)}" for number, flags in list(flagged.items())[:SHOWN]
         )
-        talk(f"Review {plural(len(flagged), 'output')} ({first}{', …' if len(flagged) > SHOWN else ''}).")
+        talk(f"{review} {plural(len(flagged), 'output')} ({first}{', …' if len(flagged) > SHOWN else ''}).")

@@ -15,7 +15,7 @@ from typing import Any, TypedDict
 from dragoman.config.data import Corpus, DataConfig
 from dragoman.config.text import TextConfig
 from dragoman.data.clean.cleaner import clean
-from dragoman.data.clean.sides import are_swapped, language_names
+from dragoman.data.clean.length_ratio import LengthRatio
 from dragoman.data.examples import PAIRS, Examples, Files, read_pairs
 from dragoman.data.executors import Executor, in_process
 from dragoman.data.gc_pause import gc_paused
@@ -34,6 +34,7 @@ from dragoman.data.pair import Pair
 from dragoman.data.pieces import cut, must_be_copied
 from dragoman.data.prepare import Encode, FileFilter, PairFilter, StoreJob
 from dragoman.data.readers.bad_line import OnBad, Skipped
+from dragoman.data.readers.file_languages import are_swapped, language_names
 from dragoman.data.signals.corpus import joined, relative_to, stamps
 from dragoman.data.sources import Sources, is_current
 from dragoman.data.store.layout import contents, digest, fingerprint
@@ -115,7 +116,9 @@ class CorpusReader:
         return relative_to(root_of(self.data), pairs) if isinstance(self.examples, Files) else pairs
 
     def cleaned(self, corpus: Corpus) -> Iterator[Pair]:
-        return clean(partial(self, corpus), self.examples.survey().ratio) if self.data.clean else self(corpus)
+        if not self.data.clean:
+            return self(corpus)
+        return clean(partial(self, corpus), LengthRatio() if self.examples.sides == "translations" else None)
 
     def all(self) -> Iterator[Pair]:
         return chain.from_iterable(map(self, self.data.train))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import Literal, cast
 
-from dragoman.data.clean.survey import SignalSurvey, Survey, TextSurvey, TranslationSurvey
 from dragoman.data.holdout import Targets
 from dragoman.data.pair import Pair, blocks
 from dragoman.data.prepare import BlockCutter, Encode, FileFilter, LineFilter, PairFilter, Skip
@@ -22,6 +21,8 @@ from dragoman.text.tokenizer_pair import TokenizerPair
 from dragoman.text.tokenizers.spelled import lengths
 
 TokenIds = tuple[list[int], list[int]]  # of a pair
+# What `check` compares the two sides as.
+Sides = Literal["translations", "signals", "texts", "tags", "labels"]
 
 # Files, what to do with a bad line, and the languages or columns of both sides → examples.
 Reader = Callable[[Sequence[str], OnBad | None, Languages | None], Iterator[Pair]]
@@ -47,7 +48,7 @@ class Examples:
 
     read: Reader = read_pairs
     frames: FrameCount | None = None  # of CTC, whose targets must fit into them
-    survey: Callable[[], Survey] = TranslationSurvey
+    sides: Sides = "translations"
     targets: Targets = "texts"
 
     def inspect(
@@ -96,7 +97,7 @@ class Files(Examples):
 
     signals: Signals = field(kw_only=True)
     read: Reader = read_listed
-    survey: Callable[[], Survey] = SignalSurvey
+    sides: Sides = "signals"
 
     def inspect(
         self, files: Sequence[str], on_bad: OnBad | None = None, languages: Languages | None = None
@@ -134,7 +135,7 @@ class Lines(Examples):
     """Examples without a source: the lines of a text, or the target side of pairs."""
 
     read: Reader = read_lines_or_pairs
-    survey: Callable[[], Survey] = TextSurvey
+    sides: Sides = "texts"
 
     def encode(self, longest: int, skip: Skip | None) -> Encode:
         return LineFilter(longest, skip)
@@ -146,7 +147,7 @@ class RunningText(Examples):
 
     size: int = 256
     read: Reader = read_lines_or_pairs
-    survey: Callable[[], Survey] = TextSurvey
+    sides: Sides = "texts"
 
     def encode(self, longest: int, skip: Skip | None) -> Encode:
         return BlockCutter(self.size)

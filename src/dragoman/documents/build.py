@@ -13,7 +13,7 @@ from dragoman.data.readers.lines import recode, recode_xml, refuse_other_formats
 from dragoman.data.readers.open_file import open_bytes
 from dragoman.documents import po, srt, tmx, xliff
 from dragoman.documents.markup import parse
-from dragoman.documents.slots import Filled, Slot, Translate, Unit, fill
+from dragoman.documents.slots import Filled, Slot, Told, Translate, Unit, fill
 from dragoman.errors import DataError
 from dragoman.text.languages import Languages, are_different, base_language
 
@@ -35,9 +35,9 @@ class Document(NamedTuple):
     texts: int  # to be translated
     characters: int  # of them
 
-    def fill(self, out: BinaryIO, translate: Translate) -> Filled:
+    def fill(self, out: BinaryIO, translate: Translate, told: Told | None = None) -> Filled:
         """Write the document with a translation in each untranslated unit; all other bytes are unchanged."""
-        return fill(self.content, units(self.content, self.file, self.languages), translate, out)
+        return fill(self.content, units(self.content, self.file, self.languages), translate, out, told)
 
     def refuse_other_languages(self, trained_on: Languages) -> None:
         """Raise if the document is in another language than a model, as far as both are known."""

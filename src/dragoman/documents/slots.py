@@ -22,9 +22,11 @@ class Output(NamedTuple):
 
     text: str
     flags: tuple[str, ...] = ()
+    confidence: float | None = None
 
 
 Translate = Callable[[Sequence[str]], Sequence[Output]]
+Told = Callable[[int, str, Output], None]  # the line of a unit, a text of it, and what was written for it
 
 
 class Edit(NamedTuple):
@@ -67,8 +69,13 @@ class Filled(NamedTuple):
     flagged: dict[int, tuple[str, ...]]
 
 
-def fill(document: bytes, units: Iterable[Unit], translate: Translate, out: BinaryIO) -> Filled:
-    """Write the document with outputs in its slots. A unit with an empty part in its output is unchanged."""
+def fill(
+    document: bytes, units: Iterable[Unit], translate: Translate, out: BinaryIO, told: Told | None = None
+) -> Filled:
+    """Write the document with outputs in its slots. A unit with an empty part in its output is unchanged.
+
+    `told` is called with each text that is translated, whether its unit is filled or not.
+    """
     counts, filled = Counter[str](), Filled(0, 0, 0, [], [], [], {})
     known: dict[tuple[str, ...], tuple[str, ...]] = {}  # each combination of flags once
     view, done = memoryview(document), 0
@@ -77,6 +84,9 @@ def fill(document: bytes, units: Iterable[Unit], translate: Translate, out: Bina
         outputs = iter(translate(sources))
         for slot in slots:
             written = [next(outputs) for _ in slot.sources]
+            for source, output in zip(slot.sources, written, strict=True):
+                if told:
+                    told(slot.line, source, output)
             texts = [CONTROLS.sub(" ", output.text) for output in written]
             flags = tuple(dict.fromkeys(flag for output in written for flag in output.flags))
             if not all(text.strip() for text in texts):

@@ -13,7 +13,7 @@ from typing import Any
 from dragoman.config.dump import leaves
 from dragoman.config.load import validate
 from dragoman.config.root import Config
-from dragoman.data.clean.sides import corpus_languages
+from dragoman.data.readers.file_languages import corpus_languages
 from dragoman.data.store.reader import StoreReader
 from dragoman.errors import DataError
 from dragoman.reports.report import CorpusCard, RunCard

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import assert_never
 
 from dragoman.config.parts.embedding import FramePart
@@ -11,17 +10,11 @@ from dragoman.config.parts.head import FrameHeadPart
 from dragoman.config.parts.source import TextSource
 from dragoman.config.parts.transformer import TransformerPart
 from dragoman.config.root import Config, TaskName
-from dragoman.data.clean.survey import LabelSurvey
 from dragoman.data.examples import Examples, Files, Lines, RunningText
 from dragoman.data.readers.tagged import read_labelled, read_labelled_words, read_tagged
 from dragoman.data.signals.build import build_signals
 from dragoman.losses.ctc_frames import FrameCount
-from dragoman.text.running_words import words_of
-
-
-def one_label(target: str) -> list[str]:
-    return [target]
-
+from dragoman.text.running_words import one_label, words_of
 
 # The labels of a target, of the tasks that have some.
 LABELS_OF: dict[TaskName, Callable[[str], list[str]]] = {"tag": words_of, "classify": one_label}
@@ -37,10 +30,10 @@ def build_examples(config: Config) -> Examples:
         case "translate":
             return Examples()
         case "tag":
-            return Examples(read_tagged, None, partial(LabelSurvey, words_of, are_closed=False), "tags")
+            return Examples(read_tagged, None, "tags", "tags")
         case "classify":
             read = read_labelled_words if reads_words(config) else read_labelled
-            return Examples(read, None, partial(LabelSurvey, one_label, are_closed=True), "labels")
+            return Examples(read, None, "labels", "labels")
         case "lm":
             return RunningText(size=config.data.block_size) if config.data.block_size else Lines()
         case _:

@@ -13,9 +13,9 @@ from dragoman.arguments import known_keywords, path_of, paths_of, text_of, texts
 from dragoman.config.load import load_written
 from dragoman.config.parts.head import FrameHeadPart
 from dragoman.config.root import Config
-from dragoman.data.clean.sides import corpus_languages, languages_named
 from dragoman.data.examples import Examples
 from dragoman.data.pair import Pair
+from dragoman.data.readers.file_languages import corpus_languages, languages_named
 from dragoman.data.readers.open_pairs import languages_in, open_pairs
 from dragoman.data.text_lists import Texts, are_texts, write_texts
 from dragoman.errors import DataError, UsageError, needs_extra

@@ -33,3 +33,8 @@ def words_of(line: str) -> list[str]:
 
 def running_words(text: str) -> list[str]:
     return WORD.findall(text.lower())
+
+
+def one_label(text: str) -> list[str]:
+    """Return the labels of a text that is one."""
+    return [text]

@@ -11,8 +11,9 @@ from dragoman.cli.main import main
 from dragoman.config.load import load
 from dragoman.data.build import build_data
 from dragoman.data.clean.check import check
-from dragoman.data.clean.sides import Lengths, are_swapped, corpus_languages, language_names
+from dragoman.data.clean.sides import Lengths
 from dragoman.data.pair import Pair
+from dragoman.data.readers.file_languages import are_swapped, corpus_languages, language_names
 from dragoman.errors import DataError
 
 SAMPLE = Path(__file__).parents[3] / "docs" / "tatoeba"

@@ -89,9 +89,9 @@ def run(args: argparse.Namespace) -> int:
 
 def find_corpora(args: argparse.Namespace) -> Corpora:
     """Return the corpora of the given files, or of the settings in the given folder."""
-    from dragoman.data.clean.sides import are_swapped, corpus_languages
     from dragoman.data.examples import PAIRS
     from dragoman.data.readers.arrow import dataset_files
+    from dragoman.data.readers.file_languages import are_swapped, corpus_languages
     from dragoman.data.readers.open_pairs import corpora_of, refuse_mixed
 
     parts = dataset_files(Path(args.files[0])) if len(args.files) == 1 else []
@@ -127,7 +127,7 @@ def check_corpus(
 ) -> CheckReport:
     from dragoman.cli.check_text import describe
     from dragoman.data.clean.check import check
-    from dragoman.data.clean.sides import corpus_languages
+    from dragoman.data.readers.file_languages import corpus_languages
 
     report = check(files, valid=corpora.valid, test=corpora.test, languages=two, examples=corpora.examples)
     held = {"valid": corpora.valid, "test": corpora.test}
@@ -140,8 +140,8 @@ def check_corpus(
 
 
 def write_split(corpora: Corpora, args: argparse.Namespace) -> str:
-    from dragoman.data.clean.sides import corpus_languages
     from dragoman.data.pair import Pair
+    from dragoman.data.readers.file_languages import corpus_languages
     from dragoman.data.readers.open_pairs import open_pairs
     from dragoman.data.split import split
 

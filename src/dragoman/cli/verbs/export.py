@@ -120,7 +120,7 @@ def written_onnx(args: argparse.Namespace) -> Exported:
 def checked_languages(args: argparse.Namespace) -> list[str]:
     """Return the language codes, which become names of a file and a folder, after checking them. If none are
     given, they are those of the training data."""
-    from dragoman.data.clean.sides import corpus_languages
+    from dragoman.data.readers.file_languages import corpus_languages
     from dragoman.inference.find_model import find_model
     from dragoman.inference.verify import read_parts
     from dragoman.models.folder import open_folder

@@ -104,7 +104,7 @@ def facts_of(path: str) -> dict[str, Any]:
     from dragoman.cli.format import format_bytes, format_count
     from dragoman.cli.model_text import in_full, units
     from dragoman.config.presets import preset_of
-    from dragoman.data.clean.sides import corpus_languages
+    from dragoman.data.readers.file_languages import corpus_languages
     from dragoman.inference.find_model import find_model
     from dragoman.inference.verify import read_parts
     from dragoman.models.folder import exports, open_folder, packages

@@ -93,12 +93,14 @@ def run(args: argparse.Namespace) -> int:
     metrics.check_arguments(args)
     if model and not settings_of(model).is_text_to_text:
         loaded = cast("TaskModel", open_model(model, args.runtime, args.device))
+        warn_trained_on(model, files)
         print_scores(args, *score_answers(loaded, files, overrides, args))
         talk(f"Next: {to_run(loaded.config, model)}")
         return 0
     args.metrics = args.metrics or USUAL
     if model and files:
         warn_swapped(model, files)
+        warn_trained_on(model, files)
     test = test_set(model, files, args.languages, args.ref)
     check_test(args, test)
     outputs, runtime = outputs_of(args.hyp or Path(model or ""), test, overrides, args.runtime, args.device)
@@ -122,6 +124,7 @@ def run(args: argparse.Namespace) -> int:
         sources=test.sources,
     )
     print_scores(args, report, list(sections(args, test, outputs, others)), runtime)
+    warn_copying(report, test)
     talk(f"Next: {next_command(model, files, args)}")
     return 0
 
@@ -221,12 +224,29 @@ def settings_of(model: str) -> Config:
 
 def warn_swapped(model: str, files: Sequence[str]) -> None:
     """Warn if the names of the files suggest the opposite direction."""
-    from dragoman.data.clean.sides import are_swapped, language_names
+    from dragoman.data.readers.file_languages import are_swapped, language_names
 
     train = settings_of(model).data.train
     if train and are_swapped(files, train[0].files):
         shown, theirs = (" → ".join(language_names(names)) for names in (files, train[0].files))
         talk(f"By their names, {' '.join(files)} are {shown}, but {model} was trained for {theirs}.")
+
+
+def warn_trained_on(model: str, files: Sequence[str]) -> None:
+    trained_on = {Path(file).resolve() for corpus in settings_of(model).data.train for file in corpus.files}
+    if files and {Path(file).resolve() for file in files} <= trained_on:
+        talk(f"{model} was trained on these pairs, so the scores say nothing about new ones.")
+
+
+def warn_copying(report: ScoreReport, test: TestSet) -> None:
+    """Say so if outputs are no better than their sources, as may be in catalogues full of names."""
+    from dragoman.metrics.report import values
+
+    if "bleu" not in report.scores or not test.sources or len(test.all_references) > 1:
+        return
+    copied = values(test.sources, test.references)["bleu"]
+    if copied >= report.scores["bleu"].value:
+        talk(f"To copy the source would score no less: BLEU {copied:.2f}.")
 
 
 def own_test_set(model: str) -> Corpus:

@@ -9,11 +9,11 @@ from dragoman.data.clean.cleaner import Cleaner
 from dragoman.data.clean.leakage import Leakage, key
 from dragoman.data.clean.report import CheckReport
 from dragoman.data.clean.rules import has_control
-from dragoman.data.clean.sides import are_swapped
-from dragoman.data.clean.survey import Survey
+from dragoman.data.clean.survey import SURVEYS, Survey
 from dragoman.data.examples import PAIRS, Examples, Reader
 from dragoman.data.pair import Pair, blocks
 from dragoman.data.readers.bad_line import PASSED_OVER, BadLine
+from dragoman.data.readers.file_languages import are_swapped
 from dragoman.errors import DataError
 from dragoman.text.languages import Languages
 
@@ -34,7 +34,7 @@ def check(
     `languages` are the source and target languages, for files with several languages; `examples` say how the
     task reads the files, and what its two sides are.
     """
-    report, survey = CheckReport([str(file) for file in files]), examples.survey()
+    report, survey = CheckReport([str(file) for file in files]), SURVEYS[examples.sides]()
     held = {"valid": valid, "test": test}
     leakages = {
         name: Leakage(survey.through(name, faulty(part, report, languages, examples.inspect)))

@@ -1,17 +1,12 @@
-"""Checks that source and target match and are not swapped, by lengths, words and file names."""
+"""Whether source and target match and are not swapped, by their lengths and words."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
-from pathlib import Path
 
 from dragoman.data.pair import Pair
-from dragoman.data.readers.open_pairs import languages_in, open_pairs, text_suffix
-from dragoman.errors import DataError
-from dragoman.text.languages import Languages
 
 ENOUGH = 200  # pairs needed for an estimate
 UNRELATED = 0.15  # length correlation below which sides are unrelated; translations have 0.8 and more
@@ -19,7 +14,6 @@ VARIED = 0.2  # minimum standard deviation of log lengths; equal lengths carry n
 COUNTED_PAIRS = 20_000  # pairs whose words are counted
 FREQUENT = 300  # most frequent words of a side, which identify it
 MARGIN = 0.25  # by which the share of words of the other side must exceed that of its own
-NO_LANGUAGES = ("txt", "src", "tgt")
 
 
 class Lengths:
@@ -56,15 +50,15 @@ class Words:
 
     def __init__(self) -> None:
         self._counts: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
-        self._pairs = 0
+        self.pairs = 0
 
     @property
     def are_enough(self) -> bool:
-        return self._pairs >= COUNTED_PAIRS
+        return self.pairs >= COUNTED_PAIRS
 
     def add(self, pair: Pair) -> None:
         if not self.are_enough:
-            self._pairs += 1
+            self.pairs += 1
             for counts, text in zip(self._counts, (pair.src, pair.tgt), strict=True):
                 counts.update(words_of(text))
 
@@ -89,7 +83,7 @@ class Words:
     def is_turned(self, train: Words) -> bool:
         """Return whether the sources resemble the training targets, and the targets the training sources."""
         own = train.distinctive()
-        return self._pairs > 0 and self.resembles(own[::-1], rather_than=own)
+        return self.pairs > 0 and self.resembles(own[::-1], rather_than=own)
 
     def resembles(self, words: Sequence[set[str]], *, rather_than: Sequence[set[str]]) -> bool:
         """Return whether each side clearly has more of its first words than of its second ones."""
@@ -123,7 +117,7 @@ class Directions:
     def settle(self) -> None:
         """Learn the words of each language, after pairs were added."""
         words = self._turned.distinctive()
-        if self._turned.resembles(words, rather_than=words[::-1]):
+        if self._turned.pairs >= ENOUGH and self._turned.resembles(words, rather_than=words[::-1]):
             self._languages = words if self._as_they_are >= 0 else words[::-1]
 
     def is_swapped(self, pair: Pair) -> bool:
@@ -141,35 +135,3 @@ def words_of(text: str) -> list[str]:
 
 def swapped(pair: Pair) -> Pair:
     return pair._replace(src=pair.tgt, tgt=pair.src)
-
-
-def language_names(files: Sequence[str | Path]) -> list[str]:
-    """Return ["en", "de"] for train.en and train.de, or [] if the names are not language codes."""
-    names = [text_suffix(Path(file))[1:] for file in files]
-    are_codes = all(2 <= len(name) <= 3 and name.isalpha() and name not in NO_LANGUAGES for name in names)
-    return names if len(names) == 2 and are_codes and names[0] != names[1] else []
-
-
-def corpus_languages(files: Sequence[str | Path], languages: Languages | None = None) -> list[str]:
-    """Return the two languages of a corpus: as given, or as its file names or its memory have them, or []."""
-    if languages or len(files) != 1:
-        return list(languages or language_names(files))
-    file = Path(files[0])
-    with suppress(DataError):  # there is no such file any more, or reading the pairs will say what is wrong
-        found = languages_in(file) or ()
-        return list(found) if all(found) else []
-    return []
-
-
-def languages_named(files: Sequence[str | Path], languages: Languages) -> Languages | None:
-    """Return these languages if the files name them: pairs are then read in this direction."""
-    with suppress(DataError, StopIteration):
-        next(open_pairs(files, languages=languages))
-        return languages
-    return None
-
-
-def are_swapped(files: Sequence[str | Path], train: Sequence[str | Path]) -> bool:
-    """Return whether the file names show that source and target are swapped."""
-    names = language_names(files)
-    return bool(names) and names[::-1] == language_names(train)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -19,7 +20,9 @@ from dragoman.data.clean.report import CheckReport, LabelReport
 from dragoman.data.clean.rules import is_copy
 from dragoman.data.clean.seen_hashes import SeenHashes
 from dragoman.data.clean.sides import Directions, Lengths, Words
+from dragoman.data.examples import Sides
 from dragoman.data.pair import Pair
+from dragoman.text.running_words import one_label, words_of
 
 
 class Survey(Protocol):
@@ -165,3 +168,12 @@ class TranslationSurvey:
 
 def hashes(texts: Iterable[str]) -> np.typing.NDArray[np.uint64]:
     return np.array([hash64(text) for text in texts], dtype=np.uint64)
+
+
+SURVEYS: dict[Sides, Callable[[], Survey]] = {
+    "translations": TranslationSurvey,
+    "signals": SignalSurvey,
+    "texts": TextSurvey,
+    "tags": partial(LabelSurvey, words_of, are_closed=False),
+    "labels": partial(LabelSurvey, one_label, are_closed=True),
+}
