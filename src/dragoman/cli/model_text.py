@@ -6,9 +6,7 @@ from collections.abc import Sequence
 
 from dragoman.cli.format import plural
 from dragoman.config.exportable import reasons
-from dragoman.config.model import ModelConfig, SizedPart
-from dragoman.config.parts.no_encoder import NoEncoderPart
-from dragoman.config.parts.recurrent import RNNDecoderPart
+from dragoman.config.model import ModelConfig
 from dragoman.config.parts.source import TextSource
 from dragoman.config.root import Config
 
@@ -25,17 +23,12 @@ def in_full(model: ModelConfig) -> str:
     encoder, decoder = model.encoder, model.decoder
     if len(model.parts) == 2 and (encoder.name, encoder.shape) == (decoder.name, decoder.shape):
         return f"{encoder.name}, {encoder.layers}+{decoder.layers} layers × {encoder.shape}" + labels(model)
+    is_alone = not model.encoder.reads_source
     sides = [
-        f"{side.name}, {plural(side.layers, 'layer')} × {shape(model, side)}" for side in model.parts.values()
+        f"{side.name}, {plural(side.layers, 'layer')} × {side.shape_alone if is_alone else side.shape}"
+        for side in model.parts.values()
     ]
     return " → ".join(sides) + labels(model)
-
-
-def shape(model: ModelConfig, part: SizedPart) -> str:
-    # A recurrent decoder describes its attention, and a language model has no source to attend to.
-    if isinstance(part, RNNDecoderPart) and isinstance(model.encoder, NoEncoderPart):
-        return part.wide
-    return part.shape
 
 
 def labels(model: ModelConfig) -> str:
@@ -71,7 +64,7 @@ def units(config: Config, vocabulary: Sequence[int]) -> str:
     text, source = config.text, config.data.source
     if not isinstance(source, TextSource):
         return f"{source.kind} sources, {vocabulary[1]:,} {text.tgt_units.kind} target units"
-    if isinstance(config.model.encoder, NoEncoderPart):
+    if not config.model.encoder.reads_source:
         return f"{vocabulary[1]:,} {text.tgt_units.kind} units"
     if text.is_joint:
         needed = f", more than text.size={text.size}: they need as many" if vocabulary[0] > text.size else ""

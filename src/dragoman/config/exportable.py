@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from dragoman.config.model import ModelConfig
 from dragoman.config.parts.embedding import FramePart
 from dragoman.config.parts.head import AdaptiveHeadPart, FrameHeadPart, StateHeadPart
-from dragoman.config.parts.no_encoder import NoEncoderPart
 from dragoman.config.parts.transformer import TransformerPart
 
 NO_FILES = "{} of pictures, sounds or numbers (it runs with PyTorch)"
@@ -28,7 +27,7 @@ def _ct2(model: ModelConfig) -> Iterator[str]:
     if isinstance(model.head, FrameHeadPart | StateHeadPart):
         yield f"{model.head.kind} head (ct2 runs only models that translate{elsewhere})"
         return
-    if isinstance(model.encoder, NoEncoderPart):
+    if not model.encoder.reads_source:
         yield f"no encoder (ct2 runs only models that translate{elsewhere})"
         return
     if isinstance(model.src_embedding, FramePart):
@@ -52,7 +51,7 @@ def _onnx(model: ModelConfig) -> Iterator[str]:
     if isinstance(model.head, FrameHeadPart):
         yield f"{model.head.kind} head (its decoder ranks what CTC reads, which runs with PyTorch)"
         return
-    if isinstance(model.encoder, NoEncoderPart):  # language models
+    if not model.encoder.reads_source:  # language models
         if isinstance(model.decoder, TransformerPart) and model.decoder.window is not None:
             yield f"window of {model.decoder.window} (the steps of an export see all tokens)"
         return

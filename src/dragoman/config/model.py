@@ -17,6 +17,7 @@ from dragoman.config.parts.head import (
     WordHeadPart,
 )
 from dragoman.config.parts.no_encoder import NoEncoderPart
+from dragoman.config.parts.part import NetworkPart
 from dragoman.config.parts.pooling import LastPoolingPart, PoolingPart, QueryPoolingPart
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart
 from dragoman.config.parts.sentence import DensePart, MultiKernelPart
@@ -24,8 +25,6 @@ from dragoman.config.parts.transformer import TransformerPart
 from dragoman.config.section import Section
 
 LONGEST = 1024  # tokens, for models without a limit of their own
-# Attention scores without a matrix between query and memory, which need equal widths.
-EQUALLY_WIDE = ("dot", "scaled-dot", "cosine")
 
 EncoderPart = Annotated[
     TransformerPart
@@ -37,18 +36,7 @@ EncoderPart = Annotated[
     | NoEncoderPart,
     Field(discriminator="kind"),
 ]
-SizedPart = (
-    TransformerPart
-    | RNNEncoderPart
-    | RNNDecoderPart
-    | ConvPart
-    | KalchbrennerPart
-    | DensePart
-    | MultiKernelPart
-)
 DecoderPart = Annotated[TransformerPart | RNNDecoderPart | ConvPart, Field(discriminator="kind")]
-
-SENTENCE_PARTS = (KalchbrennerPart, DensePart, MultiKernelPart)  # encoders of a line as one vector
 
 
 class ModelConfig(Section):
@@ -84,10 +72,10 @@ class ModelConfig(Section):
     )
 
     @property
-    def parts(self) -> dict[str, SizedPart]:
+    def parts(self) -> dict[str, NetworkPart]:
         """The encoder and the decoder, or the one that the network has."""
-        found: dict[str, SizedPart] = {}
-        if not isinstance(self.encoder, NoEncoderPart):
+        found: dict[str, NetworkPart] = {}
+        if self.encoder.reads_source:
             found["encoder"] = self.encoder
         if self.head.reads_decoder:
             found["decoder"] = self.decoder
@@ -150,8 +138,7 @@ class ModelConfig(Section):
 
     @model_validator(mode="after")
     def _frames_have_no_end(self) -> ModelConfig:
-        reads_end = not isinstance(self.encoder, TransformerPart) or self.encoder.reads_end
-        if isinstance(self.src_embedding, FramePart) and not reads_end:
+        if isinstance(self.src_embedding, FramePart) and not self.encoder.reads_end:
             raise ValueError("encoder.reads_end is about </s>, which frames do not have; set it to true")
         return self
 
@@ -172,28 +159,14 @@ class ModelConfig(Section):
         return self
 
     @model_validator(mode="after")
-    def _products_need_equal_widths(self) -> ModelConfig:
-        decoder = self.decoder
-        if not isinstance(decoder, RNNDecoderPart) or not decoder.attends or not self.head.reads_decoder:
-            return self
-        memory = self.encoder.memory_features
-        if decoder.attention in EQUALLY_WIDE and decoder.query_features != memory:
-            raise ValueError(
-                f"{decoder.attention} attention multiplies a decoder state of {decoder.query_features} "
-                f"features by encoder states of {memory}; set decoder.width = {memory} "
-                'or decoder.attention = "multiplicative", which has a matrix between them'
-            )
-        return self
-
-    @model_validator(mode="after")
     def _decoder_takes_the_encoder(self) -> ModelConfig:
-        if isinstance(self.decoder, RNNDecoderPart) and self.head.reads_decoder:
+        if self.head.reads_decoder:
             self.decoder.refuse(self.encoder)
         return self
 
     @model_validator(mode="after")
     def _frames_need_a_state_per_token(self) -> ModelConfig:
-        if isinstance(self.head, FrameHeadPart) and isinstance(self.encoder, KalchbrennerPart):
+        if isinstance(self.head, FrameHeadPart) and self.encoder.is_summary:
             raise ValueError(
                 f'head.kind = "{self.head.kind}" reads a state for each step of the source, but the '
                 f"{self.encoder.name} encoder has one for the whole source; choose another encoder"
@@ -202,7 +175,7 @@ class ModelConfig(Section):
 
     @model_validator(mode="after")
     def _tags_need_a_state_per_token(self) -> ModelConfig:
-        if isinstance(self.head, WordHeadPart) and isinstance(self.encoder, SENTENCE_PARTS):
+        if isinstance(self.head, WordHeadPart) and not self.encoder.per_token:
             raise ValueError(
                 f'head.kind = "{self.head.kind}" reads a state for each word, but the {self.encoder.name} '
                 "encoder has one for the whole line; choose another encoder"
@@ -212,19 +185,18 @@ class ModelConfig(Section):
     @model_validator(mode="after")
     def _summaries_are_not_pooled(self) -> ModelConfig:
         if not self.head_reads_pooling:
-            if isinstance(self.encoder, DensePart | MultiKernelPart):
+            if self.encoder.only_for_labels:
                 raise ValueError(
                     f"the {self.encoder.name} encoder is for classification; choose another encoder, "
                     'or set task = "classify"'
                 )
             return self
-        is_summed_up = isinstance(self.encoder, SENTENCE_PARTS)
-        if is_summed_up and not isinstance(self.pooling, LastPoolingPart):
+        if not self.encoder.per_token and not isinstance(self.pooling, LastPoolingPart):
             raise ValueError(
                 f"the {self.encoder.name} encoder has one vector for the whole line, which needs no pooling; "
                 'set pooling.kind = "last"'
             )
-        if not is_summed_up and self.pooling.kind == "last" and not isinstance(self.encoder, RNNEncoderPart):
+        if self.pooling.kind == "last" and not self.encoder.has_last_state:
             raise ValueError(
                 f'pooling.kind = "last" needs a recurrent encoder, but this one is {self.encoder.name}; '
                 'set pooling.kind = "query"'

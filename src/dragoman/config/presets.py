@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.config.model import ModelConfig, SizedPart
+from dragoman.config.model import ModelConfig
+from dragoman.config.parts.part import NetworkPart
 
 Table = dict[str, Any]
 
@@ -153,5 +154,5 @@ def preset_of(model: ModelConfig) -> str | None:
     return model.preset if same else None
 
 
-def sizes(part: SizedPart) -> tuple[str, int, str]:
+def sizes(part: NetworkPart) -> tuple[str, int, str]:
     return part.name, part.layers, part.shape

@@ -9,10 +9,9 @@ from pydantic import Field, model_validator
 from dragoman.config.data import DataConfig
 from dragoman.config.model import ModelConfig
 from dragoman.config.objective import AttentionTerms
-from dragoman.config.parts.convolution import ConvPart, KalchbrennerPart
+from dragoman.config.parts.convolution import ConvPart
 from dragoman.config.parts.embedding import FRAME_DEFAULTS, FramePart
 from dragoman.config.parts.head import AdaptiveHeadPart, FrameHeadPart, StateHeadPart, WordHeadPart
-from dragoman.config.parts.no_encoder import NoEncoderPart
 from dragoman.config.parts.source import TextSource
 from dragoman.config.search import SearchConfig
 from dragoman.config.section import Section
@@ -169,7 +168,7 @@ class Config(Section):
 
     @model_validator(mode="after")
     def _a_language_model_has_no_source(self) -> Config:
-        has_source = not isinstance(self.model.encoder, NoEncoderPart)
+        has_source = self.model.encoder.reads_source
         if self.task == "lm" and (has_source or self.model.tied == "all"):
             raise ValueError(
                 'a language model reads no source; set model.encoder.kind = "none" and model.tied = "target"'
@@ -228,7 +227,7 @@ class Config(Section):
     @model_validator(mode="after")
     def _coverage_needs_attention_to_each_token(self) -> Config:
         decoder, encoder = self.model.decoder, self.model.encoder
-        attends_to_tokens = decoder.attends and not isinstance(encoder, KalchbrennerPart)
+        attends_to_tokens = decoder.attends and not encoder.is_summary
         if self.search.coverage_penalty and not attends_to_tokens:
             raise ValueError(
                 f"search.coverage_penalty needs attention to each source token, which the {encoder.name} "
@@ -239,11 +238,7 @@ class Config(Section):
     @model_validator(mode="after")
     def _alignment_needs_a_state_per_token(self) -> Config:
         objective, encoder = self.training.objective, self.model.encoder
-        if (
-            isinstance(objective, AttentionTerms)
-            and objective.alignment
-            and isinstance(encoder, KalchbrennerPart)
-        ):
+        if isinstance(objective, AttentionTerms) and objective.alignment and encoder.is_summary:
             raise ValueError(
                 f"training.objective.alignment needs a state for each source token, but the {encoder.name} "
                 "encoder has one for the whole source; choose another encoder or set it to 0"

@@ -8,7 +8,6 @@ from typing import assert_never
 from dragoman.config.parts.embedding import FramePart
 from dragoman.config.parts.head import FrameHeadPart
 from dragoman.config.parts.source import TextSource
-from dragoman.config.parts.transformer import TransformerPart
 from dragoman.config.root import Config, TaskName
 from dragoman.data.examples import Examples, Files, Lines, RunningText
 from dragoman.data.readers.tagged import read_labelled, read_labelled_words, read_tagged
@@ -52,5 +51,4 @@ def frame_count(config: Config) -> FrameCount | None:
         return None
     if isinstance(embedding, FramePart):
         return FrameCount(embedding.shortening, head.split, ends=0)
-    reads_end = not isinstance(encoder, TransformerPart) or encoder.reads_end
-    return FrameCount(split=head.split, ends=int(reads_end))
+    return FrameCount(split=head.split, ends=int(encoder.reads_end))

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from math import ceil, sqrt
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from dragoman.config.section import Rate, Section, Size
+from dragoman.config.parts.part import DecoderPart, EncoderPart
+from dragoman.config.section import Rate, Size
+from dragoman.errors import ConfigError
+
+if TYPE_CHECKING:
+    from dragoman.nn.embedding import Matrix
+    from dragoman.protocols import Decoder, Encoder
 
 
-class ConvPart(Section):
+class ConvPart(EncoderPart, DecoderPart):
     """A ConvS2S encoder or decoder (Gehring et al. 2017)."""
+
+    reads_end: ClassVar[bool] = True
+    share_cells: ClassVar[bool] = False
 
     kind: Literal["conv"] = "conv"
     layers: int = Field(default=3, ge=1, le=96, description="Number of blocks.")
@@ -68,6 +77,24 @@ class ConvPart(Section):
     def shape(self) -> str:
         return f"width {span(self.width)}, kernel {span(self.kernel)}"
 
+    def build_encoder(self, matrix: Matrix, *, returns_final_states: bool) -> Encoder:
+        from dragoman.models.builders import convolution
+
+        return convolution.build_encoder(self, matrix)
+
+    def build_decoder(self, matrix: Matrix, memory: int) -> Decoder:
+        from dragoman.models.builders import convolution
+
+        return convolution.build_decoder(self, matrix, memory)
+
+    def build_causal(self, matrix: Matrix) -> Decoder:
+        raise ConfigError(
+            "A language model cannot have a convolutional decoder: its blocks attend to a source.",
+            where="model.decoder.kind",
+            expected="transformer or rnn",
+            hint="model.decoder.kind=transformer",
+        )
+
     @field_validator("width", "kernel", mode="before")
     @classmethod
     def _one_number_or_several(cls, value: Any) -> Any:
@@ -83,8 +110,12 @@ class ConvPart(Section):
         return self
 
 
-class KalchbrennerPart(Section):
+class KalchbrennerPart(EncoderPart):
     """A convolutional encoder that reduces a sentence to one vector (Kalchbrenner & Blunsom 2013)."""
+
+    reads_end: ClassVar[bool] = True
+    per_token: ClassVar[bool] = False
+    has_last_state: ClassVar[bool] = True
 
     kind: Literal["kalchbrenner"] = "kalchbrenner"
     embedding: int = Field(default=256, ge=1, description="Embedding size, also that of the sentence vector.")
@@ -121,6 +152,11 @@ class KalchbrennerPart(Section):
     @property
     def shape(self) -> str:
         return f"width {self.embedding}"
+
+    def build_encoder(self, matrix: Matrix, *, returns_final_states: bool) -> Encoder:
+        from dragoman.models.builders import convolution
+
+        return convolution.build_sentence_encoder(self, matrix)
 
 
 def span(numbers: tuple[int, ...]) -> str:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from dragoman.config.section import Section
+from dragoman.config.parts.part import EncoderPart
+from dragoman.errors import ConfigError
+
+if TYPE_CHECKING:
+    from dragoman.nn.embedding import Matrix
+    from dragoman.protocols import Encoder
 
 
-class NoEncoderPart(Section):
+class NoEncoderPart(EncoderPart):
     """No encoder: the decoder of a language model reads nothing but its own text."""
+
+    reads_end: ClassVar[bool] = True
+    reads_source: ClassVar[bool] = False
 
     kind: Literal["none"] = "none"
 
@@ -35,3 +43,11 @@ class NoEncoderPart(Section):
     @property
     def shape(self) -> str:
         return "no source"
+
+    def build_encoder(self, matrix: Matrix, *, returns_final_states: bool) -> Encoder:
+        raise ConfigError(
+            "A model that reads a source needs an encoder.",
+            where="model.encoder.kind",
+            expected="transformer, rnn, conv or kalchbrenner",
+            hint="model.encoder.kind=transformer, or task=lm",
+        )

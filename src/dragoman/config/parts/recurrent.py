@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from dragoman.config.section import Rate, Section, Size
+from dragoman.config.parts.part import DecoderPart, EncoderPart, NetworkPart
+from dragoman.config.section import Rate, Size
+
+if TYPE_CHECKING:
+    from dragoman.nn.embedding import Matrix
+    from dragoman.protocols import Decoder, Encoder
 
 FORMS_WITHOUT_ATTENTION = ("sutskever", "cho")
+# Attention scores without a matrix between query and memory, which need equal widths.
+EQUALLY_WIDE = ("dot", "scaled-dot", "cosine")
 
 
-class RNNPart(Section):
+class RNNPart(NetworkPart):
     """Settings common to recurrent encoders and decoders."""
 
     kind: Literal["rnn"] = "rnn"
@@ -67,8 +74,12 @@ class RNNPart(Section):
         return self
 
 
-class RNNEncoderPart(RNNPart):
+class RNNEncoderPart(RNNPart, EncoderPart):
     """A recurrent encoder, bidirectional by default."""
+
+    reads_end: ClassVar[bool] = True
+    has_last_state: ClassVar[bool] = True
+    has_cells: ClassVar[bool] = True
 
     bidirectional: bool | Literal["bottom"] = Field(
         default=True,
@@ -99,6 +110,11 @@ class RNNEncoderPart(RNNPart):
     def reads_both_ways(self, layer: int) -> bool:
         return self.bidirectional is True or (self.bidirectional == "bottom" and layer == 0)
 
+    def build_encoder(self, matrix: Matrix, *, returns_final_states: bool) -> Encoder:
+        from dragoman.models.builders import recurrent
+
+        return recurrent.build_encoder(self, matrix, returns_final_states=returns_final_states)
+
     @model_validator(mode="after")
     def _one_way_is_reversed(self) -> RNNEncoderPart:
         if self.reversed_source and self.bidirectional:
@@ -109,7 +125,7 @@ class RNNEncoderPart(RNNPart):
         return self
 
 
-class RNNDecoderPart(RNNPart):
+class RNNDecoderPart(RNNPart, DecoderPart):
     """A recurrent decoder; its form determines how it uses the source."""
 
     form: Literal["sutskever", "cho", "bahdanau", "luong", "joined", "gnmt"] = Field(
@@ -152,6 +168,10 @@ class RNNDecoderPart(RNNPart):
         return self.embedding
 
     @property
+    def needs_final_states(self) -> bool:
+        return self.bridge == "last"
+
+    @property
     def row_norm(self) -> float:
         """The norm of the rows of the output matrix in a new network: larger where its features are small."""
         is_lstm = self.cell in ("lstm", "peephole-lstm", "coupled-lstm")
@@ -169,6 +189,10 @@ class RNNDecoderPart(RNNPart):
     def shape(self) -> str:
         return self.wide + (f", {self.attention} attention" if self.attends else f", form {self.form}")
 
+    @property
+    def shape_alone(self) -> str:
+        return self.wide
+
     def extra_features(self, layer: int, memory: int) -> int:
         """Return the number of features concatenated to the input of a layer."""
         match self.form:
@@ -182,8 +206,24 @@ class RNNDecoderPart(RNNPart):
                 return self.embedding
         return 0
 
-    def refuse(self, encoder: Section) -> None:
-        """Raise ValueError if the decoder is incompatible with this encoder."""
+    def build_decoder(self, matrix: Matrix, memory: int) -> Decoder:
+        from dragoman.models.builders import recurrent
+
+        return recurrent.build_decoder(self, matrix, memory)
+
+    def build_causal(self, matrix: Matrix) -> Decoder:
+        from dragoman.models.builders import recurrent
+
+        return recurrent.build_causal(self, matrix)
+
+    def refuse(self, encoder: EncoderPart) -> None:
+        memory = encoder.memory_features
+        if self.attends and self.attention in EQUALLY_WIDE and self.query_features != memory:
+            raise ValueError(
+                f"{self.attention} attention multiplies a decoder state of {self.query_features} "
+                f"features by encoder states of {memory}; set decoder.width = {memory} "
+                'or decoder.attention = "multiplicative", which has a matrix between them'
+            )
         matching = encoder if isinstance(encoder, RNNEncoderPart) and not encoder.bidirectional else None
         if matching is not None and (matching.cell, matching.widths) != (self.cell, self.widths):
             matching = None

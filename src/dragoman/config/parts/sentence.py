@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from dragoman.config.section import Rate, Section, Size
+from dragoman.config.parts.part import EncoderPart
+from dragoman.config.section import Rate, Size
+
+if TYPE_CHECKING:
+    from dragoman.nn.embedding import Matrix
+    from dragoman.protocols import Encoder
 
 
-class SentencePart(Section):
+class SentencePart(EncoderPart):
     """Settings common to both."""
+
+    reads_end: ClassVar[bool] = True
+    per_token: ClassVar[bool] = False
+    only_for_labels: ClassVar[bool] = True
+    has_last_state: ClassVar[bool] = True
 
     embedding: int = Field(default=128, ge=1, description="Embedding size.")
     dropout: Rate = Field(default=0.5, description="Dropout rate of embeddings and of the sentence vector.")
@@ -50,6 +60,11 @@ class DensePart(SentencePart):
     def shape(self) -> str:
         return f"width {self.width}"
 
+    def build_encoder(self, matrix: Matrix, *, returns_final_states: bool) -> Encoder:
+        from dragoman.models.builders import sentence
+
+        return sentence.build_dense(self, matrix)
+
 
 class MultiKernelPart(SentencePart):
     """Convolutions of several kernel widths, each reduced to its maximum over the line (Kim 2014)."""
@@ -77,3 +92,8 @@ class MultiKernelPart(SentencePart):
     @property
     def shape(self) -> str:
         return f"{self.filters} filters each of kernel {', '.join(map(str, self.kernels))}"
+
+    def build_encoder(self, matrix: Matrix, *, returns_final_states: bool) -> Encoder:
+        from dragoman.models.builders import sentence
+
+        return sentence.build_multi_kernel(self, matrix)

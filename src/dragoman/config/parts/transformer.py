@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from dragoman.config.section import Rate, Section
+from dragoman.config.parts.part import DecoderPart, EncoderPart
+from dragoman.config.section import Rate
+
+if TYPE_CHECKING:
+    from dragoman.nn.embedding import Matrix
+    from dragoman.protocols import Decoder, Encoder
 
 
-class TransformerPart(Section):
+class TransformerPart(EncoderPart, DecoderPart):
     """A Transformer encoder or decoder (Vaswani et al. 2017)."""
+
+    share_cells: ClassVar[bool] = False
 
     kind: Literal["transformer"] = "transformer"
     layers: int = Field(default=3, ge=1, le=96, description="Number of layers.")
@@ -114,6 +121,21 @@ class TransformerPart(Section):
     @property
     def shape(self) -> str:
         return f"width {self.width}, {self.heads} heads{f', window {self.window}' if self.window else ''}"
+
+    def build_encoder(self, matrix: Matrix, *, returns_final_states: bool) -> Encoder:
+        from dragoman.models.builders import transformer
+
+        return transformer.build_encoder(self, matrix)
+
+    def build_decoder(self, matrix: Matrix, memory: int) -> Decoder:
+        from dragoman.models.builders import transformer
+
+        return transformer.build_decoder(self, matrix, memory)
+
+    def build_causal(self, matrix: Matrix) -> Decoder:
+        from dragoman.models.builders import transformer
+
+        return transformer.build_causal(self, matrix)
 
     @model_validator(mode="after")
     def _heads_share_the_width(self) -> TransformerPart:

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import assert_never
 
 import torch
 
-from dragoman.config.model import DecoderPart, ModelConfig
-from dragoman.config.parts.convolution import ConvPart
+from dragoman.config.model import ModelConfig
 from dragoman.config.parts.embedding import SourceEmbeddingPart
 from dragoman.config.parts.head import CTCHeadPart, StateHeadPart
-from dragoman.config.parts.recurrent import RNNDecoderPart
 from dragoman.config.parts.source import TextSource
-from dragoman.config.parts.transformer import TransformerPart
 from dragoman.config.root import Config
-from dragoman.errors import ConfigError
 from dragoman.models.build import build_model, build_reader
-from dragoman.models.builders import recurrent, transformer
 from dragoman.models.builders.embedding import Spelling, build_embedding
 from dragoman.models.builders.head import build_head
 from dragoman.models.builders.states import build_heads
@@ -26,8 +20,7 @@ from dragoman.models.ctc import CTC
 from dragoman.models.heads.ctc import CTCHead
 from dragoman.models.language_model import LanguageModel
 from dragoman.models.tagger import JointTagger, Tagger
-from dragoman.nn.embedding import Matrix
-from dragoman.protocols import Decoder, Network
+from dragoman.protocols import Network
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.tokenizer_pair import TokenizerPair
 from dragoman.text.vocabulary_characters import characters_of_entries
@@ -92,25 +85,8 @@ def build_language_model(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         matrix = build_embedding(config.tgt_embedding, size, config.decoder.token_features, spelling)
-        decoder = build_causal(config.decoder, matrix)
+        decoder = config.decoder.build_causal(matrix)
         return LanguageModel(decoder, build_head(config, size, matrix, smoothing))
-
-
-def build_causal(part: DecoderPart, matrix: Matrix) -> Decoder:
-    match part:
-        case TransformerPart():
-            return transformer.build_causal(part, matrix)
-        case RNNDecoderPart():
-            return recurrent.build_causal(part, matrix)
-        case ConvPart():
-            raise ConfigError(
-                "A language model cannot have a convolutional decoder: its blocks attend to a source.",
-                where="model.decoder.kind",
-                expected="transformer or rnn",
-                hint="model.decoder.kind=transformer",
-            )
-        case _:
-            assert_never(part)
 
 
 def build_state_model(

@@ -148,9 +148,8 @@ def scale_to_embedding(matrix: Matrix, layer: nn.Module, size: int) -> None:
 
 def may_enlarge_rows(config: ModelConfig) -> bool:
     """Return whether nothing but cells reads the output matrix as embeddings, and both sides the same."""
-    read_by_others = config.tied == "all" and not isinstance(config.encoder, RNNEncoderPart)
-    shares_cells = isinstance(config.decoder, RNNDecoderPart) and config.decoder.share_cells
-    return not read_by_others and not (config.tied == "target" and shares_cells)
+    read_by_others = config.tied == "all" and not config.encoder.has_cells
+    return not read_by_others and not (config.tied == "target" and config.decoder.share_cells)
 
 
 def enlarge_rows(encoder: Encoder, decoder: Decoder, head: Head, norm: float) -> None:
