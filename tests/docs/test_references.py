@@ -37,6 +37,8 @@ def definitions(file: Path) -> set[str]:
                 names |= {f"{name}.{n.name}" for n in body if isinstance(n, ast.FunctionDef)}
             case ast.Assign(targets=targets):
                 names |= {t.id for t in targets if isinstance(t, ast.Name)}
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                names.add(name)
     return names
 
 

@@ -5,14 +5,14 @@ from typing import Any, get_args
 
 import pytest
 import torch
-from pydantic import TypeAdapter
 from torch.nn import functional as F
 
-from dragoman.config.model import DecoderPart, EncoderPart
+from dragoman.config import model as settings
 from dragoman.config.parts.sentence import SentencePart
 from dragoman.config.section import Section
 from dragoman.nn.dropout import noise
 from dragoman.protocols import Batch, take
+from dragoman.registry import Registry
 from support.pairs import DECODERS, ENCODERS, PAIRS, batch_of, features, model_of
 
 
@@ -31,16 +31,18 @@ def choices(hint: Any) -> Iterator[Any]:
     ("side", "rows"),
     [
         # Networks without a source have a battery of their own, in test_language_model.py.
-        (EncoderPart, [{"kind": "none"}, *(ENCODERS[name] for name, _ in PAIRS)]),
-        (DecoderPart, [DECODERS[name] for _, name in PAIRS]),
+        (settings.ENCODERS, [{"kind": "none"}, *(ENCODERS[name] for name, _ in PAIRS)]),
+        (settings.DECODERS, [DECODERS[name] for _, name in PAIRS]),
     ],
     ids=["encoders", "decoders"],
 )
-def test_every_choice_of_the_settings_is_in_the_battery(side: Any, rows: list[dict[str, Any]]) -> None:
-    parts: list[Section] = [TypeAdapter(side).validate_python(row) for row in rows]
+def test_every_choice_of_the_settings_is_in_the_battery(
+    side: Registry[Any], rows: list[dict[str, Any]]
+) -> None:
+    parts: list[Section] = [side[row["kind"]].model_validate(row) for row in rows]
     missing = [
         f"no row has {name} = {value!r} in a {kind.__name__}"
-        for kind in get_args(get_args(side)[0])
+        for kind in side.values()
         if not issubclass(kind, SentencePart)  # of classifiers, in tasks/test_words_battery.py
         for name, field in kind.model_fields.items()
         for value in choices(field.annotation)

@@ -9,8 +9,8 @@ import pytest
 import torch
 from pydantic import TypeAdapter
 
+from dragoman.config import model as settings_of_model
 from dragoman.config.load import validate
-from dragoman.config.model import EncoderPart
 from dragoman.config.parts.head import StateHeadPart
 from dragoman.config.parts.pooling import PoolingPart
 from dragoman.config.root import Config
@@ -118,9 +118,9 @@ def model(name: str) -> Bundle:
 
 def test_every_kind_of_part_is_in_the_battery() -> None:
     built = [settings(name).model for name in SETTINGS]
-    for union, of in ((EncoderPart, "encoder"), (PoolingPart, "pooling")):
-        kinds = {TypeAdapter(kind).validate_python({}).kind for kind in get_args(get_args(union)[0])}
-        assert kinds - {"none"} == {getattr(config, of).kind for config in built}
+    poolings = {TypeAdapter(kind).validate_python({}).kind for kind in get_args(get_args(PoolingPart)[0])}
+    assert poolings == {config.pooling.kind for config in built}
+    assert set(settings_of_model.ENCODERS.ours) - {"none"} == {config.encoder.kind for config in built}
     heads = {
         kind for config in built if isinstance(config.head, StateHeadPart) for kind in [config.head.kind]
     }

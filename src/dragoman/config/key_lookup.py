@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from dragoman.config.root import Config
+from dragoman.config.section import ByKind
 from dragoman.spelling import closest
 
 KeyPath = tuple[str, ...]
@@ -53,6 +54,9 @@ def sections_at(path: KeyPath) -> Sections:
 
 
 def sections_of(field: FieldInfo) -> Sections:
+    for note in field.metadata:
+        if isinstance(note, ByKind):
+            return tuple(note.registry.values())
     return tuple(t for t in leaves(field.annotation) if isinstance(t, type) and issubclass(t, BaseModel))
 
 

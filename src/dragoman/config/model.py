@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from dragoman.config.parts.convolution import ConvPart, KalchbrennerPart
 from dragoman.config.parts.embedding import EmbeddingPart, FramePart, SourceEmbeddingPart, TableEmbeddingPart
 from dragoman.config.parts.head import (
     AdaptiveHeadPart,
@@ -16,27 +15,35 @@ from dragoman.config.parts.head import (
     SoftmaxHeadPart,
     WordHeadPart,
 )
-from dragoman.config.parts.no_encoder import NoEncoderPart
-from dragoman.config.parts.part import NetworkPart
+from dragoman.config.parts.part import DecoderPart, EncoderPart, NetworkPart
 from dragoman.config.parts.pooling import LastPoolingPart, PoolingPart, QueryPoolingPart
-from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart
-from dragoman.config.parts.sentence import DensePart, MultiKernelPart
 from dragoman.config.parts.transformer import TransformerPart
-from dragoman.config.section import Section
+from dragoman.config.section import ByKind, Section
+from dragoman.registry import Registry
 
 LONGEST = 1024  # tokens, for models without a limit of their own
 
-EncoderPart = Annotated[
-    TransformerPart
-    | RNNEncoderPart
-    | ConvPart
-    | KalchbrennerPart
-    | DensePart
-    | MultiKernelPart
-    | NoEncoderPart,
-    Field(discriminator="kind"),
-]
-DecoderPart = Annotated[TransformerPart | RNNDecoderPart | ConvPart, Field(discriminator="kind")]
+PARTS = "dragoman.config.parts"
+ENCODERS: Registry[type[EncoderPart]] = Registry(
+    "encoders",
+    {
+        "transformer": f"{PARTS}.transformer:TransformerPart",
+        "rnn": f"{PARTS}.recurrent:RNNEncoderPart",
+        "conv": f"{PARTS}.convolution:ConvPart",
+        "kalchbrenner": f"{PARTS}.convolution:KalchbrennerPart",
+        "dense": f"{PARTS}.sentence:DensePart",
+        "multi-kernel": f"{PARTS}.sentence:MultiKernelPart",
+        "none": f"{PARTS}.no_encoder:NoEncoderPart",
+    },
+)
+DECODERS: Registry[type[DecoderPart]] = Registry(
+    "decoders",
+    {
+        "transformer": f"{PARTS}.transformer:TransformerPart",
+        "rnn": f"{PARTS}.recurrent:RNNDecoderPart",
+        "conv": f"{PARTS}.convolution:ConvPart",
+    },
+)
 
 
 class ModelConfig(Section):
@@ -45,8 +52,10 @@ class ModelConfig(Section):
         description='A named size, or "auto" for one by data and machine; the fields below override it.',
     )
     why: str = Field(default="", description='Why "auto" chose this preset.')
-    encoder: EncoderPart = Field(default=TransformerPart(), description="The network that reads the source.")
-    decoder: DecoderPart = Field(
+    encoder: Annotated[EncoderPart, ByKind(ENCODERS)] = Field(
+        default=TransformerPart(), description="The network that reads the source."
+    )
+    decoder: Annotated[DecoderPart, ByKind(DECODERS)] = Field(
         default=TransformerPart(), description="The network that generates the target."
     )
     tied: Literal["all", "target", "none"] = Field(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from dragoman.config.model import DecoderPart, EncoderPart, ModelConfig
+from dragoman.config.model import ModelConfig
 from dragoman.config.parts.convolution import ConvPart, KalchbrennerPart
 from dragoman.config.parts.embedding import (
     FrameConvolutionsPart,
@@ -19,6 +19,7 @@ from dragoman.config.parts.embedding import (
 )
 from dragoman.config.parts.head import AdaptiveHeadPart, FrameHeadPart, StateHeadPart, WordHeadPart
 from dragoman.config.parts.no_encoder import NoEncoderPart
+from dragoman.config.parts.part import DecoderPart, EncoderPart
 from dragoman.config.parts.recurrent import RNNDecoderPart, RNNEncoderPart, RNNPart
 from dragoman.config.parts.sentence import DensePart, MultiKernelPart
 from dragoman.config.parts.transformer import TransformerPart
@@ -87,6 +88,7 @@ def of_encoder(part: EncoderPart) -> int:
             return part.embedding * part.width + (part.layers - 1) * part.width**2
         case MultiKernelPart():
             return sum(part.kernels) * part.embedding * part.filters
+    return 0  # of a part that is not ours, nothing is known
 
 
 def of_decoder(part: DecoderPart, memory: int) -> int:
@@ -103,6 +105,7 @@ def of_decoder(part: DecoderPart, memory: int) -> int:
         case ConvPart():
             looks = 2 * sum(part.widths) * part.embedding
             return of_convolutions(part) + looks + (memory != part.embedding) * memory * part.embedding
+    return 0
 
 
 def of_recurrent_decoder(part: RNNDecoderPart, memory: int) -> int:

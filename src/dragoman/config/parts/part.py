@@ -74,6 +74,11 @@ class EncoderPart(NetworkPart):
             """The features of a state."""
 
     @property
+    def summary_features(self) -> int:
+        """The features of what stands for the whole line."""
+        return self.memory_features
+
+    @property
     def is_summary(self) -> bool:
         """Whether a decoder reads one vector for the whole source."""
         return not self.per_token and not self.only_for_labels

@@ -10,7 +10,6 @@ import torch
 from dragoman.config.model import ModelConfig
 from dragoman.config.parts.head import CRFHeadPart, LabelHeadPart, WordHeadPart
 from dragoman.config.parts.pooling import LastPoolingPart, MaxPoolingPart, MeanPoolingPart, QueryPoolingPart
-from dragoman.config.parts.sentence import SentencePart
 from dragoman.errors import DataError
 from dragoman.models.classifier import Classifier, LabelHead, Pooling
 from dragoman.models.heads.tags import CRFTags, SoftmaxTags, TagHead
@@ -65,12 +64,8 @@ def build_tag_head(
 
 
 def build_label_head(config: ModelConfig, never: Bool[Tensor, " V"], smoothing: float) -> LabelHead:
-    features = config.encoder.memory_features
-    if isinstance(config.encoder, SentencePart):
-        features = config.encoder.summary_features
-    return LabelHead(
-        build_pooling(config), TokenHead(embedding_matrix(len(never), features), smoothing), never
-    )
+    head = TokenHead(embedding_matrix(len(never), config.encoder.summary_features), smoothing)
+    return LabelHead(build_pooling(config), head, never)
 
 
 def build_pooling(config: ModelConfig) -> Pooling | None:
