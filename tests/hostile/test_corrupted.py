@@ -23,10 +23,12 @@ def audit() -> Audit:
 @pytest.fixture(scope="module")
 def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("good")
+    # After that, all that it needs is imported, and the checks of shapes are compiled.
     for kind in KINDS:
-        assert (
-            drive("check", str(good_folder(home / kind, kind))).code == 0
-        )  # and all that it needs is imported
+        assert drive("check", str(good_folder(home / kind, kind))).code == 0
+    bare = shutil.copytree(home / kind, home / "bare")
+    (bare / "weights.safetensors").unlink()
+    assert drive("check", str(bare)).code != 0
     return home
 
 

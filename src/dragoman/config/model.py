@@ -91,6 +91,11 @@ class ModelConfig(Section):
         return found
 
     @property
+    def is_ours(self) -> bool:
+        """Whether no part is of another package."""
+        return self.encoder.kind in ENCODERS.ours and self.decoder.kind in DECODERS.ours
+
+    @property
     def brief(self) -> str:
         """The names of the parts: "transformer encoder, transformer decoder"."""
         names = [f"{part.name} {kind}" for kind, part in self.parts.items()]
