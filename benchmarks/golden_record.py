@@ -150,7 +150,7 @@ TASKS: dict[str, tuple[str, list[str]]] = {
         ],
     ),
 }
-UNEXPORTED = ("transcribe ctc-attention", "translate pictures")
+EXPORTED_TASKS = ("tag crf", "classify", "lm", "transcribe sounds")  # one of each: an export takes long
 BRIEF = [
     "training.updates=20",
     "training.validate_every=20",
@@ -324,10 +324,9 @@ def tasks(home: Path, only: str) -> Iterator[str]:
         yield f"{name}: weights {of_weights(out / 'model')}"
         inputs = inputs_of(folder)
         yield from named(name, of_answers(dg.load(out)(inputs)))
-        if task in UNEXPORTED:
-            continue
-        export(out, "onnx")
-        yield from named(f"{name}: onnx", of_answers(dg.load(out, runtime="onnx")(inputs)))
+        if task in EXPORTED_TASKS:
+            export(out, "onnx")
+            yield from named(f"{name}: onnx", of_answers(dg.load(out, runtime="onnx")(inputs)))
 
 
 def inputs_of(recipe: Path) -> list[str]:
