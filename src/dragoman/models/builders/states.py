@@ -64,8 +64,8 @@ def build_tag_head(
 
 
 def build_label_head(config: ModelConfig, never: Bool[Tensor, " V"], smoothing: float) -> LabelHead:
-    head = TokenHead(embedding_matrix(len(never), config.encoder.summary_features), smoothing)
-    return LabelHead(build_pooling(config), head, never)
+    pooling, features = build_pooling(config), config.encoder.summary_features
+    return LabelHead(pooling, TokenHead(embedding_matrix(len(never), features), smoothing), never)
 
 
 def build_pooling(config: ModelConfig) -> Pooling | None:
