@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.main import main
-from dragoman.cli.verbs.score import settings_of
 from support.tiny_bundle import RNN, tiny_folder
 
 SOURCES = ["a b c", "d e", "f g h i", "", "a"]
@@ -57,12 +56,12 @@ def test_a_model_that_copying_would_match_is_told_so(home: Path, capsys: pytest.
     assert "copy" not in capsys.readouterr().err
 
 
-def test_training_data_are_no_test_set(capsys: pytest.CaptureFixture[str]) -> None:
-    (file,) = settings_of("one").data.train[0].files
-    Path(file).write_text("a b c\tx y z\n", encoding="utf-8")
-    assert main(["score", "one", file]) == 0
-    assert "one was trained on these pairs" in capsys.readouterr().err
-    assert main(["score", "one", "test.src", "test.tgt"]) == 0
+def test_training_data_are_no_test_set(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tiny_folder(home / "taught" / "model")  # by its settings, of train.tsv in this folder
+    (home / "train.tsv").write_text("a b c\tx y z\n", encoding="utf-8")
+    assert main(["score", "taught", "train.tsv"]) == 0
+    assert "taught was trained on these pairs" in capsys.readouterr().err
+    assert main(["score", "taught", "test.src", "test.tgt"]) == 0
     assert "was trained on" not in capsys.readouterr().err
 
 
