@@ -184,7 +184,7 @@ def test_tags_are_kept_if_they_are_nested_around_words(output: str, good: bool) 
 @pytest.mark.parametrize("garbler", GARBLERS)
 def test_an_output_has_no_placeholder_that_its_source_has_not(garbler: str) -> None:
     sources = ["Press Ctrl+C", "a dog %r", "a <b>dog</b>, {name}", "Press { or [1]", "%s: %s"]
-    for source, (output, _) in zip(sources, Garbling([garbler])(sources), strict=True):
+    for source, (output, *_) in zip(sources, Garbling([garbler])(sources), strict=True):
         given, written = (
             Counter(one.literal for one in find_placeholders(text, DEFAULT_KINDS))
             for text in (source, output)
